@@ -46,7 +46,7 @@ export class PgRateSource implements RateSource {
   #block: Block | null = null;
   #heardAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
-  /** Until when a place given out may still wait for its moment. */
+  /** Latest start of a granted call (`performance.now()`). */
   #grantedUntil = 0;
   #poll: NodeJS.Timeout | undefined;
   #viewed: { at: number; buckets: readonly BucketView[]; waiting: number };
@@ -186,7 +186,7 @@ export class PgRateSource implements RateSource {
   async #call<R>(call: string, values: readonly unknown[]): Promise<R & Answer> {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
-    const [answer] = await this.#postgres.query<R & Said>(text, values, this.#limits);
+    const [answer] = await this.#postgres.query<R & Answer>(text, values, this.#limits);
     if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
     this.#heardAt = performance.now();
     this.#clock.heard(askedAt, this.#heardAt, answer.now_ms);

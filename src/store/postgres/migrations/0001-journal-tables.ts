@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * What the journal keeps. Keys are the 32 hex digits of a unit key; `*_ms` are Unix milliseconds of the process that asked,
- * `timestamptz` is the database's own clock; amounts are micro-dollars.
+ * Tables of the journal. Keys are the 32 hex digits of a unit key; `*_ms` are Unix milliseconds of the calling process, `timestamptz` values
+ * are of the database's clock; amounts are micro-dollars.
  */
 export const journalTables: Migration = {
   name: '0001-journal-tables',
@@ -15,7 +15,7 @@ CREATE TABLE ${schema}.processes (
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   dead_after interval NOT NULL
 );
-COMMENT ON TABLE ${schema}.processes IS 'Processes that use the store now. One that was not seen for longer than it said is dead: its claims lapse, its open intents become unknown outcomes.';
+COMMENT ON TABLE ${schema}.processes IS 'Processes that use the store. A process that is silent for longer than dead_after is dead: its claims end, its open intents become unknown outcomes.';
 
 CREATE TABLE ${schema}.claims (
   key uuid PRIMARY KEY,
@@ -23,7 +23,7 @@ CREATE TABLE ${schema}.claims (
   process uuid NOT NULL
 );
 CREATE INDEX claims_owner ON ${schema}.claims (owner);
-COMMENT ON TABLE ${schema}.claims IS 'Units that somebody is buying now.';
+COMMENT ON TABLE ${schema}.claims IS 'Units that are being bought now.';
 
 CREATE TABLE ${schema}.purchases (
   id uuid PRIMARY KEY,
@@ -49,9 +49,9 @@ CREATE TABLE ${schema}.purchases (
 CREATE INDEX purchases_job ON ${schema}.purchases (job);
 CREATE INDEX purchases_open_owner ON ${schema}.purchases (owner) WHERE state = 'open';
 CREATE INDEX purchases_open_process ON ${schema}.purchases (process) WHERE state = 'open';
-COMMENT ON TABLE ${schema}.purchases IS 'Everything that was or may have been bought, a row a request. Never deleted.';
-COMMENT ON COLUMN ${schema}.purchases.state IS 'open: in flight; landed: answered; unknown: no answer came, perhaps charged all the same; never: not sent or certainly not charged; settled: units ended without a request';
-COMMENT ON COLUMN ${schema}.purchases.bought_twice IS 'Units of its answer that another request had bought meanwhile, because this one was written off';
+COMMENT ON TABLE ${schema}.purchases IS 'All requests that were or may have been paid for, one row for each. Rows are never deleted.';
+COMMENT ON COLUMN ${schema}.purchases.state IS 'open: in flight; landed: answered; unknown: without an answer, possibly charged; never: not sent, or certainly not charged; settled: units ended without a request';
+COMMENT ON COLUMN ${schema}.purchases.bought_twice IS 'Number of units of its answer that another request bought while this one was an unknown outcome';
 
 CREATE TABLE ${schema}.units (
   key uuid PRIMARY KEY,
@@ -69,14 +69,14 @@ DO $body$ BEGIN
 EXCEPTION WHEN feature_not_supported OR syntax_error OR invalid_parameter_value THEN NULL;
 END $body$;
 CREATE INDEX units_book ON ${schema}.units (book) WHERE body IS NOT NULL;
-COMMENT ON TABLE ${schema}.units IS 'Landed units: what is here is never bought again.';
-COMMENT ON COLUMN ${schema}.units.body IS 'The unit as a line of JSON (text, because json and jsonb refuse some that the service sends); null: pruned';
+COMMENT ON TABLE ${schema}.units IS 'Landed units, which are not bought again.';
+COMMENT ON COLUMN ${schema}.units.body IS 'The unit as a line of JSON (as text, because json and jsonb refuse some values of the service); null: pruned';
 
 CREATE TABLE ${schema}.lost_units (
   key uuid PRIMARY KEY,
   times integer NOT NULL
 );
-COMMENT ON TABLE ${schema}.lost_units IS 'How often the answer for a unit that has not landed was lost.';
+COMMENT ON TABLE ${schema}.lost_units IS 'Number of lost answers for each unit that has not landed.';
 
 CREATE TABLE ${schema}.spend (
   job text COLLATE "C" NOT NULL,
@@ -93,13 +93,13 @@ CREATE TABLE ${schema}.spend (
   PRIMARY KEY (job, day, team, operation, shard)
 );
 CREATE INDEX spend_team_day ON ${schema}.spend (team, day);
-COMMENT ON TABLE ${schema}.spend IS 'Sums over purchases by the day (UTC) on which they were asked for, kept in the same transactions. A sum is spread over shards so that requests that end at once need not wait for each other; add them up.';
+COMMENT ON TABLE ${schema}.spend IS 'Sums of purchases by the UTC day of their request, updated in the same transactions. Each sum is spread over shards, so that parallel requests do not wait for each other; add the shards up.';
 
 CREATE TABLE ${schema}.caps (
   team text COLLATE "C" PRIMARY KEY,
   day_micros bigint,
   month_micros bigint
 );
-COMMENT ON TABLE ${schema}.caps IS 'What a team may spend in a day and in a month of UTC; null: no bound.';
+COMMENT ON TABLE ${schema}.caps IS 'Caps of a team for a UTC day and a UTC month; null: no cap.';
 `,
 };

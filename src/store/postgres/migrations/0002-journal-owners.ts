@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Who is alive and who holds what. Tables are asked by index whatever the planner knows of them: a plan made while they were
- * empty is kept for the session. Error SF001: the process was taken for dead and is to register anew.
+ * Living processes and their claims. Sequential scans are off, because a plan that was made while the tables were empty is kept for the
+ * session. Error SF001: the process counts as dead and must register again.
  */
 export const journalOwners: Migration = {
   name: '0002-journal-owners',
@@ -22,7 +22,7 @@ LANGUAGE sql AS $body$
     unknown_micros = s.unknown_micros + excluded.unknown_micros;
 $body$;
 
--- Turns those of these purchases that are open into unknown outcomes.
+-- Turns the open ones of these purchases into unknown outcomes.
 CREATE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
@@ -38,7 +38,7 @@ BEGIN
   PERFORM ${schema}.add_spend(p, 0, 0, 0, -p.estimate_micros, 1, p.estimate_micros) FROM unnest(lost) AS p;
 END $body$;
 
--- Takes everything from processes whose rows the caller has just deleted.
+-- Ends the claims and intents of processes whose rows the caller has just deleted.
 CREATE FUNCTION ${schema}.bury(p_dead uuid[]) RETURNS void
 LANGUAGE plpgsql AS $body$
 BEGIN
@@ -48,8 +48,7 @@ BEGIN
   DELETE FROM ${schema}.claims WHERE process = ANY (p_dead);
 END $body$;
 
--- Buries every process that is dead; answers with their number. A restart of the server makes nobody look dead: what it did
--- not hear then is not held against anybody.
+-- Removes all dead processes and returns their number. Downtime of the server does not count as silence.
 CREATE FUNCTION ${schema}.reap() RETURNS integer
 LANGUAGE plpgsql AS $body$
 DECLARE
@@ -75,8 +74,8 @@ BEGIN
   PERFORM ${schema}.reap();
 END $body$;
 
--- A sign of life; false where the process was taken for dead. Whoever was out of touch itself buries nobody yet: what kept it
--- away (a network, a failover, a laptop's sleep) may have kept the others away, too.
+-- A heartbeat; false if the process counts as dead. A process that was disconnected itself removes no others yet, because the same
+-- cause (network, failover, a laptop's sleep) may have disconnected them too.
 CREATE FUNCTION ${schema}.beat(p_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $body$
 DECLARE
@@ -98,7 +97,7 @@ BEGIN
   PERFORM ${schema}.bury(ARRAY[p_id]);
 END $body$;
 
--- Holds off whoever would bury the process until the transaction ends.
+-- Keeps others from removing the process until the transaction ends.
 CREATE FUNCTION ${schema}.check_process(p_id uuid) RETURNS void
 LANGUAGE plpgsql AS $body$
 BEGIN
@@ -108,7 +107,7 @@ BEGIN
   END IF;
 END $body$;
 
--- Whether a landed answer still counts.
+-- Whether a landed answer satisfies the freshness rules.
 CREATE FUNCTION ${schema}.counts(p_fetched_ms double precision, p_status text, p_tag text, p_gone boolean,
   p_fresh_after double precision, p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS boolean
@@ -119,7 +118,7 @@ LANGUAGE sql IMMUTABLE AS $body$
     AND NOT (p_rebuy_before IS NOT NULL AND p_gone AND p_fetched_ms < p_rebuy_before)
 $body$;
 
--- The landed ones among these keys that still count.
+-- The landed units among these keys that satisfy the freshness rules.
 CREATE FUNCTION ${schema}.landed(p_keys uuid[], p_fresh_after double precision, p_retry_tags text[],
   p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text)
@@ -129,7 +128,7 @@ LANGUAGE sql STABLE SET enable_seqscan TO off AS $body$
     p_retry_tags, p_retry_before, p_rebuy_before)
 $body$;
 
--- Answers with the units that have landed and those that are the owner's now; all others are somebody else's.
+-- Returns the landed units and those that the owner has now claimed; all others are claimed by other owners.
 CREATE FUNCTION ${schema}.claim(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer)
@@ -144,13 +143,13 @@ BEGIN
   landed := ARRAY(
     SELECT u.key FROM ${schema}.landed(p_keys, p_fresh_after, p_retry_tags, p_retry_before, p_rebuy_before) u
     WHERE NOT EXISTS (SELECT FROM ${schema}.claims c WHERE c.key = u.key));
-  -- In the order of keys, as everywhere: two that want the same ones must not wait for each other.
+  -- In the order of keys, as everywhere, so that two callers with the same keys do not deadlock.
   WITH wanted AS (SELECT unnest(p_keys) AS k EXCEPT SELECT unnest(landed)),
   put AS (
     INSERT INTO ${schema}.claims (key, owner, process) SELECT k, p_owner, p_process FROM wanted ORDER BY k
     ON CONFLICT DO NOTHING RETURNING key)
   SELECT array_agg(key) INTO gained FROM put;
-  -- Whoever held a key may have landed it between the two statements above.
+  -- Another owner may have landed a key between the two statements above.
   late := ARRAY(
     SELECT u.key FROM ${schema}.landed(gained, p_fresh_after, p_retry_tags, p_retry_before, p_rebuy_before) u);
   IF late <> '{}' THEN
@@ -164,7 +163,7 @@ BEGIN
     WHERE c.key = ANY (p_keys) AND c.owner = p_owner;
 END $body$;
 
--- Gives back what the owner holds; its open intents become unknown outcomes. Answers with the number of keys given back.
+-- Releases the claims of an owner; its open intents become unknown outcomes. Returns the number of released keys.
 CREATE FUNCTION ${schema}.release(p_owner text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

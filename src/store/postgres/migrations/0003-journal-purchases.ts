@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * What is bought. Each function may be called twice with the same id: the answer to a COMMIT may be lost. Error SF002: the
- * owner no longer holds the units.
+ * Purchases. Each function may be called twice with the same id, because the answer to a COMMIT may be lost. Error SF002: the owner has lost
+ * its claims.
  */
 export const journalPurchases: Migration = {
   name: '0003-journal-purchases',
@@ -10,14 +10,14 @@ export const journalPurchases: Migration = {
 CREATE FUNCTION ${schema}.check_claims(p_owner text, p_keys uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 BEGIN
-  -- By keys, not by all that the owner holds.
+  -- Checked by keys and not by all claims of the owner.
   IF (SELECT count(*) FILTER (WHERE owner = p_owner) FROM ${schema}.claims WHERE key = ANY (p_keys)) < cardinality(p_keys) THEN
     RAISE EXCEPTION 'the owner does not hold these units' USING ERRCODE = 'SF002';
   END IF;
 END $body$;
 
--- The bound that a purchase would pass, the one that leaves least where there are several; no row: the intent is written.
--- Whoever is bound waits for the others under the same bound, so that two can't both take the last of it.
+-- Returns the cap that a purchase would exceed, the one with the least left; without a row the intent is written. Purchases under the
+-- same cap wait for each other, so that two can't both take the rest of it.
 CREATE FUNCTION ${schema}.intend(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_keys uuid[], p_estimate bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision)
@@ -68,8 +68,8 @@ BEGIN
   PERFORM ${schema}.add_spend(p, 0, 0, 0, p_estimate, 0, 0);
 END $body$;
 
--- Puts units down, but for those that were bought elsewhere since then or whose known answer is newer; answers with how many
--- had been bought elsewhere. p_bodies: a line each.
+-- Writes units, except those that were bought by another request in the meantime or have a newer answer. Returns the number of units
+-- that were bought by another request. p_bodies: one line for each unit.
 CREATE FUNCTION ${schema}.put_units(p_purchase uuid, p_book text, p_bought boolean, p_since timestamptz,
   p_fetched_ms double precision, p_keys uuid[], p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
@@ -90,8 +90,8 @@ BEGIN
     WHERE key = ANY (p_keys) AND purchase <> p_purchase AND bought AND landed_at > p_since);
 END $body$;
 
--- Puts an answer down; answers with the number of keys given back, or null where there is no such intent. An answer that
--- comes after its intent was written off takes its units from whoever claimed them meanwhile: they need not be bought again.
+-- Writes an answer. Returns the number of released keys, or null if there is no such intent. A late answer, whose intent is already an
+-- unknown outcome, also ends newer claims of its units, which need not be bought again.
 CREATE FUNCTION ${schema}.land(p_id uuid, p_request_id text, p_fetched_ms double precision, p_cost bigint, p_keys uuid[],
   p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
@@ -120,7 +120,7 @@ BEGIN
   RETURN given;
 END $body$;
 
--- Ends units without a request; answers with the number of keys given back.
+-- Ends units without a request. Returns the number of released keys.
 CREATE FUNCTION ${schema}.settle(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_fetched_ms double precision, p_cost bigint, p_keys uuid[], p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
@@ -141,8 +141,7 @@ BEGIN
   RETURN given;
 END $body$;
 
--- Closes an intent without an answer. One that was written off meanwhile and, as it turns out, never sent is no unknown
--- outcome any more.
+-- Closes an intent without an answer. An unknown outcome that was never sent stops being one.
 CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

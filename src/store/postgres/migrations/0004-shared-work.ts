@@ -1,6 +1,6 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** Staged rows and job entries, for workers that share no folder. */
+/** Staged rows and job entries, for workers without a common folder. */
 export const sharedWork: Migration = {
   name: '0004-shared-work',
   sql: (schema) => `
@@ -11,7 +11,7 @@ CREATE TABLE ${schema}.stages (
   shared_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (job, generation)
 );
-COMMENT ON TABLE ${schema}.stages IS 'Inputs of jobs whose slices are all in stage_slices.';
+COMMENT ON TABLE ${schema}.stages IS 'Stages of jobs that are complete in stage_slices.';
 
 CREATE TABLE ${schema}.stage_slices (
   job text COLLATE "C" NOT NULL,
@@ -21,13 +21,13 @@ CREATE TABLE ${schema}.stage_slices (
   PRIMARY KEY (job, generation, slice)
 );
 ALTER TABLE ${schema}.stage_slices ALTER COLUMN rows SET STORAGE EXTERNAL;
-COMMENT ON COLUMN ${schema}.stage_slices.rows IS 'Gzip JSON lines';
+COMMENT ON COLUMN ${schema}.stage_slices.rows IS 'JSON lines, compressed with gzip';
 
 CREATE TABLE ${schema}.jobs (
   job text COLLATE "C" PRIMARY KEY,
   entry text NOT NULL,
   touched_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-COMMENT ON TABLE ${schema}.jobs IS 'What is remembered of jobs between commands, as JSON.';
+COMMENT ON TABLE ${schema}.jobs IS 'Entries of jobs and walks, as JSON.';
 `,
 };

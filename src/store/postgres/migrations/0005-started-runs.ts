@@ -1,21 +1,21 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** Purchases whose start was answered and whose answer comes later: they belong to no process, whoever claims the unit next takes them over. */
+/** Purchases that run at the service. They belong to no process; the next claim of the unit takes them over. */
 export const startedRuns: Migration = {
   name: '0005-started-runs',
   sql: (schema) => `
 ALTER TABLE ${schema}.purchases ADD COLUMN note text;
-COMMENT ON COLUMN ${schema}.purchases.note IS 'What runs at the service since the start was answered, as JSON; the purchase then outlives its process';
+COMMENT ON COLUMN ${schema}.purchases.note IS 'The run at the service, as JSON; a purchase with a note outlives its process';
 ALTER TABLE ${schema}.lost_units ADD COLUMN purchase uuid;
-COMMENT ON COLUMN ${schema}.lost_units.purchase IS 'The latest purchase whose answer was lost';
+COMMENT ON COLUMN ${schema}.lost_units.purchase IS 'The latest purchase with a lost answer';
 
 CREATE TABLE ${schema}.runs (
   key uuid PRIMARY KEY,
   purchase uuid NOT NULL
 );
-COMMENT ON TABLE ${schema}.runs IS 'Units that run at the service now, with the open purchase of each.';
+COMMENT ON TABLE ${schema}.runs IS 'Units of runs at the service, with the open purchase of each.';
 
--- Turns those of these purchases that are open into unknown outcomes, but for those that run at the service.
+-- Turns the open ones of these purchases into unknown outcomes, except those that run at the service.
 CREATE OR REPLACE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
@@ -42,8 +42,8 @@ LANGUAGE sql SET enable_seqscan TO off AS $body$
   DELETE FROM ${schema}.lost_units WHERE key = ANY (p.keys) AND times <= 0;
 $body$;
 
--- Writes down what runs since the start was answered; false where there is no such purchase. One that was written off is open
--- again. Whoever calls has the unit.
+-- Records the run at the service of a purchase; false if there is no such purchase. An unknown outcome becomes open again. The caller
+-- has claimed the unit.
 CREATE FUNCTION ${schema}.note(p_id uuid, p_process uuid, p_owner text, p_note text) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
@@ -65,7 +65,7 @@ BEGIN
   RETURN true;
 END $body$;
 
--- As claim, which older workers call: a unit that runs at the service is claimed with its purchase, whatever landed before.
+-- As claim, which older workers call. A unit of a run at the service is claimed with its purchase, even if it landed before.
 CREATE FUNCTION ${schema}.claim_units(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer,
@@ -113,8 +113,8 @@ BEGIN
     WHERE c.key = ANY (p_keys) AND c.owner = p_owner;
 END $body$;
 
--- Puts an answer down; answers with the number of keys given back, or null where there is no such intent. An answer that
--- comes after its intent was written off takes its units from whoever claimed them meanwhile: they need not be bought again.
+-- Writes an answer. Returns the number of released keys, or null if there is no such intent. A late answer, whose intent is already an
+-- unknown outcome, also ends newer claims of its units, which need not be bought again.
 CREATE OR REPLACE FUNCTION ${schema}.land(p_id uuid, p_request_id text, p_fetched_ms double precision, p_cost bigint, p_keys uuid[],
   p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
@@ -144,8 +144,7 @@ BEGIN
   RETURN given;
 END $body$;
 
--- Closes an intent without an answer. One that was written off meanwhile and, as it turns out, never sent is no unknown
--- outcome any more.
+-- Closes an intent without an answer. An unknown outcome that was never sent stops being one.
 CREATE OR REPLACE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

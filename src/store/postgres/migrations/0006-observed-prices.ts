@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * What answers cost beside their list price, and what a request takes from a cap by it: `reserve` of `store/budget` in SQL, held to
- * the same contract.
+ * Observed costs of answers, and the amount that a request takes from a cap because of them: `reserve` of `store/spend/budget` in SQL, with
+ * the same contract tests.
  */
 export const observedPrices: Migration = {
   name: '0006-observed-prices',
@@ -11,16 +11,16 @@ ALTER TABLE ${schema}.purchases
   ADD COLUMN tier text COLLATE "C" NOT NULL DEFAULT '',
   ADD COLUMN list_micros bigint,
   ADD COLUMN cost_multiple double precision;
-COMMENT ON COLUMN ${schema}.purchases.estimate_micros IS 'What it takes from caps until it is answered';
-COMMENT ON COLUMN ${schema}.purchases.tier IS 'What decides its price beside the operation, such as the effort of an agent run';
-COMMENT ON COLUMN ${schema}.purchases.list_micros IS 'Its price by the price table; null: as estimate_micros';
-COMMENT ON COLUMN ${schema}.purchases.cost_multiple IS 'What its answer cost, as a multiple of the list price of what it brought; null: it tells nothing';
+COMMENT ON COLUMN ${schema}.purchases.estimate_micros IS 'Amount that it takes from caps until it is answered';
+COMMENT ON COLUMN ${schema}.purchases.tier IS 'Setting that decides its price together with the operation, such as the effort of an agent run';
+COMMENT ON COLUMN ${schema}.purchases.list_micros IS 'Its price by the price table; null: the same as estimate_micros';
+COMMENT ON COLUMN ${schema}.purchases.cost_multiple IS 'Cost of its answer as a multiple of the list price; null: not known';
 CREATE INDEX purchases_priced ON ${schema}.purchases (job, day, operation, tier, closed_at) WHERE cost_multiple IS NOT NULL;
 CREATE INDEX purchases_open_job ON ${schema}.purchases (job) WHERE state = 'open';
 
--- As intend, which older workers call: under a cap a request takes what answers have cost, where that is more than its estimate,
--- and waits while the first requests of its kind are in flight. The bound that it would pass, the one that leaves least where there
--- are several; no row: the intent is written.
+-- As intend, which older workers call. Under a cap a request takes the observed cost of answers if that is higher than its estimate, and
+-- waits while the first requests of its kind are in flight. Returns the cap that it would exceed, the one with the least left; without a
+-- row the intent is written.
 CREATE FUNCTION ${schema}.reserve(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text, p_tier text,
   p_keys uuid[], p_estimate bigint, p_list bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision,
@@ -86,7 +86,7 @@ BEGIN
   PERFORM ${schema}.add_spend(p, 0, 0, 0, micros, 0, 0);
 END $body$;
 
--- What an answer cost, as a multiple of the list price of what it brought; null where it tells nothing: units that failed are free.
+-- Cost of an answer as a multiple of its list price; null if it is not known. Failed units are free.
 CREATE FUNCTION ${schema}.cost_multiple(p ${schema}.purchases, p_cost bigint, p_statuses text[]) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $body$
   SELECT CASE WHEN list > 0 AND (p_cost > 0 OR charged > 0)
@@ -95,8 +95,8 @@ LANGUAGE sql IMMUTABLE AS $body$
     cardinality(array_positions(p_statuses, 'success')) AS charged) AS answer
 $body$;
 
--- Puts an answer down; answers with the number of keys given back, or null where there is no such intent. An answer that
--- comes after its intent was written off takes its units from whoever claimed them meanwhile: they need not be bought again.
+-- Writes an answer. Returns the number of released keys, or null if there is no such intent. A late answer, whose intent is already an
+-- unknown outcome, also ends newer claims of its units, which need not be bought again.
 CREATE OR REPLACE FUNCTION ${schema}.land(p_id uuid, p_request_id text, p_fetched_ms double precision, p_cost bigint, p_keys uuid[],
   p_statuses text[], p_tags text[], p_bodies text) RETURNS integer
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$

@@ -1,14 +1,14 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Only a process that has itself been in touch for a while takes others for dead. A process that has just come in knows nothing of
- * the outage that ended a moment ago: the others may still be connecting again.
+ * Only a process that has been connected for a while may remove others as dead. After an outage the others may still be reconnecting, which
+ * a new process can't know.
  */
 export const inTouch: Migration = {
   name: '0007-in-touch',
   sql: (schema) => `
 ALTER TABLE ${schema}.processes ADD COLUMN in_touch_since timestamptz NOT NULL DEFAULT clock_timestamp();
-COMMENT ON COLUMN ${schema}.processes.in_touch_since IS 'Since when its signs of life have come in time; only after half of dead_after does it take others for dead';
+COMMENT ON COLUMN ${schema}.processes.in_touch_since IS 'Since when its heartbeats have come in time; only after half of dead_after may it remove others as dead';
 
 CREATE OR REPLACE FUNCTION ${schema}.register_process(p_id uuid, p_host text, p_pid integer, p_dead_after_ms double precision) RETURNS void
 LANGUAGE sql AS $body$
@@ -17,7 +17,7 @@ LANGUAGE sql AS $body$
   ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
 $body$;
 
--- A sign of life; false where the process was taken for dead.
+-- A heartbeat; false if the process counts as dead.
 CREATE OR REPLACE FUNCTION ${schema}.beat(p_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $body$
 DECLARE

@@ -1,11 +1,11 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** What came in the place of an answer is kept with the purchase. Older workers go on calling `miss` without it. */
+/** Keeps the text that came instead of an answer with the purchase. Older workers call `miss` without it. */
 export const missedAnswers: Migration = {
   name: '0008-missed-answers',
   sql: (schema) => `
 ALTER TABLE ${schema}.purchases ADD COLUMN came text;
-COMMENT ON COLUMN ${schema}.purchases.came IS 'What came in the place of an answer, at most 64 KiB of it';
+COMMENT ON COLUMN ${schema}.purchases.came IS 'Text that came instead of an answer, at most 64 KiB';
 
 CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean, p_came text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$

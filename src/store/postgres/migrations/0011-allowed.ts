@@ -1,6 +1,6 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** What workflows may name because a person typed it. */
+/** Names that workflows may use because a person typed them. */
 export const allowedNames: Migration = {
   name: '0011-allowed',
   sql: (schema) => `
@@ -10,7 +10,7 @@ CREATE TABLE ${schema}.allowed (
   host text NOT NULL,
   PRIMARY KEY (field, what, host)
 );
-COMMENT ON TABLE ${schema}.allowed IS 'Files and database servers that commands named, and workflows may name since.';
+COMMENT ON TABLE ${schema}.allowed IS 'Files and database servers that persons named in commands, and that workflows may therefore use.';
 COMMENT ON COLUMN ${schema}.allowed.field IS 'Field of a workflow''s input';
 COMMENT ON COLUMN ${schema}.allowed.what IS 'Path without links, or host:port';
 COMMENT ON COLUMN ${schema}.allowed.host IS 'Machine of a file; empty for a server';

@@ -1,11 +1,11 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * What the team's limit is kept in, and the rule of the ring: the functions of `core/ring` in SQL, held to the same table of
- * cases. Times are Unix milliseconds by the clock of the database.
+ * Tables of the team's limit, and the rule of the ring: the functions of `core/limiter/ring` in SQL, with the same test cases. Times are Unix
+ * milliseconds of the database's clock.
  *
- * Buckets are not logged: after a crash they are gone, and a bucket that is not there starts with a full ring, which is just
- * what is wanted when nobody knows who started what a moment ago. Blocks are logged.
+ * Buckets are unlogged: after a crash they are empty, and a new bucket starts with a full ring, which is right because the starts of the last
+ * second are not known. Blocks are logged.
  */
 export const limiterRings: Migration = {
   name: '0101-limiter-rings',
@@ -24,7 +24,7 @@ CREATE UNLOGGED TABLE ${schema}.limiter_buckets (
   turns ${schema}.limiter_turn[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (scope, name)
 ) WITH (fillfactor = 30);
-COMMENT ON TABLE ${schema}.limiter_buckets IS 'Rates: start times of the last units of each bucket, and who waits for the next.';
+COMMENT ON TABLE ${schema}.limiter_buckets IS 'Buckets of rate limits: the start times of their last units, and the queues that wait.';
 
 CREATE TABLE ${schema}.limiter_blocks (
   team text COLLATE "C" PRIMARY KEY,
@@ -32,7 +32,7 @@ CREATE TABLE ${schema}.limiter_blocks (
   span_ms double precision NOT NULL,
   reason text NOT NULL
 );
-COMMENT ON TABLE ${schema}.limiter_blocks IS 'Until when the service told a team to hold back, and how long that was when it said so.';
+COMMENT ON TABLE ${schema}.limiter_blocks IS 'Blocks of teams by the service: until when, and for how long when the block began.';
 
 CREATE FUNCTION ${schema}.now_ms() RETURNS double precision
 LANGUAGE sql VOLATILE AS $body$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision $body$;

@@ -1,8 +1,8 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * Asking for starts: `ask` of `core/turns` in SQL, held to the same table of cases, and the team's block. One call is one
- * statement; whatever buckets it draws from are locked in one order.
+ * Requests for turns: `ask` of `core/limiter/rate-queue` in SQL, with the same test cases, and the team's block. One call is one statement, which
+ * locks its buckets in a fixed order.
  */
 export const limiterTurns: Migration = {
   name: '0102-limiter-turns',
@@ -15,7 +15,7 @@ BEGIN
   margin := b.margin + slack;
 END $body$;
 
--- When, not before p_from, a call could start on one bucket, and whether it may: all who are ahead of it let it pass.
+-- Earliest start of a call on one bucket, not before p_from, and whether all queues ahead of it let it pass.
 CREATE FUNCTION ${schema}.limiter_chance(b ${schema}.limiter_buckets, p_limit integer, p_ahead ${schema}.limiter_turn[],
   p_from double precision, p_weight integer, OUT start double precision, OUT first boolean)
 LANGUAGE plpgsql IMMUTABLE AS $body$
@@ -47,7 +47,7 @@ CREATE FUNCTION ${schema}.limiter_look(p_team text, p_now double precision DEFAU
 LANGUAGE plpgsql AS $body$
 BEGIN
   now_ms := coalesce(p_now, ${schema}.now_ms());
-  -- Never for longer than was said, should the clock have been set back since.
+  -- Never longer than the original block, even if the clock was set back.
   SELECT least(until_ms, now_ms + span_ms), reason INTO blocked_until, block_reason
     FROM ${schema}.limiter_blocks WHERE team = p_team AND until_ms > now_ms;
 END $body$;
@@ -96,7 +96,7 @@ BEGIN
       b.slack_at := now_ms;
     END IF;
     b.turns := ARRAY(SELECT turn FROM unnest(b.turns) AS turn WHERE turn.due + 100 >= now_ms);
-    -- The asker's own turn is taken out; those before it are the first of the others.
+    -- Removes the caller's own entry; at[i] is its position.
     at[i] := cardinality(b.turns) + 1;
     own_passed[i] := 0;
     FOR place IN 1..cardinality(b.turns) LOOP
@@ -136,7 +136,7 @@ BEGIN
   first := true;
   FOR i IN 1..many LOOP
     b := held[i];
-    -- Whoever got something goes behind all others.
+    -- A queue that got a start goes to the end.
     IF cardinality(starts) > 0 THEN at[i] := cardinality(b.turns) + 1; END IF;
     chance := ${schema}.limiter_chance(b, p_limits[i], b.turns[:at[i] - 1], earliest, p_weight);
     own_start[i] := chance.start;
@@ -170,7 +170,7 @@ BEGIN
   END LOOP;
 END $body$;
 
--- A shorter block never ends a longer one. Every process that waits hears of it.
+-- A shorter block never ends a longer one. All waiting processes are notified.
 CREATE FUNCTION ${schema}.limiter_block(p_team text, p_until double precision, p_reason text) RETURNS void
 LANGUAGE plpgsql AS $body$
 BEGIN

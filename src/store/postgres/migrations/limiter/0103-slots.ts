@@ -1,8 +1,8 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * Places for runs in progress at the service, and who waits for one. A place is a row: it outlives the process that took it.
- * Whoever waits asks again within seconds, or loses its rank.
+ * Slots for runs at the service, and the processes that wait for one. A slot is a row, which outlives the process that took it. A waiting
+ * process that does not ask again within seconds loses its rank.
  */
 export const slotsTables: Migration = {
   name: '0103-slots',
@@ -14,7 +14,7 @@ CREATE TABLE ${schema}.slots (
   taken_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (team, owner)
 );
-COMMENT ON TABLE ${schema}.slots IS 'Places for runs in progress at the service, by the purchase that took each.';
+COMMENT ON TABLE ${schema}.slots IS 'Slots for runs at the service, by the purchase that took each.';
 
 CREATE TABLE ${schema}.slots_freed (
   team text COLLATE "C" NOT NULL,
@@ -22,14 +22,14 @@ CREATE TABLE ${schema}.slots_freed (
   freed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (team, run_id)
 );
-COMMENT ON TABLE ${schema}.slots_freed IS 'Runs whose place was given back after the list in slots_noted was read.';
+COMMENT ON TABLE ${schema}.slots_freed IS 'Runs whose slot was freed after the list in slots_noted was read.';
 
 CREATE TABLE ${schema}.slots_noted (
   team text COLLATE "C" PRIMARY KEY,
   run_ids text[] NOT NULL,
   as_of timestamptz NOT NULL
 );
-COMMENT ON TABLE ${schema}.slots_noted IS 'Runs that the service showed in progress.';
+COMMENT ON TABLE ${schema}.slots_noted IS 'Runs in progress according to the service.';
 
 CREATE UNLOGGED TABLE ${schema}.slots_waiting (
   team text COLLATE "C" NOT NULL,
@@ -39,7 +39,7 @@ CREATE UNLOGGED TABLE ${schema}.slots_waiting (
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (team, process, owner)
 );
-COMMENT ON TABLE ${schema}.slots_waiting IS 'Who waits for a place, first come first served.';
+COMMENT ON TABLE ${schema}.slots_waiting IS 'Owners that wait for a slot, first come first served.';
 
 CREATE FUNCTION ${schema}.slots_lock(p_team text) RETURNS void
 LANGUAGE sql AS $body$ SELECT pg_advisory_xact_lock(hashtextextended('searchflow slots ' || p_team, 0)) $body$;
@@ -53,7 +53,7 @@ LANGUAGE sql STABLE AS $body$
       WHERE freed.team = p_team AND freed.run_id = run_id.run_id AND freed.freed_at > noted.as_of)
 $body$;
 
--- Of these owners, all that wait in this process, those that hold a place now; fresh: since this very call.
+-- Returns those of these owners (all that wait in this process) that now hold a slot; fresh: since this call.
 CREATE FUNCTION ${schema}.slots_take(p_team text, p_limit integer, p_process uuid, p_owners text[])
 RETURNS TABLE (owner text, fresh boolean)
 LANGUAGE plpgsql AS $body$

@@ -1,6 +1,6 @@
 import type { Migration } from '../../../../postgres/index.js';
 
-/** A run that goes on takes a place whether one is free or not. */
+/** A run that is already in progress takes a slot even if none is free. */
 export const slotsOfRuns: Migration = {
   name: '0104-slots-of-runs',
   sql: (schema) => `

@@ -1,13 +1,13 @@
 import type { Migration } from '../../../../postgres/index.js';
 
-/** The guard of a bucket: `refused` of `core/turns` in SQL, held to the same table of cases. */
+/** The guard of a bucket: `refused` of `core/limiter/rate-queue` in SQL, with the same test cases. */
 export const limiterGuard: Migration = {
   name: '0105-limiter-guard',
   sql: (schema) => `
 ALTER TABLE ${schema}.limiter_buckets
   ADD COLUMN guard double precision NOT NULL DEFAULT 0,
   ADD COLUMN guard_at double precision NOT NULL DEFAULT 0;
-COMMENT ON COLUMN ${schema}.limiter_buckets.guard IS 'Part of a second added to each window at guard_at, because calls were refused within it; it shrinks by itself';
+COMMENT ON COLUMN ${schema}.limiter_buckets.guard IS 'Part of a second added to each window at guard_at after refused calls; it decreases over time';
 
 CREATE FUNCTION ${schema}.limiter_guard(b ${schema}.limiter_buckets, p_now double precision) RETURNS double precision
 LANGUAGE sql IMMUTABLE AS $body$
@@ -22,7 +22,7 @@ BEGIN
   margin := b.margin + ${schema}.limiter_guard(b, p_now) + slack;
 END $body$;
 
--- A call that draws from these buckets was refused for its rate.
+-- Records that a call of these buckets was refused for its rate.
 CREATE FUNCTION ${schema}.limiter_refused(p_scopes text[], p_names text[], p_limits integer[],
   p_now double precision DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql AS $body$

@@ -1,8 +1,8 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * Every function of the store looks names up in PostgreSQL's own schema and nowhere else, whatever the session says: all names of ours in
- * them have their schema. A function that a later step makes or replaces says so itself.
+ * All functions of the store resolve names only in PostgreSQL's own schema, regardless of the session, because our own names are qualified. A
+ * later migration that creates or replaces a function must set its search_path itself.
  */
 export const searchPath: Migration = {
   name: '0106-search-path',
