@@ -15,6 +15,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
+import { withPath } from './write-durably.js';
 
 /** The one function used of `fs-native-extensions`, which ships no types. */
 interface NativeLocks {
@@ -23,6 +24,7 @@ interface NativeLocks {
 
 // An offset after any content, because Windows does not let other processes read locked bytes.
 const LOCKED_BYTE = 0x4000_0000;
+const MAX_LOCK_BYTES = 1000;
 const POLL_MS = 75;
 const QUIET_WAIT_MS = 1_000;
 
@@ -51,7 +53,7 @@ export class LockBusy extends Error {
 /**
  * Takes the lock of this path; returns null if a process holds it, this one included. The file (mode 0600) remains when the lock is
  * released; missing folders are made with mode 0700. Throws the system's error if the file can't be written, and an error with the
- * code `ELOOP` if the path is a link.
+ * code `ELOOP` if the path is a link or another file.
  */
 export function tryLock(path: string): ProcessLock | null {
   makeFolder(dirname(path));
@@ -61,7 +63,7 @@ export function tryLock(path: string): ProcessLock | null {
       closeSync(fd);
       return null;
     }
-    nameHolder(fd, ownIdentity());
+    nameHolder(path, fd, ownIdentity());
   } catch (error) {
     closeSync(fd);
     throw error;
@@ -76,14 +78,17 @@ export function tryLock(path: string): ProcessLock | null {
   return {
     fd,
     release: () => close(() => ftruncateSync(fd)),
-    handOver: (pid) => close(() => nameHolder(fd, { pid, startTime: processStartTime(pid) })),
+    handOver: (pid) => close(() => nameHolder(path, fd, { pid, startTime: processStartTime(pid) })),
   };
 }
 
 /** Opens the file of a lock. Links are refused: a lock is emptied and written to, which must not reach another file. */
 function openOwnFile(path: string): number {
   const refuse = (cause?: unknown) =>
-    Object.assign(new Error(`${path} can't be a lock file: it is a link or not a regular file. Remove it`, { cause }), { code: 'ELOOP' });
+    Object.assign(
+      new Error(`${path} can't be used as a lock: it is a link, or another file. Remove or rename it`, { cause }),
+      { code: 'ELOOP' },
+    );
   let fd: number;
   try {
     // Windows lacks O_NOFOLLOW, but only administrators can make links there.
@@ -93,9 +98,14 @@ function openOwnFile(path: string): number {
     throw (error as NodeJS.ErrnoException).code === 'ELOOP' ? refuse(error) : error;
   }
   const found = fstatSync(fd);
-  if (found.isFile() && found.nlink < 2) return fd;
+  if (found.isFile() && found.nlink < 2 && isLockFile(fd, found.size)) return fd;
   closeSync(fd);
   throw refuse();
+}
+
+/** Whether a file may be a lock: one short line, damaged or not. Another file of that name, such as `yarn.lock`, must not be emptied. */
+function isLockFile(fd: number, bytes: number): boolean {
+  return bytes <= MAX_LOCK_BYTES && !readFileSync(fd, 'utf8').trim().includes('\n');
 }
 
 /** The process that holds the lock of this path, for messages; null if none is known. Only {@link tryLock} decides. */
@@ -168,9 +178,13 @@ function isAt(path: string, fd: number): boolean {
   return there !== undefined && there.dev === here.dev && there.ino === here.ino;
 }
 
-function nameHolder(fd: number, holder: ProcessIdentity): void {
+function nameHolder(path: string, fd: number, holder: ProcessIdentity): void {
   ftruncateSync(fd);
-  writeSync(fd, `${JSON.stringify(holder)}\n`);
+  try {
+    writeSync(fd, `${JSON.stringify(holder)}\n`);
+  } catch (error) {
+    throw withPath(error, path);
+  }
 }
 
 // Loaded on first use, so that a platform without a prebuilt binary can still use everything that needs no lock.

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { finished } from 'node:stream/promises';
 
 /**
  * Writes a file whole or not at all: writes a draft beside it, syncs it, renames it and syncs the folder. The draft has a random name
@@ -24,11 +26,56 @@ export async function writeDurably(
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });
-    // A write that fails does not say which file it was.
-    if (error instanceof Error) (error as NodeJS.ErrnoException).path ??= path;
-    throw error;
+    throw withPath(error, path);
   }
   await syncFolder(dirname(path));
+}
+
+/**
+ * Adds the path to an error of the system that lacks one, as those of writes to an open file (`ENOSPC: no space left on device, write`).
+ * Returns the same error.
+ */
+export function withPath(error: unknown, path: string): unknown {
+  const { code, path: known } = (error ?? {}) as NodeJS.ErrnoException;
+  if (!(error instanceof Error) || typeof code !== 'string' || known !== undefined) return error;
+  error.message = `${error.message} '${path}'`;
+  return Object.assign(error, { path });
+}
+
+/** As `writeFileSync`, but errors have the path and `mode` defaults to 0600. */
+export function writeNamed(
+  path: string,
+  content: string,
+  { flag = 'w', mode = 0o600 }: { readonly flag?: 'w' | 'wx' | 'a'; readonly mode?: number } = {},
+): void {
+  try {
+    writeFileSync(path, content, { flag, mode });
+  } catch (error) {
+    throw withPath(error, path);
+  }
+}
+
+/**
+ * Writes a file piece by piece, replacing an existing one (mode 0600, not synced). `produce` gets a function that writes a piece and
+ * resolves when the next one may follow. Rejects with the error of `produce` or of the system, with the path.
+ */
+export async function writePieces(
+  path: string,
+  produce: (write: (piece: string | Uint8Array) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const out = createWriteStream(path, { mode: 0o600 });
+  const done = finished(out);
+  done.catch(() => undefined);
+  try {
+    await produce(async (piece) => {
+      if (!out.write(piece)) await Promise.race([new Promise<void>((resolve) => out.once('drain', resolve)), done]);
+    });
+    out.end();
+    await done;
+  } catch (error) {
+    out.destroy();
+    throw withPath(error, path);
+  }
 }
 
 /** Renames a finished file or folder on its file system, durably. Replaces an existing file, or an empty folder. */

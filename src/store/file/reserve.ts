@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { withPath } from '../../files/write-durably.js';
 
 const BLOCK_BYTES = 1_048_576;
 /** Assumed size of an answer until one has landed. */
@@ -48,7 +49,7 @@ export class Reserve {
         await this.#grow(wanted);
       } catch (error) {
         await this.#shrink(before).catch(() => undefined);
-        if (!isFull(error)) throw error;
+        if (!isFull(error)) throw withPath(error, this.#path);
         throw new Error(
           `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight. Nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
           { cause: error },

@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
+import { withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 
 const NEWLINE = 10;
@@ -117,12 +118,10 @@ export class SegmentWriter {
       return item.line(entries);
     });
     if (used > 0) {
-      await writeAll(this.#files.units, bodies.subarray(0, used), this.#ends.units);
-      await this.#files.units.datasync();
+      await writeAll(this.#files.units, bodies.subarray(0, used), this.#ends.units, this.#unitsPath);
     }
     const text = Buffer.from(lines.map(encodeLine).join(''));
-    await writeAll(this.#files.lines, text, this.#ends.lines);
-    await this.#files.lines.datasync();
+    await writeAll(this.#files.lines, text, this.#ends.lines, this.#linesPath);
     this.#ends = { lines: this.#ends.lines + text.length, units: this.#ends.units + used };
     return lines;
   }
@@ -152,10 +151,15 @@ async function openForWriting(path: string): Promise<FileHandle> {
   }
 }
 
-async function writeAll(file: FileHandle, data: Buffer, position: number): Promise<void> {
-  let done = 0;
-  while (done < data.length) {
-    const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
-    done += bytesWritten;
+/** Writes data at a position and syncs it. Errors have the path. */
+async function writeAll(file: FileHandle, data: Buffer, position: number, path: string): Promise<void> {
+  try {
+    for (let done = 0; done < data.length; ) {
+      const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
+      done += bytesWritten;
+    }
+    await file.datasync();
+  } catch (error) {
+    throw withPath(error, path);
   }
 }

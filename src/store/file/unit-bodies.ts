@@ -1,6 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
 import type { UnitRecord } from '../../core/purchase/journal.js';
+import { writePieces } from '../../files/write-durably.js';
 import type { LandedUnits } from './landed-units.js';
 import type { SegmentStore } from './segment-store.js';
 import type { IndexEntry } from './unit-index.js';
@@ -32,12 +31,7 @@ export class UnitBodies {
       files.push(this.#segments.unitFile(segment));
     }
     if (elsewhere.length > 0) {
-      const out = createWriteStream(scratch, { mode: 0o600 });
-      await this.#each(elsewhere, async (_key, body) => {
-        if (!out.write(body)) await new Promise<void>((resolve) => out.once('drain', () => resolve()));
-      });
-      out.end();
-      await finished(out);
+      await writePieces(scratch, (write) => this.#each(elsewhere, (_key, body) => write(body)));
       files.push(scratch);
     }
     return files;

@@ -1,6 +1,7 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
+import { writeNamed } from '../../files/write-durably.js';
 
 /**
  * The run ids of workflows whose result a command of this folder has reported. The workflow of a killed command may complete on the next
@@ -24,7 +25,7 @@ export class ReportedResults {
 
   add(runId: string): void {
     makeFolder(this.#folder);
-    appendFileSync(this.#file, `${runId}\n`, { mode: 0o600 });
+    writeNamed(this.#file, `${runId}\n`, { flag: 'a' });
   }
 
   get #file(): string {

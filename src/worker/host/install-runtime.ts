@@ -52,7 +52,11 @@ function fileLogger(stateDir: string): DefaultLogger {
   if (existsSync(path) && statSync(path).size > MAX_LOG_BYTES) truncateSync(path);
   return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
     const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-    appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
+    try {
+      appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
+    } catch {
+      // A full disk must not end the worker because of its log.
+    }
   });
 }
 

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.js';
 import { contentsEndpoint, operations, readKept } from '../../api/index.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { MisreadAnswer, Sink } from '../../core/rows/sink.js';
+import { writeNamed } from '../../files/write-durably.js';
 import { unitLine } from '../../store/file/unit-record.js';
 import type { Reparsed } from '../config/runtime-types.js';
 
@@ -27,7 +28,7 @@ export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string)
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
   const file = join(scratchDir, `${randomUUID()}.jsonl`);
   try {
-    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+    writeNamed(file, `${lines.join('\n')}\n`);
     const rows = await sink.putAnswers(staged.job, file);
     const understood = read.filter(({ outcome }) => outcome.errorTag !== 'RESPONSE_SHAPE' && !outcome.misread).length;
     return { answers: answers.length, understood, rows };

@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 import { ownIdentity } from '../../files/process-identity.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
-import { writeDurably } from '../../files/write-durably.js';
+import { writeDurably, writeNamed } from '../../files/write-durably.js';
 import type { BlockMemory } from '../../store/limiter/memory-limiter.js';
 import type { Reservation } from '../../store/limiter/reserved-limiter.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -66,7 +66,7 @@ export class LimitReservation implements Reservation {
       throw error;
     }
     const usedByOthers = this.#elsewhere !== null || this.#lastUser() !== this.#me;
-    writeFileSync(this.#lastPath, this.#me, { mode: 0o600 });
+    writeNamed(this.#lastPath, this.#me);
     return { usedByOthers };
   }
 

@@ -1,7 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
-import { writeDurably } from '../../files/write-durably.js';
+import { writeDurably, writeNamed } from '../../files/write-durably.js';
 
 /** Paths of the embedded server's files. */
 export interface ServerFiles {
@@ -71,7 +71,7 @@ export function enrol(files: ServerFiles): () => void {
   for (let n = 0; ; n++) {
     const path = join(files.users, n === 0 ? `${process.pid}.json` : `${process.pid}-${n}.json`);
     try {
-      writeFileSync(path, content, { mode: 0o600, flag: 'wx' });
+      writeNamed(path, content, { flag: 'wx' });
       return () => rmSync(path, { force: true });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { z } from 'zod';
+import { withPath } from '../../files/write-durably.js';
 import { bareEnvironment } from './server-process.js';
 import type { InstallStep } from './temporal-build.js';
 
@@ -61,7 +62,11 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     const archive = join(dir, windows ? 'archive.zip' : 'archive.tar.gz');
     const { body } = await get(archiveUrl);
     const hash = createHash('sha256');
-    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive), { signal });
+    await pipeline(Readable.fromWeb(body), atMost(MAX_BYTES, hash), createWriteStream(archive), { signal }).catch(
+      (error: unknown) => {
+        throw withPath(error, archive);
+      },
+    );
     if (hash.digest('hex') !== sum) throw new Error('the archive has an unexpected SHA-256');
     // tar is part of Linux, macOS and Windows, where it also reads zip.
     await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], {

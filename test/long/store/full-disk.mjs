@@ -1,6 +1,7 @@
 // Buys on a disk of 16 MB that somebody else fills while the requests are in flight; says as JSON what became of them.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tryLock } from '../../../dist/files/process-lock.js';
 import { FileJournal } from '../../../dist/store/file/file-journal.js';
 
 const [, , dir] = process.argv;
@@ -42,6 +43,15 @@ const land = (id, number) =>
       },
     ],
   });
+const refusedBy = (write) => {
+  try {
+    write();
+    return null;
+  } catch ({ code, path, message }) {
+    return { code, path, named: message.includes(path) };
+  }
+};
+const lock = refusedBy(() => tryLock(join(dir, 'held.lock')));
 const landed = await Promise.allSettled(ids.map(land));
 // One more fits into what is left of the reserve.
 await intend(6);
@@ -60,4 +70,4 @@ const after = await intend(7).then(
 );
 await journal.close();
 const failures = landed.flatMap(({ reason }) => (reason ? [String(reason)] : []));
-console.log(JSON.stringify({ failures, refused, kept: kept.size, after }));
+console.log(JSON.stringify({ lock, failures, refused, kept: kept.size, after }));

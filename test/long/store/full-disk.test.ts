@@ -16,9 +16,10 @@ it('fault 46: a disk that is filled while requests are in flight has room for th
   const args = ['-rm', 'sh', '-c', script, 'sh', dir, process.execPath, join(here, 'full-disk.mjs')];
   const { stdout } = await promisify(execFile)('unshare', args);
   expect(JSON.parse(stdout)).toEqual({
+    lock: { code: 'ENOSPC', path: join(dir, 'held.lock'), named: true },
     failures: [],
     refused: expect.stringMatching(
-      /no room for the answers of 2 request\(s\) in flight; nothing was sent\. Free \d MB/,
+      /no room for the answers of 2 request\(s\) in flight\. Nothing was sent\. Free \d MB/,
     ),
     kept: 6,
     after: 'bought',

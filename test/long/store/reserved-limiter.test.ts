@@ -39,7 +39,7 @@ describe('the limit of a key that two folders use', () => {
     const starts: number[] = [];
     for (const one of [a, b, a]) for (let n = 0; n < 10; n++) starts.push(await pass(one));
     expect(mostInASecond(starts.map((at) => ({ at, weight: 1 })))).toBeLessThanOrEqual(20);
-    expect(said.every((text) => text.includes('sends with it from another folder'))).toBe(true);
+    expect(said.every((text) => text.includes('uses from another folder'))).toBe(true);
   }, 30_000);
 
   it('is waited for while the other sends, which is told, and whoever gives up waits no longer', async () => {
@@ -53,10 +53,10 @@ describe('the limit of a key that two folders use', () => {
     await expect.poll(() => said, { timeout: 10_000 }).toHaveLength(1);
     expect(said[0]).toMatch(
       new RegExp(
-        `^Waiting for the rate limit of this key at https://service.example: .* \\(PID ${process.pid}\\) sends`,
+        `^Waiting for the rate limit of this key at https://service.example, which another process \\(PID ${process.pid}\\) uses`,
       ),
     );
-    expect(await b.view()).toMatchObject({ heldBy: expect.stringContaining('--qps gives each its share') });
+    expect(await b.view()).toMatchObject({ heldBy: expect.stringContaining('Give each a share with --qps') });
     stop.abort(new Error('given up'));
     await expect(second).rejects.toThrow('given up');
     clearInterval(sending);

@@ -49,20 +49,30 @@ it.skipIf(process.platform === 'win32')('follows no link, neither of the file no
   await mkdir(join(folder, 'deeper'));
   for (const make of [symlink, link]) {
     await make(precious, `${file}.lock`);
-    await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(/secrets\.json\.lock is a link or no file/);
+    await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(
+      /secrets\.json\.lock can't be used as a lock: it is a link/,
+    );
     await rm(`${file}.lock`);
   }
   await symlink(precious, file);
-  await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(/secrets\.json is a link: name the file itself/);
+  await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(/secrets\.json is a link\. Name the file itself/);
   await expect(secrets.get('a')).rejects.toThrow('is a link');
   expect(await readFile(precious, 'utf8')).toBe('precious');
+});
+
+it('empties no file that has the name of its lock by accident', async () => {
+  const other = join(folder, 'yarn.lock');
+  await writeFile(other, '# yarn lockfile v1\n\nleft-pad@1:\n');
+  const refused = new FileSecrets(join(folder, 'yarn')).put('a', new Secret('x'));
+  await expect(refused).rejects.toThrow(/yarn\.lock can't be used as a lock: it is a link, or another file/);
+  expect(await readFile(other, 'utf8')).toBe('# yarn lockfile v1\n\nleft-pad@1:\n');
 });
 
 it('refuses a file that others may read, and says how to mend it', async () => {
   const secrets = new FileSecrets(file);
   await secrets.put('a', new Secret('canary'));
   await chmod(file, 0o640);
-  await expect(secrets.get('a')).rejects.toThrow(/mode 640, so others may read it: run chmod 600/);
+  await expect(secrets.get('a')).rejects.toThrow(/mode 640, so other users may read it\. Run: chmod 600/);
   await expect(secrets.put('b', new Secret('x'))).rejects.toThrow('chmod 600');
 });
 

@@ -1,6 +1,5 @@
-import { createWriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
 import { BodiesGone } from '../../../core/purchase/journal.js';
+import { writePieces } from '../../../files/write-durably.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
 
 /** Size of a batch of bodies in memory; a larger body is a batch of its own. */
@@ -50,18 +49,5 @@ export async function eachBody(
 
 /** Writes the bodies of these units to a file of JSON lines (mode 0600), replacing an existing file. */
 export async function writeBodies(postgres: Postgres, keys: readonly string[], path: string): Promise<void> {
-  const out = createWriteStream(path, { mode: 0o600 });
-  const done = finished(out);
-  done.catch(() => undefined);
-  try {
-    await eachBody(postgres, keys, 'refuse', async (body) => {
-      if (!out.write(`${body}\n`))
-        await Promise.race([new Promise<void>((resolve) => out.once('drain', () => resolve())), done]);
-    });
-    out.end();
-    await done;
-  } catch (error) {
-    out.destroy();
-    throw error;
-  }
+  await writePieces(path, (write) => eachBody(postgres, keys, 'refuse', (body) => write(`${body}\n`)));
 }

@@ -1,0 +1,31 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { writeNamed, writePieces } from '../../../src/files/write-durably.js';
+
+// A device without room stands in for a full disk.
+it.skipIf(process.platform !== 'linux')('a write to a full disk names its file', async () => {
+  const pieces = writePieces('/dev/full', (write) => write('x'.repeat(100_000)));
+  const error = await pieces.catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'ENOSPC', path: '/dev/full' });
+  expect(failureText(error).text).toBe('The disk is full: /dev/full.');
+  expect(() => writeNamed('/dev/full', 'x', { flag: 'a' })).toThrow(
+    expect.objectContaining({ code: 'ENOSPC', path: '/dev/full', message: expect.stringContaining("'/dev/full'") }),
+  );
+});
+
+it('a file is written piece by piece, and an error of its source is passed on', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pieces-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const path = join(dir, 'pieces');
+  await writePieces(path, async (write) => {
+    for (let piece = 0; piece < 100; piece++) await write('x'.repeat(10_000));
+  });
+  expect(readFileSync(path, 'utf8')).toHaveLength(1_000_000);
+  const broken = writePieces(path, async () => {
+    throw new Error('no more pieces');
+  });
+  await expect(broken).rejects.toThrow('no more pieces');
+});
