@@ -225,17 +225,26 @@ export class FileJournal implements Journal, Spend {
   }
 
   async prune(bookPrefix: string, before: number): Promise<number> {
-    let pruned = 0;
-    for (const segment of this.#segments.segments) {
-      if (!segment.name.startsWith(bookPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment)) continue;
-      const path = this.#segments.unitFile(segment.name);
-      const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-      if (written === undefined || written >= before) continue;
-      await rm(path);
+    const segments = this.#prunable(bookPrefix, before);
+    for (const segment of segments) {
+      await rm(this.#segments.unitFile(segment.name));
       this.#units.prune(segment.number);
-      pruned++;
     }
-    return pruned;
+    return segments.length;
+  }
+
+  /** Whether `prune` with the same arguments would remove anything. */
+  async prunable(bookPrefix: string, before: number): Promise<boolean> {
+    return this.#prunable(bookPrefix, before).length > 0;
+  }
+
+  #prunable(bookPrefix: string, before: number): readonly Segment[] {
+    return this.#segments.segments.filter((segment) => {
+      if (!segment.name.startsWith(bookPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment))
+        return false;
+      const written = statSync(this.#segments.unitFile(segment.name), { throwIfNoEntry: false })?.mtimeMs;
+      return written !== undefined && written < before;
+    });
   }
 
   async totals(bookPrefix: string): Promise<JournalTotals> {

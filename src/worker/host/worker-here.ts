@@ -1,5 +1,5 @@
 import type { StagedJob } from '../../core/rows/job.js';
-import type { JobEntries } from '../../core/rows/job-entries.js';
+import type { Sink } from '../../core/rows/sink.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -8,6 +8,7 @@ import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
 import { otherLimitsText } from '../store/team.js';
 import type { Temporal } from '../temporal-server/temporal.js';
+import { openWarehouses } from '../warehouse/warehouses.js';
 import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
 import type { RunningWorker } from './worker-host.js';
@@ -26,6 +27,7 @@ export class WorkerHere {
   #refused = false;
   #starting: Promise<void> | null = null;
   #takesOver = false;
+  #pruning: { readonly stop: AbortController; readonly done: Promise<void> } | null = null;
   #closing = false;
 
   constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>, owners: WorkOwners) {
@@ -96,10 +98,9 @@ export class WorkerHere {
     this.#parts = parts;
     // A service that can't be reached is reported before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
-    const pruning = this.#prune(parts, this.#store.entries);
-    // A warehouse that can't be reached would hold a shared store's worker up for long, and there many may be looked at.
-    if (this.#store.shared) pruning.catch(() => undefined);
-    else await pruning;
+    // A database that can't be reached would delay the start for minutes, so only files are awaited.
+    this.#pruneInBackground((staged) => this.#store.shared || isPostgresUrl(staged.into));
+    if (!this.#store.shared) await pruneJournal(this.#config, this.#store, (staged) => !isPostgresUrl(staged.into));
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
     this.#throwIfClosing();
@@ -142,6 +143,8 @@ export class WorkerHere {
     await parts?.reservation?.alsoTake(null).catch(() => undefined);
     // Locks that are still being taken are awaited too, because Temporal would keep them for a worker that never ran.
     await locks?.then(({ leave }) => leave()).catch(() => undefined);
+    this.#pruning?.stop.abort();
+    await this.#pruning?.done;
     await parts?.close();
   }
 
@@ -157,23 +160,54 @@ export class WorkerHere {
   async #tryWarehouses({ deps }: Parts): Promise<void> {
     const jobs = (await this.#store.entries.all()).filter(({ staged, completed }) => completed !== staged.generation);
     const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));
-    await Promise.all([...each.values()].map((staged) => isPostgresUrl(staged.into) && loadedSlices(deps, staged)));
+    await Promise.all(
+      [...each.values()].map(
+        (staged) => isPostgresUrl(staged.into) && loadedSlices(() => deps.sinkFor(staged), staged),
+      ),
+    );
   }
 
-  /** Forgets old bodies of jobs whose every row the warehouse holds: a reload of these is a copy of the file itself. */
-  async #prune({ deps }: Parts, entries: JobEntries): Promise<void> {
-    const before = Date.now() - this.#config.keepLandingMs;
-    for (const { staged, completed } of await entries.all()) {
-      if (completed !== staged.generation) continue;
-      if ((await loadedSlices(deps, staged)) === staged.slices) await deps.journal.prune(`${staged.job}/`, before);
-    }
+  #pruneInBackground(isWanted: (staged: StagedJob) => boolean): void {
+    const stop = new AbortController();
+    const done = pruneJournal(this.#config, this.#store, isWanted, stop.signal).catch(() => undefined);
+    this.#pruning = { stop, done };
   }
 }
 
-/** How many slices the warehouse holds; null where it is busy, gone or elsewhere: there is a next time. */
-async function loadedSlices(deps: Parts['deps'], staged: StagedJob): Promise<number | null> {
+/**
+ * Removes old answers of done jobs from the journal if the warehouse has all their rows. A warehouse is asked only if there is something
+ * to remove, and in silence: a login that is refused or a database that is away does not concern a job that is done. An abort ends the
+ * wait for a database.
+ */
+export async function pruneJournal(
+  config: RuntimeConfig,
+  store: Pick<Store, 'entries' | 'journal'>,
+  isWanted: (staged: StagedJob) => boolean,
+  signal?: AbortSignal,
+): Promise<void> {
+  const before = Date.now() - config.keepLandingMs;
+  const journal = await store.journal();
+  const warehouses = openWarehouses({ ...config, say: () => undefined }, false);
+  signal?.addEventListener('abort', () => void warehouses.close().catch(() => undefined), { once: true });
   try {
-    return (await deps.sinkFor(staged).loadedSlices(staged.job, staged.generation))?.length ?? null;
+    for (const { staged, completed } of await store.entries.all()) {
+      const prefix = `${staged.job}/`;
+      if (signal?.aborted) return;
+      const isOurs = staged.origin === undefined || staged.origin === config.origin;
+      if (completed !== staged.generation || !isOurs || !isWanted(staged)) continue;
+      if (!(await journal.prunable(prefix, before))) continue;
+      if ((await loadedSlices(() => warehouses.of(staged), staged)) === staged.slices)
+        await journal.prune(prefix, before);
+    }
+  } finally {
+    await warehouses.close();
+  }
+}
+
+/** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */
+async function loadedSlices(sink: () => Sink, staged: StagedJob): Promise<number | null> {
+  try {
+    return (await sink().loadedSlices(staged.job, staged.generation))?.length ?? null;
   } catch {
     return null;
   }

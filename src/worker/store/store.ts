@@ -8,7 +8,10 @@ import type { OtherLimit } from '../../core/text/presence.js';
 import type { LimitReservation } from './limit-owner.js';
 
 /** The journal with the sums of its spending. */
-export type PurchaseJournal = Journal & Spend;
+export interface PurchaseJournal extends Journal, Spend {
+  /** Whether `prune` with the same arguments would remove anything. */
+  prunable(bookPrefix: string, before: number): Promise<boolean>;
+}
 
 /** The parts of a store that a worker process holds while it runs. */
 export interface WorkerStore {

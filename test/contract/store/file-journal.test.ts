@@ -181,6 +181,8 @@ describe('pruning', () => {
     const dir = newDir();
     await bought(dir, [[1]]);
     const journal = await openJournal(dir);
+    expect(await journal.prunable('job/', Date.now() - 60_000)).toBe(false);
+    expect(await journal.prunable('job/', Date.now() + 60_000)).toBe(true);
     expect(await journal.prune('job/', Date.now() - 60_000)).toBe(0);
     expect(await journal.prune('other/', Date.now() + 60_000)).toBe(0);
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
@@ -236,7 +238,7 @@ describe('pruning', () => {
     const file = join(dir, 'caps.json');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     writeFileSync(file, '{"team":{"dayMicros":"much"}}');
-    await expect(journal.intend(intent('a', [2]))).rejects.toThrow(/caps\.json.*damaged/);
+    await expect(journal.intend(intent('a', [2]))).rejects.toThrow(/damaged: .*caps\.json/);
     rmSync(file);
     await journal.intend(intent('a', [2]));
   });

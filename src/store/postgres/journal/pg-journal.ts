@@ -28,7 +28,7 @@ import {
   unitArgs,
 } from './journal-values.js';
 import { Notifier } from './notifier.js';
-import { pruneSegments, totalsOf } from './pg-segments.js';
+import { prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, Presence } from './presence.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
@@ -224,6 +224,9 @@ export class PgJournal implements Journal, Spend {
   }
 
   prune = (bookPrefix: string, before: number): Promise<number> => pruneSegments(this.#postgres, bookPrefix, before);
+  /** Whether `prune` with the same arguments would remove anything. */
+  prunable = async (bookPrefix: string, before: number): Promise<boolean> =>
+    (await prunableSegments(this.#postgres, bookPrefix, before)).length > 0;
   totals = (bookPrefix: string): Promise<JournalTotals> => totalsOf(this.#postgres, bookPrefix);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);

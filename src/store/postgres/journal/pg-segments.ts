@@ -6,13 +6,8 @@ import { hex } from './journal-values.js';
 /** See `Journal.prune`. Segments with requests in flight are left alone. */
 export async function pruneSegments(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
   const schema = identifier(postgres.address.schema);
-  const books = await postgres.query<{ book: string }>(
-    `SELECT book FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
-       GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
-         AND NOT EXISTS (SELECT FROM ${schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
-    [bookPrefix, before],
-  );
-  for (const { book } of books) {
+  const books = await prunableSegments(postgres, bookPrefix, before);
+  for (const book of books) {
     await postgres.query(
       `UPDATE ${schema}.units SET body = NULL WHERE book = $1 AND body IS NOT NULL
            AND landed_at < to_timestamp($2::double precision / 1000)`,
@@ -20,6 +15,22 @@ export async function pruneSegments(postgres: Postgres, bookPrefix: string, befo
     );
   }
   return books.length;
+}
+
+/** Names of the segments that {@link pruneSegments} would prune. */
+export async function prunableSegments(
+  postgres: Postgres,
+  bookPrefix: string,
+  before: number,
+): Promise<readonly string[]> {
+  const schema = identifier(postgres.address.schema);
+  const books = await postgres.query<{ book: string }>(
+    `SELECT book FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
+       GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
+         AND NOT EXISTS (SELECT FROM ${schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
+    [bookPrefix, before],
+  );
+  return books.map(({ book }) => book);
 }
 
 /** See `Journal.totals`. Purchases that were bought twice are listed too, with an estimate of 0, because their cost is known. */

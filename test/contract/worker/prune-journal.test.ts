@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import { FileJournal } from '../../../src/store/file/file-journal.js';
+import { readConfig } from '../../../src/worker/config/config.js';
+import { pruneJournal } from '../../../src/worker/host/worker-here.js';
+import { openStore } from '../../../src/worker/store/open-store.js';
+import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
+
+it('the warehouse of a job that is done is asked in silence, and only if the journal has something to remove', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-prune-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  let logins = 0;
+  // Refuses every login, as a database does whose password has changed.
+  const refusal = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(refusal.length + 4);
+  const database = createServer((socket) => {
+    logins++;
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, refusal])));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => database.once('listening', resolve));
+  onTestFinished(() => void database.close());
+  const { port } = database.address() as AddressInfo;
+  const said: string[] = [];
+  const env = { SEARCHFLOW_STATE_DIR: join(dir, 'state'), HOME: dir };
+  const config = readConfig({ env, flags: { service: 'sandbox' }, cwd: dir, say: (text) => said.push(text) });
+  const journal = await FileJournal.open(join(config.stateDir, 'journal'), { writes: true });
+  await journal.claim([keyOf(1)], 'a');
+  const id = await journal.intend(intent('a', [1], 'job-1/gen/000000'));
+  await journal.land(id, { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+  await journal.close();
+  const store = await openStore(config);
+  onTestFinished(() => store.close());
+  const staged = { job: 'job-1', name: 'job', input: 'x.csv', generation: 'gen', slices: 1, origin: 'sandbox' };
+  const into = `postgres://ann:canary@127.0.0.1:${port}/dw`;
+  await store.entries.put({
+    ...{ staged: { ...staged, into }, named: false, csv: null, completed: 'gen' },
+  } as unknown as JobEntry);
+
+  await pruneJournal(config, store, () => true);
+  expect(logins).toBe(0);
+  await pruneJournal({ ...config, keepLandingMs: -60_000 }, store, () => true);
+  expect(logins).toBeGreaterThan(0);
+  expect(said).toEqual([]);
+});
