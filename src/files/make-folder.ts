@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { realPath } from './same-file.js';
 
 /**
  * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent
@@ -25,13 +26,21 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Why the contents of a folder are not this user's alone, in words that follow its name; null where they are, where it is not there, and
- * on Windows. The process's own group may write there.
+ * Why other users could change or replace the contents of a folder, in words that follow its name; null if they can't, and on Windows. The
+ * process's own group may write there. A parent that every user may write must have the sticky bit, as `/tmp` has.
  */
 export function whyNotOwn(dir: string): string | null {
-  const found = isFolder(dir) ? statSync(dir) : null;
-  if (found === null || process.geteuid === undefined) return null;
-  if (found.uid !== process.geteuid()) return 'belongs to another user';
-  if ((found.mode & 0o002) !== 0) return 'may be written by every user';
-  return (found.mode & 0o020) !== 0 && found.gid !== process.getegid?.() ? 'may be written by another group' : null;
+  if (process.geteuid === undefined) return null;
+  const found = statSync(dir, { throwIfNoEntry: false });
+  if (found?.isDirectory()) {
+    if (found.uid !== process.geteuid()) return 'belongs to another user';
+    if ((found.mode & 0o002) !== 0) return 'can be written by every user';
+    if ((found.mode & 0o020) !== 0 && found.gid !== process.getegid?.()) return 'can be written by another group';
+  }
+  const path = realPath(dir);
+  for (let parent = dirname(path); ; parent = dirname(parent)) {
+    const mode = statSync(parent, { throwIfNoEntry: false })?.mode ?? 0;
+    if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) return `can be replaced by every user, who may write ${parent}`;
+    if (parent === dirname(parent)) return null;
+  }
 }

@@ -120,8 +120,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   const foreign = trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
     reader.mistakes.push(
-      `The state folder ${reader.shown(stateDir)} ${foreign}, who could choose what this command runs and ends. Take the right to write ` +
-        'from others, name another folder (SEARCHFLOW_STATE_DIR), or name this one in SEARCHFLOW_TRUST_STATE_DIR.',
+      `The state folder ${reader.shown(stateDir)} ${foreign}. Other users could choose what this command runs and ends. Change its owner or ` +
+        'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
     );
   if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
 

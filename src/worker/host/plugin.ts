@@ -291,9 +291,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const stateDir = resolve(options.stateDir ?? '.searchflow');
   const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
-    throw new UsageError(
-      `stateDir: ${stateDir} ${foreign}. Take the right to write from others, or set trustStateDir.`,
-    );
+    throw new UsageError(`stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`);
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
   if (allowed === null && options.maxCostPerJob !== undefined)

@@ -21,7 +21,7 @@ it.skipIf(process.platform === 'win32')(
     const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
     chmodSync(stateDir, 0o777);
     expect(() => new SearchflowPlugin({ apiKey: 'key', stateDir })).toThrow(
-      /^stateDir: .* may be written by every user/,
+      /^stateDir: .* can be written by every user/,
     );
     expect(new SearchflowPlugin({ apiKey: 'key', stateDir, trustStateDir: true }).name).toBe('searchflow');
     rmSync(stateDir, { recursive: true });

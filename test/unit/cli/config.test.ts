@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -81,11 +81,11 @@ describe('readConfig', () => {
       { service: 'live' },
     );
     expect(text.split('\n')).toEqual([
-      expect.stringMatching(/^SEARCHFLOW_BASE_URL is set but there is no key: .*EXA_API_KEY/),
+      expect.stringMatching(/^SEARCHFLOW_BASE_URL is set without an API key.*EXA_API_KEY/),
       expect.stringMatching(/^SEARCHFLOW_BASE_URL: 'ftp:\/\/example.com' \(environment\)/),
       expect.stringMatching(/^SEARCHFLOW_QPS: '0' \(environment\) is not a whole number/),
       expect.stringMatching(/^SEARCHFLOW_RATE_PROFILE: 'quick' \(environment\) .*contract, boost, public/),
-      expect.stringMatching(/^SEARCHFLOW_QPS and SEARCHFLOW_RATE_PROFILE \(environment\) contradict/),
+      expect.stringMatching(/^SEARCHFLOW_QPS and SEARCHFLOW_RATE_PROFILE \(environment\) can't be combined/),
       expect.stringMatching(/^SEARCHFLOW_CONCURRENCY: 'many'/),
       expect.stringMatching(/^SEARCHFLOW_TASK_QUEUE: 'a b'/),
       expect.stringMatching(/^Temporal address: 'http:\/\/localhost:7233' \(TEMPORAL_ADDRESS in the environment\)/),
@@ -108,7 +108,7 @@ describe('readConfig', () => {
   it('takes no empty name for a warehouse', () => {
     for (const into of ['', ' '])
       expect(mistakes({}, { into })).toBe(
-        `--into: '${into}' (command line) is no warehouse; give the path of a DuckDB file, or postgres://host/database.`,
+        `--into: '${into}' (command line) is not a warehouse; give the path of a DuckDB file, or postgres://host:5432/database.`,
       );
   });
 
@@ -196,7 +196,7 @@ describe('readConfig', () => {
       SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow&sslmode=verify-full',
       SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@DB.internal:5432/etl?sslmode=disable',
     });
-    expect(text).toMatch(/^SEARCHFLOW_STORE: .*is the very schema of the warehouse/);
+    expect(text).toMatch(/^SEARCHFLOW_STORE: .*is the same schema as the warehouse/);
     expect(text).not.toContain('canary');
   });
 
@@ -237,21 +237,38 @@ describe('readConfig', () => {
       }
       chmodSync(dir, 0o777);
       expect(mistakes(setting)).toBe(
-        `The state folder '${dir}' may be written by every user, who could choose what this command runs and ends. Take the right to write ` +
-          'from others, name another folder (SEARCHFLOW_STATE_DIR), or name this one in SEARCHFLOW_TRUST_STATE_DIR.',
+        `The state folder '${dir}' can be written by every user. Other users could choose what this command runs and ends. Change its owner or ` +
+          'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
       );
       expect(mistakes({ ...setting, SEARCHFLOW_TRUST_STATE_DIR: '/elsewhere' })).toContain(
-        'may be written by every user',
+        'can be written by every user',
       );
       expect(read({ ...setting, SEARCHFLOW_TRUST_STATE_DIR: dir }).config.stateDir).toBe(dir);
       if (process.geteuid?.() === 0) {
         chmodSync(dir, 0o770);
         chownSync(dir, 0, 4242);
-        expect(mistakes(setting)).toContain('may be written by another group');
+        expect(mistakes(setting)).toContain('can be written by another group');
         chownSync(dir, 4242, 0);
         expect(mistakes(setting)).toContain('belongs to another user');
       }
       rmSync(dir, { recursive: true });
+    },
+  );
+
+  it.skipIf(process.platform === 'win32')(
+    'takes no state folder below one that every user may write and that has no sticky bit',
+    () => {
+      const parent = mkdtempSync(join(tmpdir(), 'searchflow-parent-'));
+      const dir = join(parent, 'deep', 'state');
+      const setting = { SEARCHFLOW_STATE_DIR: dir };
+      chmodSync(parent, 0o1777);
+      expect(read(setting).config.stateDir).toBe(dir);
+      chmodSync(parent, 0o777);
+      expect(mistakes(setting)).toContain(`can be replaced by every user, who may write ${parent}`);
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+      expect(mistakes(setting)).toContain(`can be replaced by every user, who may write ${parent}`);
+      expect(read({ ...setting, SEARCHFLOW_TRUST_STATE_DIR: dir }).config.stateDir).toBe(dir);
+      rmSync(parent, { recursive: true });
     },
   );
 
@@ -264,8 +281,8 @@ describe('readConfig', () => {
   it('warns of a misspelt variable and names the closest', () => {
     const { said } = read({ SEARCHFLOW_QSP: '5', SEARCHFLOW_KEY: key, OTHER: '1' });
     expect(said).toEqual([
-      'Warning: the variable SEARCHFLOW_QSP is not known and has no effect; did you mean SEARCHFLOW_QPS?',
-      'Warning: the variable SEARCHFLOW_KEY is not known and has no effect; did you mean SEARCHFLOW_API_KEY?',
+      'Warning: the variable SEARCHFLOW_QSP is unknown and has no effect; did you mean SEARCHFLOW_QPS?',
+      'Warning: the variable SEARCHFLOW_KEY is unknown and has no effect; did you mean SEARCHFLOW_API_KEY?',
     ]);
   });
 });
