@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, ClientConfig, Pool } from 'pg';
 import { type PostgresAddress, whyPlain } from '../core/text/postgres-address.js';
-import { hear } from './hear.js';
+import { listen } from './listen.js';
 import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
 import { SilenceWatch, sever, type Watched } from './silence.js';
 
@@ -68,8 +68,10 @@ const SLACK_MS = 10_000;
 const IDLE_MS = 60_000;
 /** Silence after which TCP checks whether the other machine is still there. */
 const KEEP_ALIVE_MS = 10_000;
+/** Longest wait, on closing, for an answer of a server that still runs statements. */
+const PROBE_MS = 1000;
 /** Longest wait, on closing, for the server to close its side. */
-const GOODBYE_MS = 1000;
+const GOODBYE_MS = 500;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
 /** Shorter absences are not reported. */
@@ -82,16 +84,20 @@ const SAID_AFTER_MS = 300;
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
   const settings = settingsOf(address, options.applicationName);
-  const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000 });
+  // All clients from their creation on, also those that are still connecting.
   const clients = new Set<ClientBase>();
+  class KnownClient extends pg.Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      clients.add(this);
+      this.on('end', () => clients.delete(this));
+      // A connection that breaks while it is handed out has no other listener and would end the process. Its next statement fails anyway.
+      this.on('error', () => undefined);
+    }
+  }
+  const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000, Client: KnownClient });
   // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => {
-    clients.add(client);
-    client.on('end', () => clients.delete(client));
-    // A connection that breaks while it is handed out has no other listener and would end the process. Its next statement fails anyway.
-    client.on('error', () => undefined);
-  });
   const watch = new SilenceWatch(
     () => new pg.Client({ ...settings, application_name: `${options.applicationName} (asks)` }),
     (reason) => options.say?.(`Waiting for the database ${address.shown}: ${reason}`),
@@ -116,7 +122,7 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
         signal,
       ),
     async listen(channel, onMessage, onBack) {
-      const end = await hear(() => new pg.Client(settings), watch, channel, onMessage, onBack);
+      const end = await listen(() => new pg.Client(settings), watch, channel, onMessage, onBack);
       listeners.add(end);
       return async () => {
         listeners.delete(end);
@@ -125,8 +131,12 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     },
     async close() {
       await Promise.all([...listeners].map((end) => end()));
-      await pool.end();
-      // A server that is silent does not answer a goodbye, and would keep the process.
+      const isBusy = pool.totalCount > pool.idleCount;
+      // Work over a connection is awaited only while the server answers; a silent one would keep the process.
+      const ended = Promise.resolve(pool.end()).catch(() => undefined);
+      const answers = isBusy && (await Promise.race([watch.answers(PROBE_MS), ended.then(() => true)]));
+      if (isBusy && !answers) for (const client of clients) sever(client);
+      await (isBusy && !answers ? Promise.race([ended, delay(GOODBYE_MS, undefined, { ref: false })]) : ended);
       const gone = [...clients].map((client) => once(client, 'end'));
       await Promise.race([Promise.all(gone), delay(GOODBYE_MS, undefined, { ref: false })]);
       for (const client of clients) sever(client);

@@ -76,6 +76,11 @@ export class SilenceWatch {
     };
   }
 
+  /** Whether the server answers within this time over a new connection. */
+  async answers(withinMs: number): Promise<boolean> {
+    return (await this.#activities([], withinMs)) !== null;
+  }
+
   #check(): void {
     const now = performance.now();
     // A process that was suspended itself received nothing either.
@@ -126,10 +131,10 @@ export class SilenceWatch {
   }
 
   /** What the server runs for these connections; null if it does not answer. An error of the server counts as an answer. */
-  async #activities(pids: readonly number[]): Promise<readonly Activity[] | null> {
+  async #activities(pids: readonly number[], withinMs = ANSWER_MS): Promise<readonly Activity[] | null> {
     const client = this.#connect();
     client.on('error', () => undefined);
-    const late = setTimeout(() => sever(client, new PostgresSilent(ANSWER_MS)), ANSWER_MS);
+    const late = setTimeout(() => sever(client, new PostgresSilent(withinMs)), withinMs);
     try {
       await client.connect();
       const { rows } = await client.query<Activity>(

@@ -55,8 +55,8 @@ describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
   );
 
   it.each([
-    ['statement', '', /refuses: .*statement pooling mode.*; set pool_mode of the pooler to session or transaction$/],
-    ['session', '?options=-c%20work_mem%3D8MB', /refuses: unsupported startup parameter.*; leave that parameter out/],
+    ['statement', '', /refused: .*statement pooling mode.*; set the pooler's pool_mode to session or transaction$/],
+    ['session', '?options=-c%20work_mem%3D8MB', /refused: unsupported startup parameter.*; remove that parameter/],
   ])('with pool_mode = %s and the parameters "%s" is refused with the way out', async (mode, parameters, sentence) => {
     const pooler = await startPgBouncer(server, mode);
     onTestFinished(() => pooler.stop());

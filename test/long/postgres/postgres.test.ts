@@ -102,7 +102,7 @@ describe('a database', () => {
     const refusal = await wrong.query('SELECT 1').catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(PostgresRefused);
     const plain = await open(`${url}?sslmode=require`);
-    await expect(plain.query('SELECT 1')).rejects.toThrow(/refuses: The server does not support SSL/);
+    await expect(plain.query('SELECT 1')).rejects.toThrow(/refused: The server does not support SSL/);
     const nowhere = await open('postgres://me:canary-secret@127.0.0.1:1/db', 100);
     const away = await nowhere.query('SELECT 1').catch((error: unknown) => error);
     expect(away).toBeInstanceOf(PostgresAway);

@@ -83,6 +83,24 @@ describe('a database that accepts and falls silent', () => {
     await postgres.close();
   }, 60_000);
 
+  it('[60] holds up the end of a process for 2 s at most, and a server that answers may end its statement', async () => {
+    const postgres = await open();
+    const slow = postgres.query('SELECT pg_sleep(3)');
+    await delay(200);
+    const closed = postgres.close();
+    expect(await Promise.race([slow.then(() => 'answered'), closed.then(() => 'closed')])).toBe('answered');
+    await closed;
+    const silent = await open();
+    proxy.silent = true;
+    const pending = [silent.query('SELECT 1'), silent.transaction((tx) => tx.query('SELECT 1'))];
+    const failed = Promise.allSettled(pending);
+    await delay(200);
+    const since = performance.now();
+    await silent.close();
+    expect(performance.now() - since).toBeLessThan(2500);
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  }, 30_000);
+
   it('[60] in the middle of a COPY or a long statement is told within 10 s, and the transaction runs whole again', async () => {
     const postgres = await open();
     let runs = 0;

@@ -10,7 +10,7 @@ const PING_MS = 15_000;
 const ANSWER_MS = 5000;
 
 /** Runs `LISTEN` over a connection that is reopened whenever it breaks. Returns a function that ends it. */
-export async function hear(
+export async function listen(
   connect: () => Client,
   watch: SilenceWatch,
   channel: string,
