@@ -55,8 +55,7 @@ function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
 function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: string): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
   const flag = reader.flag(into, '--into');
-  if (flag?.text.trim() === '')
-    reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
+  if (flag?.text.trim() === '') reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
   if (flag === null || into === undefined) return configured;
   const mistyped = whyNoWarehouse(into);
   if (mistyped !== null) {

@@ -28,7 +28,19 @@ export const POSTGRES_FORM = 'postgres://host:5432/database';
 export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;
 
 /** Schemes that are never the beginning of a file's name. */
-const schemes = ['postgres', 'postgresql', 'mysql', 'mariadb', 'sqlite', 'duckdb', 'md', 'motherduck', 'snowflake', 'bigquery', 'jdbc'];
+const schemes = [
+  'postgres',
+  'postgresql',
+  'mysql',
+  'mariadb',
+  'sqlite',
+  'duckdb',
+  'md',
+  'motherduck',
+  'snowflake',
+  'bigquery',
+  'jdbc',
+];
 const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
 
 /**

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { Allowlist, allowedBy, parseServer } from '../../../src/worker/config/allowlist.js';
 import { readConfig } from '../../../src/worker/config/config.js';
-import { databaseWarehouse } from '../../../src/worker/config/store-setting.js';
+import { databaseWarehouse, warehouseOf } from '../../../src/worker/config/store-setting.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-allowlist-'));
 const open = join(dir, 'open');
@@ -14,6 +14,7 @@ mkdirSync(join(dir, 'closed'));
 symlinkSync(join(dir, 'closed'), join(open, 'out'));
 symlinkSync(join(open, 'inner'), join(open, 'in'));
 symlinkSync('loop', join(open, 'loop'));
+symlinkSync('code', join(open, 'to-code.csv'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const stateDir = join(open, 'state');
@@ -26,7 +27,15 @@ const list = (changes = {}, entries: Partial<ConstructorParameters<typeof Allowl
 
 describe('the allowlist of a worker', () => {
   it('opens files below its folders, whatever links lead there, and no others', async () => {
-    for (const path of ['a.csv', 'inner/a.csv', 'in/a.csv', 'new/folder/a.csv', 'inner/../a.csv', 'a..csv', '..a/../b'])
+    for (const path of [
+      'a.csv',
+      'inner/a.csv',
+      'in/a.csv',
+      'new/folder/a.csv',
+      'inner/../a.csv',
+      'a..csv',
+      '..a/../b.csv',
+    ])
       expect([path, await list().whyRefused({ csv: `${open}/${path}` })]).toEqual([path, null]);
     const closed = [
       '',
@@ -46,7 +55,9 @@ describe('the allowlist of a worker', () => {
         expect.stringMatching(/PATHS/),
       ]);
     expect(await list().whyRefused({ csv: `${open}-beside/a.csv` })).toMatch(/PATHS/);
-    expect(await list({ paths: [join(open, 'state', 'inner')] }).whyRefused({ csv: `${stateDir}/inner/a` })).toBeNull();
+    expect(
+      await list({ paths: [join(open, 'state', 'inner')] }).whyRefused({ csv: `${stateDir}/inner/a.csv` }),
+    ).toBeNull();
   });
 
   it('connects to the server of the warehouse and to those of the setting, by host and port', async () => {
@@ -75,7 +86,7 @@ describe('the allowlist of a worker', () => {
     for (const into of refused)
       expect([into, await list({ hosts }).whyRefused({ into })]).toEqual([
         into,
-        expect.stringMatching(/HOSTS|PATHS|no address/),
+        expect.stringMatching(/HOSTS|PATHS|not the address/),
       ]);
     expect(await list({ warehouse: null }).whyRefused({ into: 'postgres://db.internal:6000/dw' })).toMatch(/HOSTS/);
   });
@@ -86,7 +97,7 @@ describe('the allowlist of a worker', () => {
         into: `postgres://db2.internal/x?sslmode=${mode}`,
       });
     expect(await asks(['db2.internal'], 'require')).toBeNull();
-    expect(await asks(['db2.internal'], 'disable')).toMatch(/with sslmode=require or stricter \(got disable\)/);
+    expect(await asks(['db2.internal'], 'disable')).toMatch(/must use sslmode=require or stricter \(got disable\)/);
     expect(await asks(['db2.internal?sslmode=disable'], 'disable')).toBeNull();
     expect(await asks(['db2.internal?sslmode=verify-full'], 'require')).toMatch(/sslmode=verify-full or stricter/);
     expect(await asks(['db2.internal?sslmode=verify-full'], 'verify-full')).toBeNull();
@@ -124,6 +135,34 @@ describe('the allowlist of a worker', () => {
     expect(
       await list({}, { allowed: async () => server }).whyRefused({ into: 'postgres://DB3.internal/y' }),
     ).toBeNull();
+  });
+
+  it('lets a workflow write a CSV only to a file that ends with .csv, unless a person typed another name', async () => {
+    for (const csv of ['package.json', 'src/worker.ts', 'new.csv.mjs', 'code', 'to-code.csv'])
+      expect(await list().whyRefused({ csv: join(open, csv) })).toMatch(/does not end with \.csv\. Name a \.csv file/);
+    expect(await list().whyRefused({ csv: join(open, 'UPPER.CSV') })).toBeNull();
+    const typed = allowedBy({ csv: join(open, 'rows.txt') });
+    expect(await list({}, { allowed: async () => typed }).whyRefused({ csv: join(open, 'rows.txt') })).toBeNull();
+  });
+
+  it.each([
+    ['postgres:/h/dw', /is not an address of PostgreSQL; write postgres:\/\/host:5432\/database/],
+    ['postgresql+psycopg://ann:canary@h/dw', /is not an address of PostgreSQL/],
+    [' postgres://ann:canary@h/dw', /begins or ends with white space; remove it/],
+    ['md:canary', /md: is not supported; give the path of a DuckDB file/],
+    ['mysql://ann:canary@h/dw', /mysql: is not supported/],
+    [':memory:', /is a database in memory/],
+  ])('refuses the mistyped warehouse %s and shows the meant form, but not the value', async (into, problem) => {
+    const why = await list({ paths: ['/'] }).whyRefused({ into });
+    expect(why).toMatch(problem);
+    expect(why).not.toContain('canary');
+    const read = (env: Record<string, string>, flag?: string) =>
+      readConfig({ env, flags: { ...(flag && { into: flag }) }, cwd: dir, say: () => undefined });
+    expect(() => read({}, into)).toThrow(problem);
+    expect(() => read({ SEARCHFLOW_WAREHOUSE_URL: into })).toThrow(/is not an address such as postgres:\/\/host/);
+    expect(() => warehouseOf({}, into, 'usual.duckdb', dir)).toThrow(problem);
+    expect(allowedBy({ into: './results:v2.duckdb' })).toMatchObject([{ what: expect.stringMatching(/results:v2/) }]);
+    expect(await list().whyRefused({ into: join(open, 'results:v2.duckdb') })).toBeNull();
   });
 
   it('is set by two variables, and is the working folder and the warehouse by default', () => {
