@@ -211,6 +211,7 @@ export function damageText({ file, copy, lines, adopted, gone }: JournalDamage):
     ...(gone > 0 ? [`${gone} paid answer(s) can't be read any more. To buy them again, pass --rebuy`] : []),
     ...(adopted + gone === 0 ? ['No paid answer is affected'] : []),
   ];
-  const repair = copy === null ? 'The next worker repairs the file and keeps a copy' : `The file is repaired; a copy is ${copy}`;
+  const repair =
+    copy === null ? 'The next worker repairs the file and keeps a copy' : `The file is repaired; a copy is ${copy}`;
   return `The journal file ${file} has ${lines} damaged line(s). ${answers.join('. ')}. ${repair}`;
 }

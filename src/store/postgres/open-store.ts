@@ -16,9 +16,12 @@ export async function openStore(url: string, options: PostgresOptions): Promise<
          current_setting('server_version_num') AS version`,
     );
     const { shown } = postgres.address;
-    if (Number(settings?.version) < 140_000) throw new Error(`The store ${shown} runs on a PostgreSQL older than 14. Use PostgreSQL 14 or newer`);
+    if (Number(settings?.version) < 140_000)
+      throw new Error(`The store ${shown} runs on a PostgreSQL older than 14. Use PostgreSQL 14 or newer`);
     if (settings?.encoding !== 'UTF8')
-      throw new Error(`The store ${shown} has the encoding ${settings?.encoding}. Use a database with the encoding UTF8`);
+      throw new Error(
+        `The store ${shown} has the encoding ${settings?.encoding}. Use a database with the encoding UTF8`,
+      );
     // A statement that waited for another process must see the rows which that process wrote.
     if (settings.isolation !== 'read committed')
       throw new Error(

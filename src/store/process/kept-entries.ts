@@ -51,7 +51,11 @@ export class KeptEntries {
 
   /** Parses the entry of a job. `name` names the entry, `remedy` says how to remove it. Throws `EntryDamaged`. */
   job(read: () => string, name: string, remedy: string): JobEntry {
-    return parsed(job, read, `${name} is damaged. ${remedy} and run the job's command again (nothing is bought twice).`);
+    return parsed(
+      job,
+      read,
+      `${name} is damaged. ${remedy} and run the job's command again (nothing is bought twice).`,
+    );
   }
 
   /** Parses the entry of a walk, as `job`. */

@@ -15,7 +15,10 @@ const profile = z.strictObject({
     .array(bucket)
     .min(1)
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two buckets have the same name')
-    .refine((all) => all[0]?.of !== 'key', 'the first bucket, which is used for all other classes, must be of the team'),
+    .refine(
+      (all) => all[0]?.of !== 'key',
+      'the first bucket, which is used for all other classes, must be of the team',
+    ),
 });
 
 /**

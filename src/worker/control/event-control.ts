@@ -20,7 +20,7 @@ import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
-import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
+import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';

@@ -89,9 +89,7 @@ export class QuietControl {
   async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
-      throw new UsageError(
-        `There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`,
-      );
+      throw new UsageError(`There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`);
     // A turn that is waiting or running must not pause monitors after they are restored.
     for (const edge of edges) await haltSchedule(this.#client, idOf(name, edge));
     await cancelRunning(this.#client, turnId(input));

@@ -36,7 +36,12 @@ export function metered(meter: MetricMeter, transport: Transport, working: Worke
 function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
   const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by outcome');
   const refused = meter.createCounter('searchflow_rate_limited', '', 'Answers 429');
-  const seconds = meter.createHistogram('searchflow_request_seconds', 'float', 's', 'Time from sending a request to its complete answer');
+  const seconds = meter.createHistogram(
+    'searchflow_request_seconds',
+    'float',
+    's',
+    'Time from sending a request to its complete answer',
+  );
   const counted = async <T>(operation: string, call: () => Promise<T>): Promise<T> => {
     const startedAt = performance.now();
     const ended = (outcome: string) => {
@@ -72,7 +77,12 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
   );
   const units = meter.createCounter('searchflow_rate_units', '', 'Units of the rate limit that this process used');
   const limit = meter.createGauge('searchflow_rate_limit', 'float', '1/s', 'Configured units per second');
-  const effective = meter.createGauge('searchflow_rate_limit_effective', 'float', '1/s', 'Units per second after margins');
+  const effective = meter.createGauge(
+    'searchflow_rate_limit_effective',
+    'float',
+    '1/s',
+    'Units per second after margins',
+  );
   const utilisation = meter.createGauge(
     'searchflow_rate_utilisation',
     'float',
@@ -112,7 +122,11 @@ function meteredLimiter(meter: MetricMeter, limiter: Limiter): { readonly limite
 function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJournal {
   const spent = meter.createCounter('searchflow_spent_microdollars', '', 'Landed purchases, in millionths of a dollar');
   const unknown = meter.createCounter('searchflow_unknown_outcomes', '', 'Purchases whose answer was lost');
-  const risked = meter.createCounter('searchflow_unknown_microdollars', '', 'Most that these purchases may have cost, in millionths of a dollar');
+  const risked = meter.createCounter(
+    'searchflow_unknown_microdollars',
+    '',
+    'Most that these purchases may have cost, in millionths of a dollar',
+  );
   const open = new Map<string, { readonly operation: string; readonly estimateMicros: number }>();
   const closed = (id: string) => {
     const intent = open.get(id);

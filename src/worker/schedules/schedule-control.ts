@@ -147,8 +147,7 @@ export class ScheduleControl {
     let times = 0;
     await this.#known(name, async (handle) => {
       times = await this.#timesBetween(name, from, until);
-      if (times === 0)
-        throw new UsageError(`The schedule ${name} has no run in that range`);
+      if (times === 0) throw new UsageError(`The schedule ${name} has no run in that range`);
       if (times > MOST_BACKFILLED) throw new UsageError(tooMany(name, times));
       await handle.backfill({
         start: new Date(from),

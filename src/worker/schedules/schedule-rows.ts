@@ -12,11 +12,11 @@ import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime
 export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess, 'config' | 'shared'>): ScheduledWork {
   const { staged, request } = plan;
   if (request.input === '-')
-    throw new UsageError('A schedule needs a file, because each run reads its input again. Standard input can be read only once.');
-  if (request.reparse)
-    throw new UsageError("--reparse can't be scheduled. Run it as a single command.");
-  if (request.rebuy)
-    throw new UsageError("--rebuy can't be scheduled. To buy old answers again, use --refresh-after.");
+    throw new UsageError(
+      'A schedule needs a file, because each run reads its input again. Standard input can be read only once.',
+    );
+  if (request.reparse) throw new UsageError("--reparse can't be scheduled. Run it as a single command.");
+  if (request.rebuy) throw new UsageError("--rebuy can't be scheduled. To buy old answers again, use --refresh-after.");
   if (request.limit !== undefined)
     throw new UsageError("--limit can't be scheduled. A schedule asks for all rows of its file.");
   if (request.csv !== null && shared && isPostgresUrl(staged.into)) {

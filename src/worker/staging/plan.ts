@@ -279,7 +279,9 @@ function keptNotes({ asked, request, staged }: PlanParts): string[] {
     ...(asked.options === request.options || isDefault(staged) ? [] : [`options ${canonicalJson(request.options)}`]),
     ...(asked.defaultScheme === request.defaultScheme ? [] : [`--default-scheme ${request.defaultScheme}`]),
   ];
-  return kept.length === 0 ? [] : [`Kept from the job's last run: ${kept.join(', ')}. Pass other options to change them.`];
+  return kept.length === 0
+    ? []
+    : [`Kept from the job's last run: ${kept.join(', ')}. Pass other options to change them.`];
 }
 
 function isDefault({ operation, options }: StagedJob): boolean {
@@ -297,7 +299,5 @@ function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
   if (!before) return [];
   const [was, is] = [requestText(before.staged), requestText(staged)];
   if (was === is) return [];
-  return [
-    `The options differ from those of the last run (${was} then, ${is} now), so every row is bought again.`,
-  ];
+  return [`The options differ from those of the last run (${was} then, ${is} now), so every row is bought again.`];
 }

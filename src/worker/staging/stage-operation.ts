@@ -150,7 +150,8 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 }
 
 function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
-  if (rowsPerRun !== 1 && operation !== 'agent') throw new UsageError('Only agent runs can share a request between rows.');
+  if (rowsPerRun !== 1 && operation !== 'agent')
+    throw new UsageError('Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
     throw new UsageError(`Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`);
 }
@@ -159,7 +160,9 @@ function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
 function splitRequest({ template, options }: OperationRequest): { template: Json | null; options: Fields } {
   if (template === undefined) return { template: null, options };
   if (typeof template !== 'object' || template === null || Array.isArray(template))
-    throw new UsageError('The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.');
+    throw new UsageError(
+      'The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.',
+    );
   const both = Object.keys(template).filter((name) => name in options);
   if (both.length > 0)
     throw new UsageError(`${both.join(', ')}: set both in the template and in the options. Set it once.`);

@@ -8,6 +8,8 @@ export const folderStages: Stages = {
   async slice({ stageDir }, slice) {
     const path = sliceFile(stageDir, slice);
     if (existsSync(path)) return path;
-    throw new Error(`The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`);
+    throw new Error(
+      `The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`,
+    );
   },
 };

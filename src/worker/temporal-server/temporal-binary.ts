@@ -84,8 +84,7 @@ class NoAnswer extends Error {
 
 async function named(path: string, lookup: BinaryLookup): Promise<TemporalBinary> {
   const found = await checkBinary(path, lookup);
-  if (found === null)
-    throw new UsageError(`TEMPORAL_CLI: ${path} is not Temporal's program, or does not run.`);
+  if (found === null) throw new UsageError(`TEMPORAL_CLI: ${path} is not Temporal's program, or does not run.`);
   return found;
 }
 

@@ -49,7 +49,9 @@ export async function installTemporal(installation: Installation): Promise<Tempo
       // While the lock is held, existing drafts are those of killed processes.
       for (const name of readdirSync(dir)) if (name.startsWith(DRAFT)) discard(join(dir, name));
       const started = performance.now();
-      say(`Installing the Temporal server ${TEMPORAL_VERSION} into ${dir}. This is done once and can take some minutes.`);
+      say(
+        `Installing the Temporal server ${TEMPORAL_VERSION} into ${dir}. This is done once and can take some minutes.`,
+      );
       const progress = setInterval(() => {
         say(`Still installing the Temporal server (${Math.round((performance.now() - started) / 1000)} s).`);
       }, PROGRESS_MS);

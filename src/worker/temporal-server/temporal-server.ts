@@ -109,7 +109,11 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
     const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
     const address = addressOf(record);
-    const wrong = await reportingWait(say, record, awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }));
+    const wrong = await reportingWait(
+      say,
+      record,
+      awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }),
+    );
     if (wrong === null) {
       databaseIsMade(files);
       return { record, reused: false };

@@ -16,7 +16,7 @@ const NOTIFY_MS = 2000;
 export class Notifier {
   readonly #postgres: Postgres;
   readonly #channel: string;
-  readonly #heard = new EventEmitter().setMaxListeners(0);
+  readonly #emitter = new EventEmitter().setMaxListeners(0);
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
   #isDue = false;
@@ -52,7 +52,7 @@ export class Notifier {
     if (this.#count !== seen) return;
     const timeUp = AbortSignal.timeout(FALLBACK_MS);
     const until = signal ? AbortSignal.any([signal, timeUp]) : timeUp;
-    await once(this.#heard, 'news', { signal: until }).catch(() => signal?.throwIfAborted());
+    await once(this.#emitter, 'notified', { signal: until }).catch(() => signal?.throwIfAborted());
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class Notifier {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#count++;
-    this.#heard.emit('news');
+    this.#emitter.emit('notified');
     if (!this.#isDue) return;
     this.#isDue = false;
     this.#sending = this.#postgres

@@ -10,12 +10,12 @@ export class LimiterClock {
   #offset = 0;
   #roundTrip = Number.POSITIVE_INFINITY;
 
-  heard(askedAt: number, heardAt: number, databaseNow: number): void {
-    const [least, most] = [databaseNow - heardAt, databaseNow - askedAt];
+  observe(askedAt: number, answeredAt: number, databaseNow: number): void {
+    const [least, most] = [databaseNow - answeredAt, databaseNow - askedAt];
     const contradicts = this.#offset < least - SLOP_MS || this.#offset > most + SLOP_MS;
-    if (!contradicts && heardAt - askedAt > this.#roundTrip) return;
+    if (!contradicts && answeredAt - askedAt > this.#roundTrip) return;
     this.#offset = (least + most) / 2;
-    this.#roundTrip = heardAt - askedAt;
+    this.#roundTrip = answeredAt - askedAt;
   }
 
   toLocal(databaseTime: number): number {

@@ -44,7 +44,7 @@ export class PgRateSource implements RateSource {
   readonly #closed = new AbortController();
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   #block: Block | null = null;
-  #heardAt = Number.NEGATIVE_INFINITY;
+  #updatedAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
   /** Latest start of a granted call (`performance.now()`). */
   #grantedUntil = 0;
@@ -93,7 +93,7 @@ export class PgRateSource implements RateSource {
 
   async hold(block: Block): Promise<void> {
     this.#block = block;
-    if (this.#heardAt < 0) await this.#refresh();
+    if (this.#updatedAt < 0) await this.#refresh();
     const until = this.#clock.toDatabase(block.until);
     await this.#postgres.query(
       `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
@@ -151,7 +151,7 @@ export class PgRateSource implements RateSource {
   }
 
   #listen(): Promise<() => Promise<void>> {
-    const refresh = () => this.#hear();
+    const refresh = () => this.#refreshInBackground();
     return this.#postgres.listen('searchflow_limiter', (team) => team === this.#team && refresh(), refresh);
   }
 
@@ -163,14 +163,14 @@ export class PgRateSource implements RateSource {
       if (now > this.#grantedUntil) {
         clearInterval(this.#poll);
         this.#poll = undefined;
-      } else if (now - this.#heardAt > POLL_MS / 2) {
-        this.#hear();
+      } else if (now - this.#updatedAt > POLL_MS / 2) {
+        this.#refreshInBackground();
       }
     }, POLL_MS);
   }
 
   /** Updates the block in the background. If that fails, the next request reports the reason. */
-  #hear(): void {
+  #refreshInBackground(): void {
     void this.#refresh().catch(() => undefined);
   }
 
@@ -188,8 +188,8 @@ export class PgRateSource implements RateSource {
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
     const [answer] = await this.#postgres.query<R & Answer>(text, values, this.#limits);
     if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
-    this.#heardAt = performance.now();
-    this.#clock.heard(askedAt, this.#heardAt, answer.now_ms);
+    this.#updatedAt = performance.now();
+    this.#clock.observe(askedAt, this.#updatedAt, answer.now_ms);
     if (answer.blocked_until !== null) {
       const until = this.#clock.toLocal(answer.blocked_until);
       if (until > (this.#block?.until ?? 0)) this.#block = { until, reason: answer.block_reason ?? '' };
