@@ -134,6 +134,6 @@ it('a status of events without a warehouse says which command makes one', async 
   expect(JSON.parse(data)).toMatchObject({ kind: 'events', known: true, streams: [], events: 0 });
   expect(await type('events status --into mysql://host/db')).toMatchObject({
     code: 2,
-    refusal: expect.stringContaining('mysql: is no kind of warehouse'),
+    refusal: expect.stringContaining('mysql: is not supported'),
   });
 });

@@ -66,8 +66,8 @@ it('a walk that died tells why, without a worker; one that its server knows noth
   const failed = await start();
   await expect(failed.result()).rejects.toThrow('422');
   expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
-  await expect(failed.cancel()).rejects.toThrow(`There is no ${failed.job} here that runs`);
-  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('does not run now');
+  await expect(failed.cancel()).rejects.toThrow(`${failed.job} is not running`);
+  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('is not running');
 
   setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
   const { workflowId } = await start();

@@ -59,7 +59,7 @@ it('tells whoever waits too long who is at work, and lets other targets through'
     async () => {
       const second = withDraftFolder(target, async () => 'never', { waitMs: 0 });
       await expect(second).rejects.toThrow(LockBusy);
-      await expect(second).rejects.toThrow(`${target} is still held by PID ${process.pid}`);
+      await expect(second).rejects.toThrow(`${target} is still locked by PID ${process.pid}`);
       expect(await withDraftFolder(`${target}.gz`, async () => 'other', { waitMs: 0 })).toBe('other');
     },
     wait,

@@ -109,7 +109,7 @@ describe('fault 63: work whose command died', () => {
     expect(heir.said).toEqual(['Resuming big, whose command ended.']);
     await heir.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));
-    expect(() => heir.owners.check()).toThrow('The command was stopped');
+    expect(() => heir.owners.check()).toThrow('This command is stopping');
   });
 });
 

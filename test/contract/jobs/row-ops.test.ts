@@ -123,7 +123,7 @@ it('a failed run keeps its reason and its record, and costs what the service say
 
 describe('before anything is bought, it is refused with its place when', () => {
   const refused: readonly (readonly [string, Partial<EnrichRequest>, RegExp])[] = [
-    ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names a column/],
+    ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names no column/],
     ['the template names an unknown one', { operation: 'search', template: { query: '{{nmae}}' } }, /"nmae".*"name"/],
     [
       'a field of all rows is wrong',
@@ -131,7 +131,7 @@ describe('before anything is bought, it is refused with its place when', () => {
       /numResults/,
     ],
     ['a field is given twice', { operation: 'search', template: { query }, options: { query: 'x' } }, /query.*once/],
-    ['contents get a template', { template: { query } }, /take no template/],
+    ['contents get a template', { template: { query } }, /no template/],
     ['searches are to share a request', { operation: 'search', template: { query }, rowsPerRun: 2 }, /Only agent runs/],
     ['a shared run asks by column', { operation: 'agent', template: { query }, rowsPerRun: 2 }, /can name no column/],
   ];
@@ -144,7 +144,7 @@ describe('before anything is bought, it is refused with its place when', () => {
     await run({ job: 'named', operation: 'answer', template: { query }, options: {} });
     const sent = sandbox.log().length;
     await expect(run({ job: 'named', operation: 'search', template: { query }, options: {} })).rejects.toThrow(
-      /named buys answer; search is another thing/,
+      /named already exists for the operation answer\. Use another --job name for search/,
     );
     expect(sandbox.log().length).toBe(sent);
   });

@@ -282,10 +282,10 @@ it('a backfill has both ends, is bounded, and says which runs it starts', async 
   const many = await type('schedule backfill hourly --from 2025-01-01 --until 2025-03-01');
   expect([many.code, many.refusal]).toEqual([
     2,
-    expect.stringContaining('has 1,440 times in that range, and a backfill starts 1,000'),
+    expect.stringContaining('has 1,440 runs in that range, and a backfill starts at most 1,000'),
   ]);
   const none = await type('schedule backfill hourly --from 2026-01-01T00:10Z --until 2026-01-01T00:20Z');
-  expect([none.code, none.refusal]).toEqual([2, expect.stringContaining('no time in that range')]);
+  expect([none.code, none.refusal]).toEqual([2, expect.stringContaining('has no run in that range')]);
   await expect
     .poll(async () => JSON.parse((await type('schedule show hourly --json')).out).queued, soon)
     .toBeGreaterThan(8);

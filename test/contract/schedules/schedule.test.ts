@@ -80,7 +80,7 @@ it('a schedule is found by its short name where only one has it', async () => {
   onTestFinished(() => control.remove('search-short-abcdef'));
   await expect
     .poll(() => control.named('short').catch((error: Error) => error.message), soon)
-    .toMatch(/More than one schedule is called short: .*Give one of these/);
+    .toMatch(/short matches several schedules: .*Give one of these/);
   expect(await control.named('search-short')).toBe('search-short-abcdef');
 });
 
@@ -95,8 +95,10 @@ it('the same schedule again is changed, not made twice; another job under its na
     expect(clock.format(at)).toBe('06:00');
   }
   await expect.poll(async () => (await control.list()).filter((one) => one.name === name).length, soon).toBe(1);
-  await expect(control.put(name, { ...work, workflowId: 'another' }, yearly)).rejects.toThrow(/already, of enrich-/);
-  await expect(put({ cron: '99 6 * * *', tz: 'UTC' })).rejects.toThrow(/can't use '99 6/);
+  await expect(control.put(name, { ...work, workflowId: 'another' }, yearly)).rejects.toThrow(
+    /already exists for enrich-/,
+  );
+  await expect(put({ cron: '99 6 * * *', tz: 'UTC' })).rejects.toThrow(/refused '99 6/);
   await expect(put({ everyMs: 1000 })).rejects.toThrow(/must be at least a minute/);
 });
 

@@ -210,7 +210,7 @@ describe('a damaged entry', () => {
     // Of its own job it is an error: what it said is no longer known.
     await expect(findJob(jobs, 'bad')).rejects.toThrow(/bad.* is damaged/);
     await expect(jobs.claim('searchflow-bad', () => take('bad'))).rejects.toThrow(/bad.* is damaged/);
-    await expect(findJob(jobs, 'nothing')).rejects.toThrow(/There is no job nothing here; there are good/);
+    await expect(findJob(jobs, 'nothing')).rejects.toThrow(/There is no job nothing here\. Jobs: good/);
     await jobs.putWalk(walk('lost'));
     expect((await jobs.walks()).map((one) => one.job)).toEqual(['found', 'lost']);
     jobs.close();

@@ -184,7 +184,7 @@ describe('the shared journal', () => {
     );
     await admin.close();
     await expect(openStore(url, { applicationName: 'test' })).rejects.toThrow(
-      /^The store postgres:\/\/127.0.0.1:\d+\/\w+ has default_transaction_isolation = serializable; read committed is needed$/,
+      /^The store postgres:\/\/127.0.0.1:\d+\/\w+ has default_transaction_isolation = serializable\. Set it to read committed$/,
     );
   });
 });

@@ -116,7 +116,7 @@ describe('staged rows in a store', () => {
     expect(readdirSync(join(cacheDir, 'brands-1')).length).toBeLessThanOrEqual(4);
     rmSync(cacheDir, { recursive: true });
     await expect(other.slice({ ...all[0]!, stageDir: '/nowhere' }, 0)).rejects.toThrow(
-      "Slice 0 of the staged rows of brands-1 is not in the store; the job's command stages them again",
+      "The store has no slice 0 of the staged rows of brands-1. Run the job's command again to stage them",
     );
     await other.slice({ ...all[5]!, stageDir: '/nowhere' }, 0);
   });
@@ -124,7 +124,7 @@ describe('staged rows in a store', () => {
   it('never write outside of their folder', async () => {
     const { other } = await machines();
     const staged = { job: '../../x', generation: 'gen', slices: 1, stageDir: '/nowhere' };
-    await expect(other.slice(staged, 0)).rejects.toThrow("can't be the id");
+    await expect(other.slice(staged, 0)).rejects.toThrow('is not a valid id');
   });
 });
 

@@ -84,7 +84,7 @@ it('27: waits for the lock of another process, says for whom, and goes on when i
     child.kill('SIGKILL');
   };
   expect(await withLock(path, () => 'done', { waitMs: 30_000, say })).toBe('done');
-  expect(said).toEqual([`Waiting for PID ${child.pid}, which holds ${path}.`]);
+  expect(said).toEqual([`Waiting for PID ${child.pid}, which has locked ${path}.`]);
   expect(lockHolder(path)).toBeNull();
 });
 

@@ -30,9 +30,9 @@ describe('activities of the owner', () => {
 
   it('with a name of ours are refused, with the names and the ways out', () => {
     expect(() => configure(['search', 'answer', 'greet'])).toThrow(
-      'This worker has activities with a name of searchflow: search, answer. Rename them, or pass operations: false to SearchflowPlugin.',
+      "Activities of this worker have the same names as searchflow's: search, answer. Rename them, or pass operations: false to SearchflowPlugin.",
     );
-    expect(() => configure(['enrichSlice'], { operations: false })).toThrow(/searchflow: enrichSlice\. Rename it\.$/);
+    expect(() => configure(['enrichSlice'], { operations: false })).toThrow(/searchflow's: enrichSlice\. Rename it\.$/);
     expect(Object.keys(configure(['greet']))).toEqual(expect.arrayContaining(['greet', 'search', 'enrichSlice']));
   });
 
@@ -72,10 +72,10 @@ describe('a workflows file', () => {
     const all = "export * from 'searchflow/workflows';\n";
     expect(await said(`${all}export async function greet() {}`)).toEqual([]);
     expect(await said(`${all}export async function enrichCsv() {}\nexport const syncEvents = async () => 1;`)).toEqual([
-      'workflows.js exports enrichCsv, syncEvents of its own, in place of the workflows of searchflow. Rename yours.',
+      "workflows.js exports its own enrichCsv, syncEvents, which replaces searchflow's workflow of the same name. Rename yours.",
     ]);
     expect(await said("export { enrichCsv } from 'searchflow/workflows';")).toEqual([
-      expect.stringContaining("workflows.js does not export workerPresence: other workers can't tell"),
+      expect.stringContaining("workflows.js does not export workerPresence, so other workers can't check"),
     ]);
   });
 });
@@ -92,7 +92,7 @@ it('a worker that is refused at its start is over, and its connection can be clo
     workflowBundle: { codePath },
     plugins: [pluginOf({ stateDir })],
   });
-  await expect(worker.run()).rejects.toThrow(/A worker runs in .* already/);
+  await expect(worker.run()).rejects.toThrow(/Another worker is running in /);
   expect(worker.getState()).toBe('STOPPED');
   // Rejects while a worker holds it.
   await connection.close();

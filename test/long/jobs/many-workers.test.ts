@@ -85,6 +85,6 @@ it('a file as the warehouse is told to be of one machine, and loaded there', asy
   const { folder } = cluster;
   const command = cluster.start('a', ['enrich', folder.input, '--into', folder.into, '--batch', '10']);
   expect(await command.ended).toBe(0);
-  expect(command.err()).toContain('The warehouse is a file: only workers on this machine can load it.');
+  expect(command.err()).toContain('The warehouse is a file, so only workers on this machine can load it.');
   expect(existsSync(folder.into)).toBe(true);
 });

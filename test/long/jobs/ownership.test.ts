@@ -111,7 +111,7 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   const { run, file, bought, reached } = await openFolder();
   const rows = ['enrich', file('rows', 400), ...slowly];
   const [one, two] = [run(...rows), run(...rows)];
-  const watches = 'Watching it; it continues here if that command dies.';
+  const watches = 'Watching it; this command takes over if that one dies.';
   const watcher = await Promise.race([one, two].map((each) => each.says(watches).then(() => each)));
   const owner = watcher === one ? two : one;
   await reached('rows', 20);
@@ -139,7 +139,7 @@ it('fault 61: one job name with two files on a store is of one of them, and a ki
   writeFileSync(other, 'url\nhttps://other-1.example/\nhttps://other-2.example/\n');
   const named = (file: string) => ['enrich', file, '--job', 'x', '--batch', '1', '--yes'];
   const both = [cluster.start('a', named(folder.input)), cluster.start('b', named(other))];
-  const refused = await Promise.race(both.map((each) => each.says('is another file').then(() => each)));
+  const refused = await Promise.race(both.map((each) => each.says('Use another --job name').then(() => each)));
   expect(await refused.ended).toBe(2);
   expect(refused.err()).toContain(folder.input);
   expect(refused.err()).toContain(other);

@@ -89,12 +89,12 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
     '--until',
     '2025-12-31T23:59Z',
   );
-  expect([never.code, never.err]).toEqual([2, expect.stringContaining('daily has no time in that range')]);
+  expect([never.code, never.err]).toEqual([2, expect.stringContaining('daily has no run in that range')]);
   const long = await run('schedule', 'backfill', 'daily', '--from', '2025-01-01', '--until', '2025-12-31');
   expect([long.code, long.err]).toEqual([
     2,
     expect.stringContaining(
-      'daily has 1,460 times in that range, and a backfill starts 1,000 runs at most: give a short',
+      'daily has 1,460 runs in that range, and a backfill starts at most 1,000. Give a shorter range',
     ),
   ]);
   const late = await run('schedule', 'backfill', 'daily', '--from', '1d', '--until', '1d');
@@ -113,7 +113,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
 
 it.each([
   [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a cap'],
-  [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server can't use '99 6 * * *'"],
+  [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server refused '99 6 * * *'"],
 ])('refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
@@ -144,7 +144,7 @@ it('says who needs the credentials of a warehouse, which are in no schedule', as
   expect([refused.code, refused.err]).toEqual([
     2,
     expect.stringMatching(
-      /dw refuses: password .* No schedule was created\. Correct its address, user or password in --into/,
+      /dw refused: password .* No schedule was created\. Correct its address, user or password in --into/,
     ),
   ]);
   const made = await run(...every, right);

@@ -83,6 +83,6 @@ it('what a worker sent, spent, lost and waited for is to be read by Prometheus, 
   const second = start('b', 'another');
   expect(await second.ended).toBe(2);
   expect(second.err()).toMatch(
-    /SEARCHFLOW_METRICS: no metrics can be shown at 127\.0\.0\.1:\d+: Address already in use/,
+    /SEARCHFLOW_METRICS: metrics can't be served at 127\.0\.0\.1:\d+: Address already in use/,
   );
 });

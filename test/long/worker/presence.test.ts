@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, taken: 'is there', wayOut: 'Go.' });
+const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
 
 /** A place that a worker on another machine took. */
 async function takenElsewhere(taskQueue: string) {
@@ -80,7 +80,7 @@ it('a place is left to a worker on another machine that answers', async () => {
   await worker.runUntil(async () => {
     await takenElsewhere('living');
     await expect(takeQueueLocks(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
-      /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with a folder of its own\) is there\. Go\.$/,
+      /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with its own folder\) is there\. Go\.$/,
     );
   });
 });
@@ -136,7 +136,7 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   await other.runUntil(async () => {
     await takenElsewhere('plugin');
     const refused = await make('plugin');
-    await expect(refused.run()).rejects.toThrow(/works on the task queue plugin/);
+    await expect(refused.run()).rejects.toThrow(/is running on the task queue plugin/);
   });
   await takenElsewhere('plugin-2');
   const worker = await make('plugin-2');
@@ -185,7 +185,7 @@ it('without a store a second worker on the same queue refuses to start, until th
   const sameQueue = startWorker('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
   expect(await sameQueue.ended).toBe(2);
   expect(sameQueue.err()).toMatch(
-    /Another worker \(PID \d+ on \S+, since .*works on the task queue first.*SEARCHFLOW_STORE/s,
+    /Another worker \(PID \d+ on \S+, since .*is running on the task queue first.*SEARCHFLOW_STORE/s,
   );
 
   first.child.kill('SIGKILL');

@@ -126,7 +126,7 @@ it('31: a server that is killed while it starts is started once more', async () 
   const server = await starting;
   expect(server.pid).not.toBe(killed);
   expect(isAlive(server.pid, null)).toBe(true);
-  expect(users.said.join()).toMatch(/started once more: it was ended by SIGKILL/);
+  expect(users.said.join()).toMatch(/Starting the Temporal server again: it was ended by SIGKILL/);
 });
 
 it('a server that is stopped while it starts is told within 10 s, and then that it did not answer', async () => {
@@ -164,7 +164,7 @@ it('a server that hangs is ended and replaced', async () => {
   const second = await users.here(LONG);
   expect(second.reused).toBe(false);
   expect(isAlive(first.pid, null)).toBe(false);
-  expect(users.said.join()).toContain(`(PID ${first.pid}) is replaced`);
+  expect(users.said.join()).toContain(`(PID ${first.pid}): `);
 });
 
 it('ends the server of a folder that was deleted', async () => {
@@ -183,7 +183,7 @@ it('a damaged database is named, with the reason and the way out, and nothing st
   expect(failed).toBeInstanceOf(TemporalServerFailed);
   const { message } = failed as Error;
   expect(message).toContain('file is not a database');
-  expect(message).toContain(`Its database ${files().database} is damaged; move the file away`);
+  expect(message).toContain(`Its database ${files().database} is damaged. Move the file away`);
   expect(message).toContain(files().log);
   expect(readRecord(files())).toBeNull();
   await untilGone(users.watcherPid() as number);

@@ -37,7 +37,7 @@ it('a database that this worker may not log in to is left to another worker, whi
 it('a database is waited for before a command uses it; whom it refuses is not told that it is away', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
-  expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refuses: password`);
+  expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refused: password`);
   await server.kill();
   expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain("house can't be reached: ");
   const said = new EventEmitter();

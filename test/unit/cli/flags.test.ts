@@ -154,10 +154,10 @@ describe('a schedule of a job of rows', () => {
     rowsWork({ ...plan, staged: { ...plan.staged, into }, request: { ...request, ...changes } }, access(shared));
 
   it.each([
-    [{ input: '-' }, 'standard input can be read once'],
+    [{ input: '-' }, 'Standard input can be read only once'],
     [{ reparse: true }, '--reparse'],
-    [{ rebuy: true }, '--rebuy is for one run'],
-    [{ limit: 1 }, '--limit tries the first rows once'],
+    [{ rebuy: true }, "--rebuy can't be scheduled"],
+    [{ limit: 1 }, "--limit can't be scheduled"],
   ])('of %j is refused', (changes, sentence) => {
     expect(() => of(changes)).toThrow(sentence);
   });
@@ -188,7 +188,7 @@ describe('a schedule of a job of rows', () => {
     expect(of({}).input).not.toHaveProperty('host');
     expect(of({}, true).input).toMatchObject({ host: expect.any(String) });
     expect(of({ csv: 'x.csv' }, true).input).toMatchObject({ csv: join(process.cwd(), 'x.csv') });
-    expect(() => of({ csv: 'x.csv' }, true, 'postgres://h/d')).toThrow('write it with searchflow export');
+    expect(() => of({ csv: 'x.csv' }, true, 'postgres://h/d')).toThrow('To write the file: searchflow export');
     expect(of({ csv: 'x.csv' }, false, 'postgres://h/d').input).toHaveProperty('csv');
   });
 });
@@ -203,9 +203,9 @@ describe('a job or walk by its name', () => {
     expect(await findJob(among([one, two, other]), 'brands-2')).toBe(two);
     expect(await findJob(among([one, two, other]), 'x')).toBe(other);
     await expect(findJob(among([one, two, other]), 'brands')).rejects.toThrow(
-      'More than one job is called brands: brands-1, brands-2. Give one of these',
+      'brands matches several jobs: brands-1, brands-2. Give one of these ids',
     );
-    await expect(findJob(among([one]), 'y')).rejects.toThrow('There is no job y here; there are brands-1');
+    await expect(findJob(among([one]), 'y')).rejects.toThrow('There is no job y here. Jobs: brands-1');
     await expect(findJob(among([]), 'y')).rejects.toThrow(/^There is no job y here$/);
   });
 
@@ -216,7 +216,7 @@ describe('a job or walk by its name', () => {
       ...['a', 'b', 'a', null],
     ]);
     expect(() => findWalk(walks, 'events-backfill')).toThrow(
-      'More than one walk is called events-backfill: b (backfill x.. of o into i), c (backfill y.. of o into i)',
+      'events-backfill matches several walks: b (backfill x.. of o into i), c (backfill y.. of o into i)',
     );
   });
 });

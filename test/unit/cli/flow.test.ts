@@ -387,7 +387,7 @@ describe('reaching the warehouse', () => {
       const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
       expect(error).toMatch(sentence);
       const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
-      expect(error).toContain(`; start it, or correct its address (${setting}). Nothing was started or bought.`);
+      expect(error).toContain(`. Start it, or correct its address (${setting}). Nothing was started or bought.`);
       expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
       expect(`${error} ${said}`).not.toMatch(/canary|ann/);
     },

@@ -48,7 +48,7 @@ describe('--limit and --default-scheme', () => {
   it('make no schedule of a try', () => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     const limited = { ...plan, request: { ...request, limit: 5 } };
-    expect(() => rowsWork(limited, access)).toThrow('--limit tries the first rows once; a schedule reads all rows');
+    expect(() => rowsWork(limited, access)).toThrow("--limit can't be scheduled");
   });
 
   it('leave a schedule the column and scheme that its plan found', () => {

@@ -110,5 +110,5 @@ it('caps are each team’s own, and are read anew where another process has set 
   );
   expect([mine.get('a').dayMicros, mine.get('c')]).toEqual([3, none]);
   writeFileSync(path, '{"a": {"dayMicros": -1, "monthMicros": null}}');
-  expect(() => mine.get('a')).toThrow(/holds the team's budgets, is damaged/);
+  expect(() => mine.get('a')).toThrow(/The file of the team's caps is damaged: /);
 });

@@ -73,5 +73,5 @@ it('the name of a segment leads to no file outside of the journal', () => {
   const segments = new SegmentStore('/journal', null as unknown as SpendSums, () => undefined);
   expect(segments.lineFile('rows-1a2b3c/0123456789ab/000001')).toBe('/journal/rows-1a2b3c/0123456789ab/000001.journal');
   for (const name of ['../x', 'a/../../x', '/x', 'a//x', '', '.', 'a/.x', 'a\0', 'a\\x', 'x'.repeat(300)])
-    expect(() => segments.lineFile(name)).toThrow("can't be the name of a segment");
+    expect(() => segments.lineFile(name)).toThrow('is not a valid name of a journal segment');
 });

@@ -121,16 +121,16 @@ it('answers that only the warehouse has are taken from there, and bought again o
   const { plan } = await planned({ landed: 10, known: 5 });
   expect(plan).toMatchObject({ toBuy: 10, alreadyBought: 15, estimateMicros: 10_000 });
   expect(plan.notes).toEqual([
-    expect.stringMatching(/^The warehouse has 5 answers, bought for \$0\.005, .* taken from the warehouse/),
+    expect.stringMatching(/^The warehouse has 5 answers, bought for \$0\.005, .* They are reused and not bought again/),
   ]);
   const rebuy = await planned({ known: 5, request: { rebuy: true } });
   expect(rebuy.plan).toMatchObject({ toBuy: 25, estimateMicros: 25_000 });
-  expect(rebuy.plan.notes).toEqual([expect.stringContaining('They are bought again, as --rebuy says.')]);
+  expect(rebuy.plan.notes).toEqual([expect.stringContaining('They are bought again (--rebuy).')]);
 });
 
 it('answers whose bodies are gone are named with the way to buy them once more', async () => {
   const { plan } = await planned({ landed: 10, gone: 4 });
-  expect(plan.notes).toEqual([expect.stringMatching(/^4 answers were bought before, .* give --rebuy/)]);
+  expect(plan.notes).toEqual([expect.stringMatching(/^4 answers were bought before, .* Pass --rebuy/)]);
 });
 
 it('runs that were left running are followed again and not bought: they cost nothing of the plan', async () => {
@@ -146,7 +146,7 @@ it('runs that were left running are followed again and not bought: they cost not
 
 it('a busy warehouse is planned for from the journal alone', async () => {
   const { plan } = await planned({ landed: 25, loaded: new SinkBusy('x is open in process 7', 7), completed: true });
-  expect(plan.notes).toEqual(['x is open in process 7; planned from the journal alone']);
+  expect(plan.notes).toEqual(['x is open in process 7. This plan uses the journal alone']);
   expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });
 
@@ -154,8 +154,8 @@ it('a bound below the estimate is named: the worker’s, then the team’s', asy
   const { plan } = await planned({ maxCostPerJobMicros: 20_000, dayMicros: 15_000 });
   expect(plan.allowedMicros).toBe(20_000);
   expect(plan.notes).toEqual([
-    expect.stringContaining('allows a run of a job $0.02'),
-    expect.stringContaining("The team's budget of $0.015 a day leaves $0.015"),
+    expect.stringContaining("The job will pause at $0.02, the worker's cap for a run"),
+    expect.stringContaining("The job will pause at $0.015, the rest of the team's budget of $0.015 for this day"),
   ]);
   const asked = { maxCostPerJobMicros: 20_000, dayMicros: 15_000, request: { maxCostDollars: 0.01 } };
   expect((await planned(asked)).plan.notes).toEqual([]);

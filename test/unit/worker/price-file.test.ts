@@ -58,9 +58,9 @@ describe('price tables from a file', () => {
 
   it.each([
     ['no JSON', '{', /^can't be read/],
-    ['no table', [], /^holds no price tables/],
+    ['no table', [], /^is not a list of price tables/],
     ['no day', [{ since: 'soon' }], /0\.since/],
-    ['one day twice', [{ since: '2026-12-01' }, { since: '2026-12-01' }], /begin on one day/],
+    ['one day twice', [{ since: '2026-12-01' }, { since: '2026-12-01' }], /have the same "since"/],
     ['a price below nothing', [{ since: '2026-12-01', answer: -1 }], /0\.answer/],
     ['a price in words', [{ since: '2026-12-01', agentRun: { low: 'much' } }], /0\.agentRun\.low/],
     ['a name that is none', [{ since: '2026-12-01', awnser: 1 }], /awnser/],
@@ -74,6 +74,6 @@ describe('price tables from a file', () => {
     const read = (content: unknown, qps = '10') =>
       readConfig({ env: { SEARCHFLOW_PRICES: file(content) }, flags: { qps }, cwd: '/', say: () => undefined });
     expect(read([{ since: '2026-01-01', answer: 0.01 }]).prices).toHaveLength(2);
-    expect(() => read([], 'x')).toThrow(/--qps[\s\S]*SEARCHFLOW_PRICES.*holds no price tables/);
+    expect(() => read([], 'x')).toThrow(/--qps[\s\S]*SEARCHFLOW_PRICES.*is not a list of price tables/);
   });
 });

@@ -34,7 +34,7 @@ describe('a rate profile from a file', () => {
           { name: 'a', qps: 2, classes: ['*'] },
         ],
       },
-      /one name/,
+      /the same name/,
     ],
   ])('that holds %s is refused in a line', (name, content, wanted) => {
     expect(() => readRateFile(file(`${name}.json`, content))).toThrow(wanted);
@@ -51,6 +51,6 @@ describe('a rate profile from a file', () => {
       });
     expect(contentsQps(read('ours.json').rate)).toBe(40);
     expect(() => read('none.json')).toThrow(/--rate-profile: 'none.json'.*can't be read[\s\S]*--concurrency/);
-    expect(() => read('quick')).toThrow(/contract, boost, public, or name a .json file/);
+    expect(() => read('quick')).toThrow(/contract, boost, public or a .json file/);
   });
 });

@@ -16,11 +16,11 @@ it('a plan says where the team’s budget leaves less than the job may cost, by 
   await journal.setCaps({ dayMicros: 500_000, monthMicros: 9_000_000 });
   expect(await teamBudgetNote(journal, 498_000)).toBeNull();
   expect(await teamBudgetNote(journal, 498_001)).toBe(
-    "The team's budget of $0.50 a day leaves $0.498: there the job will pause.",
+    "The job will pause at $0.498, the rest of the team's budget of $0.50 for this day.",
   );
   await journal.setCaps({ dayMicros: null, monthMicros: 1000 });
   expect(await teamBudgetNote(journal, 1)).toBe(
-    "The team's budget of $0.001 a month leaves $0.00: there the job will pause.",
+    "The job will pause at $0.00, the rest of the team's budget of $0.001 for this month.",
   );
   await journal.close();
 });
