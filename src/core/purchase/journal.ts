@@ -187,6 +187,8 @@ export interface Journal {
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Returns the landed ones among these keys; claims nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
+  /** Reads the bodies of landed units: from then on `rebuyBefore` applies to missing and damaged ones. */
+  verify(keys: readonly string[]): Promise<void>;
   /**
    * Returns paths of unit files (JSON lines of {@link UnitRecord}; of several lines of a key the newest counts) that together hold all
    * of these landed keys, perhaps with others. `scratch` is a path where the journal may write one. Rejects with {@link BodiesGone}

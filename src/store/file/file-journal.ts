@@ -83,6 +83,8 @@ export class FileJournal implements Journal, Spend {
   }
 
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
+    // Only the process that met the damage knows of it, so another one searches for it before it buys again.
+    if (freshness?.rebuyBefore !== undefined) await this.#bodies.verify(keys);
     const landed: Landed[] = [];
     const mine: Claimed[] = [];
     const theirs: string[] = [];
@@ -214,6 +216,10 @@ export class FileJournal implements Journal, Spend {
 
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
     return keys.flatMap((key) => this.#units.find(key, freshness) ?? []);
+  }
+
+  verify(keys: readonly string[]): Promise<void> {
+    return this.#bodies.verify(keys);
   }
 
   unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {

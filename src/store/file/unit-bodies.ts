@@ -1,4 +1,4 @@
-import type { UnitRecord } from '../../core/purchase/journal.js';
+import { BodiesGone, type UnitRecord } from '../../core/purchase/journal.js';
 import { writePieces } from '../../files/write-durably.js';
 import type { LandedUnits } from './landed-units.js';
 import type { SegmentStore } from './segment-store.js';
@@ -16,20 +16,21 @@ export class UnitBodies {
     this.#segments = segments;
   }
 
-  /** See `Journal.unitFiles`: the segment's own file if it has any of the units; bodies of other segments are copied to `scratch`. */
+  /**
+   * See `Journal.unitFiles`: the segment's own file if this process began it, with all its bodies. Others may have damaged or lost parts,
+   * so their verified bodies are copied to `scratch`.
+   */
   async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];
     const elsewhere: Found[] = [];
     for (const key of keys) {
       const entry = this.#units.get(key);
       if (!entry) throw new Error(`unit ${key} has not landed`);
-      (this.#segments.numbered(entry.segment).name === segment ? own : elsewhere).push([key, entry]);
+      const isOwn =
+        this.#segments.numbered(entry.segment).name === segment && this.#segments.find(segment)?.writtenHere;
+      (isOwn ? own : elsewhere).push([key, entry]);
     }
-    const files: string[] = [];
-    if (own.length > 0) {
-      if (!this.#segments.find(segment)?.writtenHere) await this.#each(own, async () => {});
-      files.push(this.#segments.unitFile(segment));
-    }
+    const files = own.length > 0 ? [this.#segments.unitFile(segment)] : [];
     if (elsewhere.length > 0) {
       await writePieces(scratch, (write) => this.#each(elsewhere, (_key, body) => write(body)));
       files.push(scratch);
@@ -49,6 +50,17 @@ export class UnitBodies {
       records.set(key, JSON.parse(body.toString('utf8')) as UnitRecord);
     });
     return records;
+  }
+
+  /** Reads the bodies of landed units; missing and damaged ones count as gone from then on. */
+  async verify(keys: readonly string[]): Promise<void> {
+    const found = keys.flatMap((key): Found[] => {
+      const entry = this.#units.get(key);
+      return entry ? [[key, entry]] : [];
+    });
+    await this.#each(found, async () => {}).catch((error: unknown) => {
+      if (!(error instanceof BodiesGone)) throw error;
+    });
   }
 
   #each(units: readonly Found[], each: (key: string, body: Buffer) => Promise<void>): Promise<void> {

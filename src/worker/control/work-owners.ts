@@ -146,8 +146,13 @@ export class WorkOwners {
     this.#closed.abort();
     await this.#watching;
     const owned = new Set((await this.owned()).map(({ workflowId }) => workflowId));
-    for (const workflowId of [...this.#mine.keys()])
-      if (!owned.has(workflowId) || !(await this.#runs(workflowId))) await this.release(workflowId);
+    for (const work of [...this.#mine.values()]) {
+      const { workflowId } = work;
+      const isOwn = owned.has(workflowId);
+      if (isOwn && (await this.#runs(workflowId))) continue;
+      if (isOwn) await this.#noteUnstarted(work).catch(() => undefined);
+      await this.release(workflowId);
+    }
   }
 
   async #watchOrphans(role: Role): Promise<void> {
@@ -200,17 +205,30 @@ export class WorkOwners {
       if (!watched) await this.release(workflowId);
       if (await this.#runs(workflowId))
         this.#config.say(`Resuming ${job}, whose command ended${await this.#costText(job, true)}.`);
+      else await this.#noteUnstarted(orphan);
       return;
     }
     const stopped = await stopWorkflow(await this.#client(), workflowId, COMMAND_ENDED, until);
     const entry = await entries.get(job);
     if (stopped && entry)
       await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
+    if (!stopped) await this.#noteUnstarted(orphan);
     await this.release(workflowId);
     if (stopped)
       this.#config.say(
         `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept; the same command resumes it.`,
       );
+  }
+
+  /** Writes down that a job is stopped whose command ended between its entry and the start of its workflow: no run will change its state. */
+  async #noteUnstarted({ workflowId, job }: Work): Promise<void> {
+    const { entries } = this.#store;
+    const entry = await entries.get(job);
+    if (entry?.state?.phase !== 'running') return;
+    const about = await this.#describe(workflowId);
+    // A run that began after the entry was written has its own end.
+    if (about !== null && (about.closeTime?.getTime() ?? Number.POSITIVE_INFINITY) > entry.state.since) return;
+    await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
   }
 
   /** The cost of a job so far, and with `rest` that of its remaining rows; '' for other work. */

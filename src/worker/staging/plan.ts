@@ -221,6 +221,7 @@ async function countUnits(
     if (units.size === 0) continue;
     const keys = [...units.keys()];
     const whole = skip.has(slice);
+    if (request.rebuy && !whole) await journal.verify(keys);
     const landed = whole ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
     if (!whole && landed.length > 0)
       sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;

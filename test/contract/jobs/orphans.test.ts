@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
@@ -23,6 +24,26 @@ afterAll(async () => {
 const now = Promise.resolve();
 let folders = 0;
 
+/** The entry of a job that was staged and not run. */
+const entryOf = (job: string): JobEntry => ({
+  staged: {
+    ...{
+      job,
+      name: 'x',
+      origin: 'sandbox',
+      operation: 'contents',
+      input: '/x.csv',
+      into: '/x.duckdb',
+      generation: 'g',
+    },
+    ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
+    ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
+  },
+  named: true,
+  csv: null,
+  completed: null,
+});
+
 /** A folder in which processes own work; each is named by what it says. */
 function openFolder() {
   const dir = join(root, `f${++folders}`, 'jobs');
@@ -32,7 +53,7 @@ function openFolder() {
     const entries = new FolderJobs(dir);
     const config = { taskQueue, say: (text: string) => said.push(text) } as unknown as RuntimeConfig;
     const owners = new WorkOwners(config, { entries, shared: false } as unknown as Store, async () => temporal.client);
-    return { said, owners, owned: () => entries.owned(), die: () => entries.close() };
+    return { said, owners, entries, owned: () => entries.owned(), die: () => entries.close() };
   };
   /** Starts a workflow; a command's has a memo that says so. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
@@ -110,6 +131,33 @@ describe('fault 63: work whose command died', () => {
     await heir.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));
     expect(() => heir.owners.check()).toThrow('This command is stopping');
+  });
+});
+
+describe('a job whose command ended before its workflow was started', () => {
+  const workflowId = () => `searchflow-never-${folders}`;
+  async function claimed() {
+    const folder = openFolder();
+    const command = folder.process();
+    const work = { job: 'never', workflowId: workflowId() };
+    const state = { phase: 'running' as const, since: Date.now() };
+    await command.owners.claim(work, () => ({ entry: { job: 'never', now: { ...entryOf('never'), state } } }));
+    return { ...folder, command, state: () => command.entries.get('never').then((entry) => entry?.state) };
+  }
+
+  it('is stopped when that command closes', async () => {
+    const { command, state } = await claimed();
+    await command.owners.close();
+    expect(await state()).toMatchObject({ phase: 'stopped', message: 'its command ended' });
+  });
+
+  it.each(['command', 'worker'] as const)('is stopped by the next %s where that command was killed', async (role) => {
+    const { process, command } = await claimed();
+    command.die();
+    const next = process();
+    await next.owners.resolveOrphans(role);
+    expect((await next.entries.get('never'))?.state).toMatchObject({ phase: 'stopped' });
+    expect(await next.owned()).toEqual([]);
   });
 });
 

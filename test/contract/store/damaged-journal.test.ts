@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -128,6 +128,38 @@ describe('a flipped bit in the journal', () => {
     expect((await again.claim([keyOf(4)], 'd', told)).mine).toEqual([]);
     expect((await again.read([keyOf(4)])).get(keyOf(4))?.request_id).toBe('r');
     await again.close();
+  });
+});
+
+describe.each<[string, (dir: string) => void, number[]]>([
+  ['a body with a flipped bit', (dir) => flip(dir, UNITS, keyOf(3), 5, -1), [3]],
+  ['a lost file of bodies', (dir) => rmSync(join(dir, UNITS)), [1, 2, 3, 4, 7]],
+  ['a shortened file of bodies', (dir) => truncateSync(join(dir, UNITS), 40), [1, 2, 3, 4, 7]],
+])('%s', (_, damage, gone) => {
+  it('is bought again only on request, by whatever process, and is loaded whole then', async () => {
+    const dir = newDir();
+    await bookOfAllKinds(dir);
+    damage(dir);
+    const before = await FileJournal.open(dir, { writes: true });
+    expect((await before.claim(landedKeys, 'b')).mine).toEqual([]);
+    await expect(before.unitFiles('job/gen/000000', landedKeys, join(dir, 'scratch'))).rejects.toThrow(/--rebuy/);
+    await before.close();
+
+    const journal = await FileJournal.open(dir, { writes: true });
+    const rebuy = { rebuyBefore: Date.now() + 60_000 };
+    await journal.verify(landedKeys);
+    expect(await journal.lookup(landedKeys, rebuy)).toHaveLength(landedKeys.length - gone.length);
+    await journal.close();
+    const buyer = await FileJournal.open(dir, { writes: true });
+    const { mine } = await buyer.claim(landedKeys, 'c', rebuy);
+    expect(mine.map(({ key }) => key)).toEqual(gone.map(keyOf));
+    const id = await buyer.intend(intent('c', gone));
+    const units = gone.map((number) => outcome(number, { costMicros: 1000 }));
+    await buyer.land(id, { requestId: 'r', fetchedAt: Date.now(), units });
+    const files = await buyer.unitFiles('job/gen/000000', landedKeys, join(dir, 'scratch'));
+    const lines = files.flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean));
+    expect(new Set(lines.map((line) => (JSON.parse(line) as { key: string }).key))).toEqual(new Set(landedKeys));
+    await buyer.close();
   });
 });
 

@@ -201,7 +201,8 @@ describe('pruning', () => {
     writeFileSync(join(dir, 'job/gen'), 'no folder');
     await expect(journal.read([keyOf(1)])).rejects.toMatchObject({ code: 'ENOTDIR' });
     const told = { rebuyBefore: Date.now() + 1 };
-    expect((await journal.claim([keyOf(1)], 'b', told)).landed).toHaveLength(1);
+    await expect(journal.claim([keyOf(1)], 'b', told)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
   });
 
   it('begins a day and a month anew at midnight of UTC, and counts an answer for the day it was asked on', async () => {
