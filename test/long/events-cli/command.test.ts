@@ -151,7 +151,7 @@ it('refuses what can’t be in a sentence, before anything is read; a warehouse 
   const there = join(folder.dir, 'nobody-made.duckdb');
   const cases = [
     [['sync', '--parallel', '0'], 2, "--parallel: '0'"],
-    [['status', '--into', 'mysql://host/db'], 2, 'postgres://host/database'],
+    [['status', '--into', 'mysql://host/db'], 2, 'postgres://host:5432/database'],
     [['backfill'], 2, '--from is required'],
     [['backfill', '--from', '2025-02-30', '--until', 'soon'], 2, '--until: '],
     [['verify', '--from', '2025-02-02', '--until', '2025-02-01'], 2, 'must be before --until'],
