@@ -82,4 +82,4 @@ export {
   rateClassOf,
 } from './wire/endpoint.js';
 export { ApiError, StreamDropped } from './wire/errors.js';
-export { parseHttpDate, parseRetryAfter } from './wire/retry-after.js';
+export { parseHttpDate, parseRetryAfter } from './wire/parse-retry-after.js';

@@ -1,4 +1,4 @@
-export { whyNoDatabase } from './duckdb/driver/why-no-database.js';
+export { whyNoDatabase } from './duckdb/driver/why-not-a-warehouse.js';
 export { createDuckDbSink } from './duckdb/rows/duckdb-sink.js';
 export { type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js';

@@ -14,7 +14,7 @@ import { onlyFor } from '../base/monitor-warehouses.js';
 import { toFailure } from '../call/failure.js';
 import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import { WalkLoader } from './walk-loader.js';
-import { walkOn } from './walk-on.js';
+import { walkOn } from './follow-cursor.js';
 
 /** The interval, in ms, at which one page of all windows is parsed for its times: parsing delays a request, so not each page is. */
 const POLL_EVERY_MS = 1000;

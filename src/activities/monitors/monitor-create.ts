@@ -5,7 +5,7 @@ import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../co
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 import { createMonitor } from '../operations/create-monitor.js';
 import { pagesOf } from './monitor-list.js';
 

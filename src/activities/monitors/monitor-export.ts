@@ -8,7 +8,7 @@ import { sendFreeWithRetries } from '../base/free-call.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 import { SLICE_MS } from '../purchase/cancellation.js';
 import { pagesOf } from './monitor-list.js';
 

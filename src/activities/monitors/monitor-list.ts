@@ -10,7 +10,7 @@ import { canonicalJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 
 /** Monitors a page: the service's maximum (interface section 8). */
 const PAGE = 100;

@@ -6,7 +6,7 @@ import type { Endpoint } from '../../api/wire/endpoint.js';
 import { Secret } from '../../core/text/secret.js';
 import type { SecretStore } from '../../core/text/secret-store.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 import type { CallOptions, OperationResult } from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 

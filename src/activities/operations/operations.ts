@@ -7,7 +7,7 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 import { type CallOptions, lonePurchase, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
 import { buyWhole, sendOptions } from './whole-request.js';

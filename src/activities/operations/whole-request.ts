@@ -8,7 +8,7 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import { withoutSecrets } from '../call/without-secrets.js';
+import { withoutSecrets } from '../call/redact-answer.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { oneLine, type Redact } from '../checks/redact.js';
-import { parseHttpDate } from './retry-after.js';
+import { parseHttpDate } from './parse-retry-after.js';
 
 /** The contract names the queue headers `x-svc-…`, the public service `x-exa-…` (public facts 1.2). */
 const prefixes = ['x-svc-', 'x-exa-'] as const;

@@ -6,7 +6,7 @@ import { decodeBody } from './decode-body.js';
 import { readErrorEnvelope } from './error-envelope.js';
 import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from './errors.js';
 import type { Exchange } from './exchange.js';
-import { parseRetryAfter } from './retry-after.js';
+import { parseRetryAfter } from './parse-retry-after.js';
 
 /** The facts of a call that its failure needs. */
 export interface CallContext {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
-import { sinkError } from '../duckdb/driver/sink-error.js';
+import { sinkError } from '../duckdb/driver/warehouse-error.js';
 import { exportCsv } from './export-csv.js';
 import { exportParquet } from './export-parquet.js';
 import type { RowReader } from './job-rows.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import type { WalkDeps } from '../../../src/activities/base/deps.js';
 import type { LoadingWindow } from '../../../src/activities/events/walk-loader.js';
-import { walkOn } from '../../../src/activities/events/walk-on.js';
+import { walkOn } from '../../../src/activities/events/follow-cursor.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
 import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 import type { RawPage } from '../../../src/core/events/event-warehouse.js';

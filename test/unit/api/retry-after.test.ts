@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseHttpDate, parseRetryAfter } from '../../../src/api/wire/retry-after.js';
+import { parseHttpDate, parseRetryAfter } from '../../../src/api/wire/parse-retry-after.js';
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../../src/core/rows/sink.js';
 import { PostgresAway, PostgresRefused } from '../../../src/postgres/index.js';
-import { sinkError as ofDuckDb } from '../../../src/warehouse/duckdb/driver/sink-error.js';
-import { sinkError as ofPostgres } from '../../../src/warehouse/postgres/driver/sink-error.js';
+import { sinkError as ofDuckDb } from '../../../src/warehouse/duckdb/driver/warehouse-error.js';
+import { sinkError as ofPostgres } from '../../../src/warehouse/postgres/driver/warehouse-error.js';
 
 const coded = (code: string, message = 'what it says') => Object.assign(new Error(message), { code });
 const away = (cause?: unknown) =>

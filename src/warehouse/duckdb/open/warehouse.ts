@@ -4,11 +4,11 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { SinkUnusable } from '../../../core/rows/sink.js';
 import { makeFolder } from '../../../files/make-folder.js';
 import { realPath } from '../../../files/same-file.js';
-import { worthGivingBack } from '../driver/give-back-memory.js';
+import { worthGivingBack } from '../driver/release-memory.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { identifier, literal } from '../driver/quote.js';
-import { sinkError } from '../driver/sink-error.js';
-import { whyNoDatabase } from '../driver/why-no-database.js';
+import { sinkError } from '../driver/warehouse-error.js';
+import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
 

@@ -14,7 +14,7 @@ import { misreadAnswers, putAnswers } from './misread-answers.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
-import { stale, useFreshness } from './stale.js';
+import { stale, useFreshness } from './freshness.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/journal.js';
 import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from '../driver/read-files.js';
-import { stale, useFreshness } from './stale.js';
+import { stale, useFreshness } from './freshness.js';
 
 /**
  * Creates `pending`, a temporary relation of the staged rows of one slice that the job lacks with the same row number, content

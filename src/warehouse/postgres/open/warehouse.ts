@@ -8,7 +8,7 @@ import {
   type PostgresAddress,
   parseAddress,
 } from '../../../postgres/index.js';
-import { sinkError } from '../driver/sink-error.js';
+import { sinkError } from '../driver/warehouse-error.js';
 import { migrations } from '../migrations/index.js';
 import { checkSchema } from './check-schema.js';
 

@@ -1,7 +1,7 @@
 import type { Freshness } from '../../../core/purchase/journal.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
-import { stale, useFreshness } from './stale.js';
+import { stale, useFreshness } from './freshness.js';
 
 /** The staged rows among the lines of files. */
 export const stagedRows = `SELECT r.* FROM row_lines,

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { JobRecord } from '../../../core/rows/sink.js';
 import { plainPaths, stagedKeys, stagedRows } from '../driver/read-files.js';
-import { stale } from './stale.js';
+import { stale } from './freshness.js';
 
 /** Number of rows from which a long operation is reported. */
 const MANY = 100_000;
