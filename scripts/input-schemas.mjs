@@ -31,7 +31,7 @@ export function schemasModule(workflowInputs) {
   );
   return `// Written by scripts/make-input-schemas.mjs from src/api/workflow-inputs.ts; change that one.
 
-/** What each workflow takes from whoever starts it: JSON Schemas, one for each argument, as JSON. */
+/** JSON Schemas of the arguments of each workflow, as JSON. */
 export const inputSchemas: { readonly [workflow: string]: string } = {
 ${rows.join('')}};
 `;

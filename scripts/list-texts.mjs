@@ -9,8 +9,7 @@ const [wanted = ''] = process.argv.slice(2);
 const sql =
   /^[\s(]*(--|\[\{|\{"|FORMAT|SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|COPY|SET|FROM|WHERE|GROUP|ORDER|LEFT|INNER|ON|AND|COMMENT|BEGIN|CASE|VALUES|RETURNING|PRAGMA|ATTACH|GRANT|LOCK|TABLE)\b/;
 /** Two adjacent words of letters. */
-const isText = (text) =>
-  /[A-Za-z]{2,},? [a-z]{2,}/.test(text) && !sql.test(text) && !/^[a-z_]+( [a-z_]+)?,? [a-z_]+$/.test(text);
+const isText = (text) => /[A-Za-z]{2,},? [a-z]{2,}/.test(text) && !sql.test(text);
 
 function sources(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -41,7 +40,10 @@ function textsOf(path) {
     for (const part of [node.left, node.right]) if (part) joined.add(part);
     if (isText(text))
       found.push({
-        text: text.trim().replaceAll(/\s*\n\s*/g, ' ⏎ '),
+        text: text
+          .trim()
+          .replaceAll(/\s*\n\s*/g, ' ⏎ ')
+          .replaceAll('\0', '\\0'),
         at: `${path.slice(root.length + 1)}:${lineOf(source, node.start)}`,
       });
   };

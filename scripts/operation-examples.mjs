@@ -112,7 +112,7 @@ show(text, stream.requestId, stream.costMicros);`,
 for await (const { choices } of client.streamAnswer({ query: 'What is durable execution?' })) text += choices?.[0]?.delta?.content ?? '';
 show(text);`,
   streamAgentRun: `for await (const { id, event, data } of client.streamAgentRun({ query: 'Find a bell.' })) show(id, event, data);
-// StreamDropped tells a stream that broke off: go on with streamAgentRunEvents from its lastEventId, or poll with getAgentRun.`,
+// StreamDropped: the stream broke off. Continue with streamAgentRunEvents from its lastEventId, or poll with getAgentRun.`,
   streamAgentRunEvents: `const made = await client.createAgentRun({ query: 'Find a bell.' });
 for await (const { id, event } of client.streamAgentRunEvents({ id: made.data.id }, { lastEventId: '1' })) show(id, event);`,
 };

@@ -11,8 +11,8 @@ export const MAX_UNRECOGNIZED = 10;
 export class ServiceUnrecognized extends Error {
   override readonly name = 'ServiceUnrecognized';
   constructor(last: ApiError, count: number) {
-    const answers = count === 1 ? 'the last answer does' : `the last ${count} answers do`;
-    super(`${answers} not come from the service: ${last.message}`, { cause: last });
+    const answers = count === 1 ? 'the last answer is' : `the last ${count} answers are`;
+    super(`${answers} not from the service: ${last.message}`, { cause: last });
   }
 }
 

@@ -13,8 +13,8 @@ import type { WalkDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { toFailure } from '../call/failure.js';
 import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
-import { WalkLoader } from './walk-loader.js';
 import { walkOn } from './follow-cursor.js';
+import { WalkLoader } from './walk-loader.js';
 
 /** The interval, in ms, at which one page of all windows is parsed for its times: parsing delays a request, so not each page is. */
 const POLL_EVERY_MS = 1000;

@@ -7,7 +7,7 @@ import type { UnitRecord } from '../../core/purchase/journal.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 
 /** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB, after they were paid for. */
@@ -83,7 +83,7 @@ export async function buyNow(
 ): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
   const startedAt = Date.now();
   let waitingFor: string | null = null;
-  const control = stopping({
+  const control = cancellation({
     progress: (progress) => {
       waitingFor = progress.waitingFor;
     },

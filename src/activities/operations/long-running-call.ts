@@ -6,7 +6,7 @@ import { OverBudget } from '../../core/purchase/spend.js';
 import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/runs/agent-run.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
@@ -50,7 +50,7 @@ export async function buyLongRunning(
   let waitingFor: string | null = null;
   let age: NodeJS.Timeout | undefined;
   const current = (): RunSnapshot => ({ ...snapshot(), waitingFor });
-  const control = stopping({
+  const control = cancellation({
     ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
     progress: (progress) => {
       waitingFor = progress.waitingFor;

@@ -12,7 +12,7 @@ export const YIELD_AFTER_MS = 30_000;
  * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time is up;
  * `cut` fires ten seconds after a cancellation. `done` clears the timers.
  */
-export function stopping(options: {
+export function cancellation(options: {
   readonly timeUpMs?: number;
   progress?(progress: Progress): void;
 }): Control & { timeIsUp(): void; done(): void } {

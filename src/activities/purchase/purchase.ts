@@ -58,7 +58,7 @@ class Run {
   readonly #control: Control;
   readonly #byKey: Map<string, Unit>;
   /** Ends the run early: the caller's stop, a fatal failure, or a wait that Temporal does. */
-  readonly #halted = new AbortController();
+  readonly #aborted = new AbortController();
   readonly #stop: AbortSignal;
   readonly #stats = new PurchaseStats();
   readonly #waits = new Waits();
@@ -75,7 +75,7 @@ class Run {
     this.#purchaseRequest = purchaseRequest;
     this.#control = control;
     this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
-    this.#stop = AbortSignal.any([control.stop, this.#halted.signal]);
+    this.#stop = AbortSignal.any([control.stop, this.#aborted.signal]);
     // Each request of the purchase adds a listener, which is no leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
@@ -199,7 +199,7 @@ class Run {
   /** Records the first failure that no retry helps, and stops sending. */
   #fail(error: unknown): void {
     this.#fatal ??= error;
-    this.#halted.abort(error);
+    this.#aborted.abort(error);
   }
 
   #refuse(unit: Unit, error: ApiError): void {
@@ -252,7 +252,7 @@ class Run {
     if (hold > this.#control.yieldAfterMs && sending === 0 && !this.#stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;
-      this.#halted.abort(new Error('yielded'));
+      this.#aborted.abort(new Error('yielded'));
     }
   }
 }

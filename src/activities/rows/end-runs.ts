@@ -4,7 +4,7 @@ import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/j
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
-import { heartbeatFrom, stopping } from '../purchase/cancellation.js';
+import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { Control } from '../purchase/purchase-request.js';
 import { unitsOf } from './enrich-slice.js';
 import { rowPurchase } from './row-purchases.js';
@@ -38,7 +38,7 @@ export function createEndRuns(deps: ActivityDeps) {
     const heart = heartbeatFrom(() => sums);
     const end = async (staged: StagedJob, slice: number): Promise<void> => {
       // Late slices still get time to cancel their runs.
-      const control = stopping(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
+      const control = cancellation(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
         await endIn(staged, slice, control);
       } finally {

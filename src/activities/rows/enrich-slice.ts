@@ -7,7 +7,7 @@ import type { KnownAnswer, Sink } from '../../core/rows/sink.js';
 import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { heartbeatFrom, SLICE_MS, stopping } from '../purchase/cancellation.js';
+import { cancellation, heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import type { Unit } from '../purchase/purchase.js';
 import { CONTENTS } from './contents-purchase.js';
 import { rowPurchase } from './row-purchases.js';
@@ -42,7 +42,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const attempt = randomUUID();
     const segment = sliceSegment(staged.job, staged.generation, slice);
     let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
-    const control = stopping({
+    const control = cancellation({
       timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
       progress: (progress) => {
         state = { ...state, ...progress };

@@ -19,7 +19,8 @@ export function encodeQuery(
     if (value === undefined || value === null) return null;
     if (!isScalar(value)) return { field: name, message: `${name}: a value of this type has no form in a query` };
     const [left, right] = [percentEncode(name), percentEncode(String(value))];
-    if (left === null || right === null) return { field: name, message: `${name}: the text has half a character` };
+    if (left === null || right === null)
+      return { field: name, message: `${name}: the string has an unpaired surrogate` };
     pairs.push(`${left}=${right}`);
     return null;
   };

@@ -10,7 +10,7 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import type { EventFlags } from './event-flags.js';
-import { type Halted, runningText, statusData, statusLines } from './events.js';
+import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
 import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
 import { type WalkStatus, walkStatusOf } from './walk-status.js';
@@ -50,7 +50,7 @@ async function show(
   const streams = await statuses(runtime, walks, found);
   const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
   const isUsual = isSameWarehouse(into, eventTarget(settings(context, {}), undefined, context.cwd));
-  const halted = streams.flatMap(({ job, stream, status }): Halted[] => {
+  const halted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
     if (status.state === 'running') return [];
     const { state, message } = status;
     const command = walkCommand(stream, isUsual ? null : into);

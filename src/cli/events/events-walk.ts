@@ -26,7 +26,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
     if (wish.timing !== 'never') await checkWarehouse(config, flags.into);
     const access = await runtime.workflows();
     const control = new EventControl(access, context.cwd);
-    const { job, workflowId, input: walk } = control.work({ ...input, ...control.place(flags.into) });
+    const { job, workflowId, input: walk } = control.work({ ...input, ...control.target(flags.into) });
     const { kind: _, ...scheduled } = walk;
     const work = { workflow: 'syncEvents', workflowId, input: scheduled } as const;
     return keepSchedule(context, access, wish, { name: job, work, data: flags.json ?? false });
@@ -63,7 +63,7 @@ async function run(
   const work = async (access: WorkflowAccess, session: Session, config: RuntimeConfig) => {
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
-    const walk: WalkInput & EventTarget = { ...input, ...control.place(flags.into) };
+    const walk: WalkInput & EventTarget = { ...input, ...control.target(flags.into) };
     const { json = false } = flags;
     await session.runtime.own(control.work(walk));
     const { handle, joined } = await control.start(walk);

@@ -90,7 +90,7 @@ export interface Running {
 }
 
 /** An unfinished walk that does not run, as far as this process can see. */
-export interface Halted {
+export interface InterruptedWalk {
   /** Null for a walk of another folder. */
   readonly job: string | null;
   readonly stream: string;
@@ -112,7 +112,7 @@ export function runningText({ job, progress, running }: Running): string {
 /** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that don't run. */
 export function statusLines(
   held: EventStatus | null,
-  halted: readonly Halted[],
+  halted: readonly InterruptedWalk[],
   into: string,
   now: number,
 ): readonly string[] {
@@ -120,7 +120,7 @@ export function statusLines(
   const strange = halted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
   const ended = strange.flatMap((one) => [
     `${printable(one.job ?? one.stream)}: ${stateOf(one)}`,
-    ...haltedLines(one).map((line) => `  ${line}`),
+    ...interruptedLines(one).map((line) => `  ${line}`),
   ]);
   if (held === null) return ended;
   const events = types.reduce((sum, one) => sum + one.events, 0);
@@ -146,10 +146,10 @@ export function statusLines(
   ];
 }
 
-const stateOf = ({ state }: Halted) => (state === 'silent' ? 'unfinished' : state);
+const stateOf = ({ state }: InterruptedWalk) => (state === 'silent' ? 'unfinished' : state);
 
 /** Returns why a walk does not run, and the command that resumes it. */
-function haltedLines({ state, message, goOn }: Halted): string[] {
+function interruptedLines({ state, message, goOn }: InterruptedWalk): string[] {
   const why = state === 'silent' ? 'no server or worker answers for it' : message;
   return [
     ...(why === null ? [] : [`reason: ${printable(why, 1000)}`]),
@@ -157,7 +157,7 @@ function haltedLines({ state, message, goOn }: Halted): string[] {
   ];
 }
 
-function streamLines(listing: StreamListing, halted: Halted | undefined, now: number): string[] {
+function streamLines(listing: StreamListing, halted: InterruptedWalk | undefined, now: number): string[] {
   const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
   const [kind = '', range = '', ...types] = stream.split(' ');
   const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
@@ -168,7 +168,7 @@ function streamLines(listing: StreamListing, halted: Halted | undefined, now: nu
     const state = halted ? stateOf(halted) : 'running';
     lines.push(
       `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
-      ...(halted ? haltedLines(halted).map((line) => `    ${line}`) : []),
+      ...(halted ? interruptedLines(halted).map((line) => `    ${line}`) : []),
     );
   }
   if (kind === 'sync' || pending.length === 0) {
@@ -188,7 +188,7 @@ function streamLines(listing: StreamListing, halted: Halted | undefined, now: nu
 /** Returns the same as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
-  { running, halted }: { readonly running: readonly Running[]; readonly halted: readonly Halted[] },
+  { running, halted }: { readonly running: readonly Running[]; readonly halted: readonly InterruptedWalk[] },
   into: string,
   origin: string,
   now: number,

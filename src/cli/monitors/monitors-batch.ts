@@ -55,7 +55,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
         : flags.waitForApproval || asks
           ? 'wait'
           : 'none';
-      const input = { ...wanted, ...control.place(flags.into), approval };
+      const input = { ...wanted, ...control.target(flags.into), approval };
       // A batch that waits for approval by another command outlives this one.
       const owned = !flags.waitForApproval;
       if (owned) await session.runtime.own(control.batchWork(input));

@@ -25,7 +25,7 @@ export async function exportRuns(
   const wish = toScheduleWish(flags, mistakes);
   const loads = wish?.timing !== 'never';
   const exports = async (control: MonitorControl, { runtime }: Session) => {
-    const input = { filter, ...control.place(flags.into) };
+    const input = { filter, ...control.target(flags.into) };
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
     if (!loads) return exitCodes.ok;
     const { name, work } = control.exportWork(input);

@@ -25,7 +25,7 @@ export async function add(
     mistakes.push(`--as: '${name}' must consist of letters, digits, dashes and underscores.`);
   return withMonitors(context, flags, mistakes, async (control, _session, config) => {
     const { terminal } = context;
-    const wanted = { name, hours: hours as QuietHours, filter, ...control.place(flags.into) };
+    const wanted = { name, hours: hours as QuietHours, filter, ...control.target(flags.into) };
     const takeTurn = await control.quiet.add(wanted);
     terminal.say(
       `Quiet hours ${name}: ${hoursText(hours as QuietHours)}, monitors with ${printable(filterText(filter))}.`,

@@ -65,7 +65,7 @@ export const queuedRuns = (queued: number): string => `${queued < 9 ? '' : 'at l
 export function queuedText({ queued }: ScheduleView): string {
   if (queued === 0) return '';
   const runs = `${queuedRuns(queued)} ${queued === 1 ? 'run' : 'runs'} of a backfill or trigger`;
-  return `${runs} (not held by a pause; dropped when the schedule is deleted)`;
+  return `${runs} (a pause does not stop them; deleting the schedule does)`;
 }
 
 function costText({ work }: ScheduleView): string {

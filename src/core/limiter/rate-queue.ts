@@ -1,7 +1,7 @@
 import { queuedCalls, recovered, refusedCalls, widened } from './backpressure.js';
 import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
-import { book, earliest, fullRing, type Ring, resize } from './ring.js';
+import { earliest, fullRing, type Ring, reserve, resize } from './ring.js';
 
 /** A place in the queue of a bucket: the waiting calls of one kind in one process. */
 export interface QueueEntry {
@@ -119,7 +119,7 @@ interface BucketQueue extends LimitedBucket {
 }
 
 /**
- * Asks for turns on every bucket that a call counts against. Books the calls that may start within the next 250 ms; for the others it
+ * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms; for the others it
  * keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls by
  * single units that fit before them; entries that don't come in time are removed. Askers that share a bucket get one start a turn, and
  * a few where all are late.
@@ -142,7 +142,7 @@ export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil
     if (starts.length === most || start > now + GRANT_AHEAD_MS || !chances.every(({ first }) => first)) break;
     for (const queue of queues) {
       queue.before = queue.before.map((turn) => ({ ...turn, passed: turn.passed + 1 }));
-      book(queue.bucket.ring, queue.limit, start, weight);
+      reserve(queue.bucket.ring, queue.limit, start, weight);
       queue.bucket.margin = Math.max(asked.margin, queue.bucket.margin - MARGIN_STEP);
     }
     starts.push(start);

@@ -59,7 +59,7 @@ export function earliest(ring: Ring, rule: RingRule, now: number, weight: number
 }
 
 /** Books a call of `weight` units at `start`; `start` comes from {@link earliest}. */
-export function book(ring: Ring, limit: number, start: number, weight: number): void {
+export function reserve(ring: Ring, limit: number, start: number, weight: number): void {
   for (let unit = 0; unit < Math.min(weight, limit); unit++) {
     ring.shift();
     ring.push(start);

@@ -40,21 +40,21 @@ export function effectOf(action: MonitorAction, one: PlannedMonitor, now: Monito
     return { id, name: name ?? now?.name ?? null, kind, before, after: now, note };
   };
   if (one.ours) {
-    if (!done) return effect('others', `changed by somebody else after this ${action}`);
+    if (!done) return effect('others', `changed by another client after this ${action}`);
     if (!one.planned) return effect('unplanned', 'matched only after the plan was made');
-    if (one.again) return effect('affected', `somebody else undid this ${action}; it was repeated`);
-    return effect('affected', now && isRedefined(one, now) ? 'also changed by somebody else' : null);
+    if (one.again) return effect('affected', `another client reverted this ${action}; it was repeated`);
+    return effect('affected', now && isRedefined(one, now) ? 'also changed by another client' : null);
   }
-  if (done) return effect('others', `${action} by somebody else`);
-  if (now === null) return effect('others', 'deleted by somebody else');
-  if (isChanged(one, now)) return effect('others', 'changed by somebody else');
+  if (done) return effect('others', `${action} by another client`);
+  if (now === null) return effect('others', 'deleted by another client');
+  if (isChanged(one, now)) return effect('others', 'changed by another client');
   return effect('missed', 'matches, but was not affected');
 }
 
 /** The effect of a batch: counts by kind, and monitors that differ from the plan. */
 export interface BatchEffect {
   readonly affected: number;
-  /** Affected monitors that somebody else also changed between the plan and the end. */
+  /** Affected monitors that another client also changed between the plan and the end. */
   readonly contested: number;
   readonly unplanned: number;
   readonly missed: number;

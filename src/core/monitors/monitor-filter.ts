@@ -20,13 +20,14 @@ export function filterProblem(filter: unknown, path = 'filter.'): string | null 
   if (unknown !== undefined) return `${path}${unknown}: unknown field; a filter has name, status and metadata`;
   for (const field of ['name', 'status'] as const) {
     const value = filter[field];
-    if (value !== undefined && (typeof value !== 'string' || value === '')) return `${path}${field} must be a text`;
+    if (value !== undefined && (typeof value !== 'string' || value === ''))
+      return `${path}${field} must be a non-empty string`;
   }
   const { metadata } = filter;
   if (metadata === undefined) return null;
-  if (!isObject(metadata)) return `${path}metadata must be an object of texts`;
+  if (!isObject(metadata)) return `${path}metadata must be an object of strings`;
   for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a text`;
+    if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a string`;
     // Copying an object key by key drops this one.
     if (key === '__proto__') return `${path}metadata: '__proto__' can't be used as a name`;
   }

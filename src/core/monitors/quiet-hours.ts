@@ -124,7 +124,7 @@ export function quietHoursProblem(hours: QuietHours): string | null {
   const starts = days.map((day) => indexOf(day) * DAY + (minutesOf(from) ?? 0)).sort((a, b) => a - b);
   const gaps = starts.map((start, index) => (starts[index + 1] ?? (starts[0] as number) + WEEK) - start);
   if (gaps.some((gap) => gap <= length)) {
-    return 'until: these hours would begin again before they end; use one range from one day to another (--from "fri 20:00" --until "mon 07:00")';
+    return 'until: the quiet hours overlap; use one range from one day to another (--from "fri 20:00" --until "mon 07:00")';
   }
   return null;
 }

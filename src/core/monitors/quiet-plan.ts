@@ -81,9 +81,9 @@ export function endStep(known: QuietMonitor, now: MonitorState | null): EndStep 
   const { state, before, after, keptBy } = known;
   // The monitor is active, whether our own call arrived or not.
   if (now.status === 'active' && state !== 'paused') return forget(null);
-  if (now.status !== 'paused') return forget(`somebody else changed it: its status is ${now.status}`);
-  // Somebody else paused it before our call.
+  if (now.status !== 'paused') return forget(`another client changed it: its status is ${now.status}`);
+  // Another client paused it before our call.
   if (state === 'pausing' && now.updatedAt === before) return forget(null);
-  if (state !== 'pausing' && now.updatedAt !== after) return forget('somebody else changed it');
+  if (state !== 'pausing' && now.updatedAt !== after) return forget('another client changed it');
   return keptBy === null ? { do: 'unpause' } : forget(`${keptBy} paused it, too`);
 }

@@ -106,7 +106,7 @@ function budgetText(
     const setting = 'maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)';
     const next =
       job === null
-        ? `Raise ${setting}, or wait: the next run has the same budget`
+        ? `Raise ${setting}; the next scheduled run starts with a new budget of the same size`
         : `Raise ${setting}, restart the worker and resume: searchflow resume ${job}`;
     return (
       `${dollars(spent)} of the worker's budget of ${dollars(capMicros)} for a run of a job is spent, and the rest is not enough for ` +

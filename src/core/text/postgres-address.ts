@@ -115,7 +115,7 @@ function checkTls({ sslmode, sslrootcert, sslcert, sslkey, sslnegotiation }: Rea
     throw new Error('has sslmode=verify-ca without sslrootcert; add that file, or use verify-full');
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
     throw new Error(
-      'has sslrootcert=system without sslmode=verify-full, but anybody can get a certificate of such an authority',
+      'has sslrootcert=system, which requires sslmode=verify-full, because public authorities issue certificates to anyone',
     );
   if ((sslcert === undefined) !== (sslkey === undefined))
     throw new Error('has only one of sslcert and sslkey; use both');

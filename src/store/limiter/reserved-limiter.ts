@@ -4,7 +4,7 @@ import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process holds at a time. */
 export interface Reservation {
-  /** Takes it. `usedByOthers`: another process has held it in the meantime. `heldBy`: another process holds it now, in words. */
+  /** Reserves the limit. `usedByOthers`: another process used it since the last reservation. `heldBy`: its holder, in words. */
   take(): Promise<{ readonly usedByOthers: boolean } | { readonly heldBy: string }>;
   release(): Promise<void>;
 }

@@ -115,7 +115,7 @@ function logTables(dialect: EventDialect): Relation[] {
         {
           name: 'checked_at',
           type: 'time',
-          is: 'Time when the results of the latest run, a verification, were summed, UTC.',
+          is: 'Time when the latest verification was summarized, UTC.',
         },
       ],
     },

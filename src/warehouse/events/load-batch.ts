@@ -20,7 +20,7 @@ interface Manner {
  */
 type Care = 'new' | 'mixed' | 'replacing';
 
-/** Contents are replaced: the state made from the old ones is reverted, while no other transaction makes state. */
+/** The load replaces contents: it reverts the state made from the old ones and excludes other folds. */
 class Replaces extends Error {
   override readonly name = 'Replaces';
 }

@@ -55,7 +55,7 @@ export class EventControl {
   }
 
   /** The address of a warehouse, and for a file of a shared store its host. */
-  place(into: string | undefined): EventTarget {
+  target(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
     const address = eventTarget(config, into, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };

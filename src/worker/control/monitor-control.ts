@@ -37,7 +37,7 @@ export class MonitorControl {
   }
 
   /** The address of a warehouse without credentials, and for a file of a shared store its host. */
-  place(into: string | undefined): { readonly into: string; readonly host?: string } {
+  target(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
     const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };

@@ -4,7 +4,7 @@ import { minutesOf, type QuietHours, type Weekday } from '../../core/monitors/qu
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { startedByUs } from '../../core/rows/job.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { cancelRunning, deleteSchedule, describeSchedule, haltSchedule, schedulesOf } from './schedules.js';
+import { cancelRunning, deleteSchedule, describeSchedule, pauseAndCancelSchedule, schedulesOf } from './schedules.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
 const PREFIX = 'searchflow-quiet-';
@@ -91,7 +91,7 @@ export class QuietControl {
     if (!input)
       throw new UsageError(`There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`);
     // A turn that is waiting or running must not pause monitors after they are restored.
-    for (const edge of edges) await haltSchedule(this.#client, idOf(name, edge));
+    for (const edge of edges) await pauseAndCancelSchedule(this.#client, idOf(name, edge));
     await cancelRunning(this.#client, turnId(input));
     // The schedule of the end is deleted last, so that an interrupted removal can be repeated.
     await deleteSchedule(this.#client, idOf(name, 'begin'));

@@ -26,7 +26,7 @@ export async function schedulesOf(client: Client, prefix: string): Promise<Sched
 }
 
 /** Pauses a schedule and cancels its running workflows. Does nothing if there is no such schedule. */
-export async function haltSchedule(client: Client, scheduleId: string): Promise<void> {
+export async function pauseAndCancelSchedule(client: Client, scheduleId: string): Promise<void> {
   try {
     await client.schedule.getHandle(scheduleId).pause('it is being removed');
   } catch (error) {

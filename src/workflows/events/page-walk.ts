@@ -68,7 +68,7 @@ class PageWalk {
   /** A pause before the walk was opened. */
   #early: Pause | null = null;
   #changes = 0;
-  #stopping = false;
+  #isStopped = false;
 
   constructor(input: WalkInput, carried: PageWalkState | undefined, again: AnotherWalk) {
     this.#input = input;
@@ -108,14 +108,14 @@ class PageWalk {
 
   stop(message = 'stopped by a person'): void {
     const paused: Pause = { reason: 'person', message };
-    this.#stopping = true;
+    this.#isStopped = true;
     this.#early = paused;
     this.pause(paused);
     if (this.#state) this.#set({ paused });
   }
 
   resume(): void {
-    if (this.#stopping) return;
+    if (this.#isStopped) return;
     this.#changes++;
     this.#early = null;
     if (this.#state?.paused) this.#set({ paused: null, resumedAt: Date.now() });
@@ -160,11 +160,11 @@ class PageWalk {
         const pause = pauseOf(failureOf(error), this.#resumable, null);
         if (!pause) throw error;
         if (this.#input.scheduled) return pause.message;
-        if (this.#stopping) return this.#early?.message ?? null;
+        if (this.#isStopped) return this.#early?.message ?? null;
         [this.#early, this.#phase, this.#message] = [pause, 'paused', pause.message];
         this.#show();
-        await condition(() => this.#early === null || this.#stopping);
-        if (this.#stopping) return this.#early?.message ?? null;
+        await condition(() => this.#early === null || this.#isStopped);
+        if (this.#isStopped) return this.#early?.message ?? null;
         [this.#phase, this.#message] = ['planning', null];
       }
     }
@@ -205,7 +205,7 @@ class PageWalk {
           void this.#walkOne(window);
         }
       }
-      if (this.#running === 0 && paused && (this.#input.scheduled || this.#stopping)) return paused.message;
+      if (this.#running === 0 && paused && (this.#input.scheduled || this.#isStopped)) return paused.message;
       if (this.#running === 0 && !paused) {
         if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();

@@ -85,7 +85,7 @@ class RowJob {
   /** Slices that were interrupted since landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
-  #stopping = false;
+  #isStopped = false;
   /** The cap of the run, until there is a state for it. */
   #maxCost: number | null;
 
@@ -119,7 +119,7 @@ class RowJob {
 
   stop(message = 'stopped by a person'): void {
     const paused: Pause = { reason: 'person', message };
-    this.#stopping = true;
+    this.#isStopped = true;
     this.#pausedBy = null;
     this.#early = paused;
     this.pause(paused);
@@ -128,7 +128,7 @@ class RowJob {
   }
 
   resume(how?: Resumption): void {
-    if (this.#stopping) return;
+    if (this.#isStopped) return;
     // An invalid cap must not mean "no cap": the signal is ignored.
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
@@ -204,7 +204,7 @@ class RowJob {
         await this.#sumUp();
         continue;
       }
-      if (this.#running.size === 0 && state.paused && (this.#input.scheduled || this.#stopping)) return state.paused;
+      if (this.#running.size === 0 && state.paused && (this.#input.scheduled || this.#isStopped)) return state.paused;
       if (this.#running.size === 0 && !state.paused) {
         if (this.#queue.size === 0) return null;
         if (enough) await this.#continue();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type RangeFlags, toRange, toWalkOptions, typesNote } from '../../../src/cli/events/event-flags.js';
-import { type Halted, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
+import { type InterruptedWalk, statusData, statusLines, walkText } from '../../../src/cli/events/events.js';
 import { walkCommand } from '../../../src/cli/events/walk-command.js';
 import { WalkProgressReader } from '../../../src/cli/events/walk-progress.js';
 import { parseMoment } from '../../../src/cli/options/moment-option.js';
@@ -203,14 +203,14 @@ describe('status', () => {
   });
 
   it('says of a walk that does not go on what became of it, and what makes it', () => {
-    const halted: Halted = {
+    const halted: InterruptedWalk = {
       job: 'events-backfill-1',
       stream: halfway.stream,
       state: 'failed',
       message: 'the list\nis gone',
       goOn: 'searchflow events backfill',
     };
-    const others: Halted[] = [
+    const others: InterruptedWalk[] = [
       { ...halted, stream: 'sync', job: 'events-sync-1', state: 'stopped', message: 'it was cancelled' },
       { ...halted, stream: 'verify ..', job: null, state: 'silent', message: null, goOn: null },
     ];

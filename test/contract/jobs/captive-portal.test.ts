@@ -34,7 +34,7 @@ it('fault 57: a portal that takes every call in mid-job pauses it, and a resume 
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('service');
   await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
   const { message } = await job.progress();
-  expect(message).toContain('answers do not come from the service');
+  expect(message).toContain('answers are not from the service');
   expect(message).toContain(', then resume');
   // Ten in a row, and what was on its way when the tenth came.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;

@@ -105,7 +105,10 @@ it.each([
   [['create', 'definition.json'], '--secret-file'],
   [['create', 'nowhere.json', '--secret-file', 's'], 'File nowhere.json not found'],
   [['quiet', '--from', '8pm', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], "(got '8pm')"],
-  [['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'], 'must both name a day of the week'],
+  [
+    ['quiet', '--from', 'fri 20:00', '--until', '07:00', '--tz', 'Europe/Berlin', '--name', 'a'],
+    'must both name a day of the week',
+  ],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Berlin', '--name', 'a'], 'must be a time zone'],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'for all monitors'],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],

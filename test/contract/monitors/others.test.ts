@@ -59,9 +59,9 @@ describe('a monitor that somebody else', () => {
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' } })).result();
     expect(summary.effect).toMatchObject({ affected: 1, contested: 0, unplanned: 1, missed: 0, others: 3 });
     expect(told(summary)).toEqual({
-      [first]: ['others', 'pause by somebody else'],
-      [second]: ['others', 'changed by somebody else'],
-      [third]: ['others', 'deleted by somebody else'],
+      [first]: ['others', 'pause by another client'],
+      [second]: ['others', 'changed by another client'],
+      [third]: ['others', 'deleted by another client'],
       [added]: ['unplanned', 'matched only after the plan was made'],
     });
     expect(server.monitors.records.get(fourth)?.status).toBe('paused');
@@ -81,8 +81,8 @@ describe('a monitor that somebody else', () => {
     expect(setting.batchCalls().flatMap((call) => call.ids)).toHaveLength(7);
     expect(summary).toMatchObject({ affected: 6, effect: { affected: 6, contested: 2, unplanned: 0, others: 0 } });
     expect(told(summary)).toEqual({
-      [edited]: ['affected', 'also changed by somebody else'],
-      [undone]: ['affected', 'somebody else undid this pause; it was repeated'],
+      [edited]: ['affected', 'also changed by another client'],
+      [undone]: ['affected', 'another client reverted this pause; it was repeated'],
     });
     const audit = await setting.query<{ id: string }>(
       'SELECT monitor_id AS id, CAST(call_number AS INTEGER) AS call, CAST(again_call AS INTEGER) AS again, note FROM monitor_actions WHERE note IS NOT NULL ORDER BY 1',

@@ -219,7 +219,7 @@ it('are two schedules in their zone that start a turn each, and none when they a
   const control = new MonitorControl({ client, config, shared: false, allow: async () => undefined }, folder.dir);
   const hours: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['fri'], untilDay: null };
   const name = `weekly-${Date.now()}`;
-  const takeTurn = await control.quiet.add({ name, hours, filter: growth, ...control.place(folder.into) });
+  const takeTurn = await control.quiet.add({ name, hours, filter: growth, ...control.target(folder.into) });
   await takeTurn();
   const about = async (edge: string) =>
     (await client.schedule.getHandle(`searchflow-quiet-${name}-${edge}`).describe()).spec;
@@ -272,7 +272,7 @@ it('end at once where they are removed while monitors are being paused, and put 
   const hour = (by: number) => `${(new Date().getUTCHours() + 24 + by) % 24}:00`;
   const hours: QuietHours = { tz: 'UTC', from: hour(-1), until: hour(2), days, untilDay: null };
   const name = `typo-${Date.now()}`;
-  const wanted = { name, hours, filter: growth, ...control.place(folder.into) };
+  const wanted = { name, hours, filter: growth, ...control.target(folder.into) };
   const turn = (await control.quiet.add(wanted))();
   turn.catch(() => undefined);
   const changes = (status: string) =>

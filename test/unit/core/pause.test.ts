@@ -71,7 +71,7 @@ describe('a budget that is used up', () => {
     ]);
     expect(told(over('worker'), null, null, 2 * dollar)).toEqual([
       'budget',
-      `$2.00 ${text}, or wait: the next run has the same budget`,
+      `$2.00 ${text}; the next scheduled run starts with a new budget of the same size`,
     ]);
   });
 

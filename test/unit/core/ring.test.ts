@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
-import { book, earliest, fullRing, late, resize } from '../../../src/core/limiter/ring.js';
+import { earliest, fullRing, late, reserve, resize } from '../../../src/core/limiter/ring.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {
@@ -10,7 +10,7 @@ describe('the ring of unit times', () => {
 
   it.each(bookCases)('book: $name', ({ ring, limit, start, weight, after }) => {
     const booked = [...ring];
-    book(booked, limit, start, weight);
+    reserve(booked, limit, start, weight);
     expect(booked).toEqual(after);
   });
 
@@ -45,7 +45,7 @@ describe('the ring of unit times', () => {
     for (const { weight, idle, lateBy } of calls) {
       now += idle;
       const planned = earliest(ring, { limit, margin: 0.01 }, now, weight);
-      book(ring, limit, planned, weight);
+      reserve(ring, limit, planned, weight);
       now = planned;
       if (lateBy > 8 && weight > 0) {
         late(ring, planned, planned + lateBy, weight);
@@ -69,7 +69,7 @@ describe('the ring of unit times', () => {
       resize(ring, limit, now);
       for (let call = 0; call < calls; call++) {
         now = earliest(ring, { limit, margin: 0.01 }, now, 1);
-        book(ring, limit, now, 1);
+        reserve(ring, limit, now, 1);
         starts.push({ at: now, limit });
       }
     }

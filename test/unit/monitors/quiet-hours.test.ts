@@ -76,7 +76,7 @@ describe('quiet hours', () => {
     [{ until: '07:60' }, /until/],
     [{ tz: 'Berlin' }, /time zone/],
     [{ days: [] }, /weekdays/],
-    [{ from: '07:00', until: '07:00' }, /begin again/],
+    [{ from: '07:00', until: '07:00' }, /overlap/],
     [{ days: ['fri', 'sat'] as Weekday[], untilDay: 'mon' as Weekday }, /one day/],
   ])('with %j are refused', (changes, message) => {
     expect(quietHoursProblem(nights)).toBeNull();
@@ -244,7 +244,7 @@ describe('a monitor', () => {
 
   it('is put back when hours end, unless a person changed it, paused it too, or deleted it', () => {
     expect(endStep(paused, state('paused', 't1'))).toEqual({ do: 'unpause' });
-    expect(endStep(paused, state('paused', 't2'))).toEqual({ do: 'forget', why: 'somebody else changed it' });
+    expect(endStep(paused, state('paused', 't2'))).toEqual({ do: 'forget', why: 'another client changed it' });
     expect(endStep(paused, state('active', 't2'))).toMatchObject({ why: expect.stringContaining('active') });
     expect(endStep(paused, state('disabled', 't2'))).toMatchObject({ why: expect.stringContaining('disabled') });
     expect(endStep(paused, null)).toMatchObject({ why: 'it was deleted' });

@@ -52,6 +52,7 @@ async function planned(given: {
     rows.push(...(await readSlice(sliceFile(staged.stageDir, slice))));
   const keys = rows.flatMap(({ k }) => (k === null ? [] : [k])).slice(0, 25);
   const journal = {
+    verify: async () => undefined,
     lookup: async (wanted: readonly string[], freshness?: Freshness) => {
       const first = freshness?.rebuyBefore === undefined ? 0 : gone;
       return keys

@@ -41,9 +41,9 @@ interface Staged {
 function idsOf(into: string) {
   const [events, monitors] = [new EventControl(access(null), dir), new MonitorControl(access(null), dir)];
   return {
-    walk: events.work({ kind: 'sync', ...events.place(into) }).job,
-    batch: monitors.batchWork({ action: 'pause', filter: { name: 'x' }, into: monitors.place(into).into }).job,
-    exported: monitors.exportWork({ into: monitors.place(into).into }).work.workflowId,
+    walk: events.work({ kind: 'sync', ...events.target(into) }).job,
+    batch: monitors.batchWork({ action: 'pause', filter: { name: 'x' }, into: monitors.target(into).into }).job,
+    exported: monitors.exportWork({ into: monitors.target(into).into }).work.workflowId,
   };
 }
 
@@ -53,15 +53,15 @@ describe('the address of a warehouse', () => {
   it('is in a job, a walk and a batch with the parameters that others need to connect in the same way', async () => {
     const typed = 'postgres://ann:canary@DB.internal/etl?sslmode=verify-full';
     expect((await staged(typed)).into).toBe(full);
-    expect(new EventControl(access(null), dir).place(typed)).toEqual({ into: full });
-    expect(new MonitorControl(access(null), dir).place(typed)).toEqual({ into: full });
+    expect(new EventControl(access(null), dir).target(typed)).toEqual({ into: full });
+    expect(new MonitorControl(access(null), dir).target(typed)).toEqual({ into: full });
   });
 
   it('is that of the settings where none is named, or the same database without parameters', async () => {
     const warehouse = 'postgres://ann:canary@db.internal/etl?sslmode=verify-full';
     for (const into of [null, 'postgres://db.internal/etl'])
       expect((await staged(into, { warehouse })).into).toBe(full);
-    expect(new EventControl(access(warehouse), dir).place(undefined)).toEqual({ into: full });
+    expect(new EventControl(access(warehouse), dir).target(undefined)).toEqual({ into: full });
   });
 
   it('leaves ids as they were, whatever its parameters', async () => {

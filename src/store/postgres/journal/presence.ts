@@ -32,7 +32,7 @@ export class Presence {
   #id = randomUUID();
   #works: WorkerOf | null = null;
   #renewing: Promise<void> | null = null;
-  #beating: Promise<void> = Promise.resolve();
+  #heartbeat: Promise<void> = Promise.resolve();
 
   private constructor(postgres: Postgres, deadAfterMs: number) {
     this.#postgres = postgres;
@@ -43,7 +43,7 @@ export class Presence {
   static async enter(postgres: Postgres, deadAfterMs = DEAD_AFTER_MS): Promise<Presence> {
     const presence = new Presence(postgres, deadAfterMs);
     await presence.#register();
-    presence.#beating = presence.#beat();
+    presence.#heartbeat = presence.#beat();
     return presence;
   }
 
@@ -88,7 +88,7 @@ export class Presence {
   /** Ends the registration and all claims of this process. */
   async leave(): Promise<void> {
     this.#left.abort();
-    await this.#beating;
+    await this.#heartbeat;
     // If the database is away, the others notice the missing heartbeats.
     await this.#postgres
       .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], { signal: AbortSignal.timeout(LEAVE_MS) })

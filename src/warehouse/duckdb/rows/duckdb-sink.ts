@@ -8,13 +8,13 @@ import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
+import { stale, useFreshness } from './freshness.js';
 import { jobRows } from './job-rows.js';
 import { loadWholeOrInParts } from './load-parts.js';
 import { misreadAnswers, putAnswers } from './misread-answers.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
-import { stale, useFreshness } from './freshness.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 

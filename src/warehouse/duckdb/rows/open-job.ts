@@ -4,8 +4,8 @@ import type { JobRecord } from '../../../core/rows/sink.js';
 import { jobColumns, storedRequest } from '../../rows/job-columns.js';
 import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
 import { chooseViewName, makeView } from '../dialect/job-view.js';
-import { reconcile } from './vanished-rows.js';
 import { stale, useFreshness } from './freshness.js';
+import { reconcile } from './vanished-rows.js';
 
 /** `Sink.openJob`, in the caller's transaction. */
 export async function openJob(

@@ -7,8 +7,8 @@ import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 import { chooseViewName, makeView } from '../dialect/job-view.js';
 import { lockJob } from '../driver/locks.js';
-import { reconcile } from './vanished-rows.js';
 import { stale, useFreshness } from './freshness.js';
+import { reconcile } from './vanished-rows.js';
 
 interface Before {
   readonly generation: string;

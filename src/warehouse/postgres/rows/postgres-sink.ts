@@ -7,13 +7,13 @@ import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import { setMemory, withScratchDuckDb } from '../driver/scratch-duckdb.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
+import { stale, useFreshness } from './freshness.js';
 import { jobRows } from './job-rows.js';
 import { loadSlice } from './load-slice.js';
 import { misreadAnswers, putAnswers } from './misread-answers.js';
 import { openJob, unloadedSlices } from './open-job.js';
 import { pendingKeys } from './pending.js';
 import { recordRun } from './record-run.js';
-import { stale, useFreshness } from './freshness.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 

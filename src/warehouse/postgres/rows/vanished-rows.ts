@@ -1,8 +1,8 @@
 import type { JobRecord } from '../../../core/rows/sink.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
-import { stagedRows } from './pending.js';
 import { stale } from './freshness.js';
+import { stagedRows } from './pending.js';
 
 /** Number of rows from which a long operation is reported. */
 const MANY = 100_000;
