@@ -7,6 +7,7 @@ export {
   sslModes,
   strictest,
   whyPlain,
+  withTlsOf,
 } from '../core/text/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate } from './migrate.js';

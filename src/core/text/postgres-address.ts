@@ -147,16 +147,36 @@ export function whyPlain(address: PostgresAddress): string | null {
 
 /**
  * Returns the address with the owner's credentials for a database that another address names. The owner's encryption stays, so that an
- * address in a job can't weaken it; a stricter `sslmode` of the other address is adopted with its parameters.
+ * address in a job can't weaken it; a stricter `sslmode` of the other address is adopted. Certificates are the owner's alone: with an
+ * authority of its own a job could have the password sent to another server.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
-  if (rankOf(asked.searchParams.get('sslmode')) <= rankOf(owner.searchParams.get('sslmode'))) return own;
-  for (const name of tlsParameters) {
-    const value = asked.searchParams.get(name);
-    if (value !== null) owner.searchParams.set(name, value);
-  }
+  const [strict, mode] = [levelOf(owner.searchParams), levelOf(asked.searchParams)];
+  if (mode <= strict) return own;
+  // Without an authority of the owner's only the public ones can verify.
+  const isVerified = mode >= rankOf('verify-ca') && !owner.searchParams.has('sslrootcert');
+  owner.searchParams.set('sslmode', isVerified ? 'verify-full' : (sslModes[mode] as string));
   return owner.href;
+}
+
+/** Returns the address with the certificates and the stricter encryption of the owner's address on the same server. */
+export function withTlsOf(address: string, own: string): string {
+  const [asked, owner] = [new URL(address), new URL(own)];
+  const level = levelOf(asked.searchParams);
+  for (const name of tlsParameters) {
+    asked.searchParams.delete(name);
+    const value = owner.searchParams.get(name);
+    if (value !== null) asked.searchParams.set(name, value);
+  }
+  // What the job asks for counts only where it is encryption.
+  return level > 0 ? strictest(asked.href, `postgres://x/x?sslmode=${sslModes[level]}`) : asked.href;
+}
+
+/** Position of the encryption among {@link sslModes}: `require` with an authority verifies it, as libpq has it. */
+function levelOf(parameters: URLSearchParams): number {
+  const rank = rankOf(parameters.get('sslmode'));
+  return rank === rankOf('require') && parameters.has('sslrootcert') ? rankOf('verify-ca') : rank;
 }
 
 /** Fields of a workflow's input that hold an address or the path of a file. */

@@ -75,7 +75,7 @@ export class Allowlist {
     if (address === null)
       return [{ named: null, why: `${field}: this is not the address of a PostgreSQL database (${POSTGRES_FORM}).` }];
     const server = serverOf(address);
-    const others = filesOf(address).flatMap((file) => (this.#isOwnFile(file) ? [] : this.#ofFile(field, file)));
+    const others = filesOf(address).flatMap((file) => (this.#isOwnFile(file) ? [] : [certificateRefusal(field, file)]));
     const named = { field, what: withPlainMark(address), host: null };
     const known = this.#servers().find((one) => one.server === server);
     if (known === undefined) {
@@ -151,6 +151,17 @@ export class Allowlist {
         .flatMap(({ names }) => allowedBy(names)),
     ];
   }
+}
+
+/**
+ * Certificates are chosen by the owner of the worker or by a person: with an authority of its own a workflow could have the password sent
+ * to another server.
+ */
+function certificateRefusal(field: Field, file: string): Refusal {
+  const why =
+    `${field}: ${file} is not a certificate of this worker's SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl). Leave it out of the address; ` +
+    'to trust another authority, give its file to the worker in NODE_EXTRA_CA_CERTS.';
+  return { named: { field, what: realPath(file), host: hostname() }, why };
 }
 
 interface Refusal {

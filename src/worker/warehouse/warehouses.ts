@@ -4,7 +4,7 @@ import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses
 import type { StagedJob } from '../../core/rows/job.js';
 import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
 import { Secret } from '../../core/text/secret.js';
-import { PostgresRefused, strictest } from '../../postgres/index.js';
+import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';
 import { type Allowlist, isSameServer } from '../config/allowlist.js';
@@ -35,8 +35,8 @@ export function openWarehouses(
       if (!warehouse) return null;
       const own = warehouse.url.reveal();
       if (isSameWarehouse(address, warehouse.shown)) return new Secret(strictest(own, address));
-      // Another database of the same server gets the same credentials.
-      return isSameServer(address, own) ? new Secret(strictest(address, own)) : null;
+      // Another database of the same server is connected to with the same certificates, and no weaker encryption.
+      return isSameServer(address, own) ? new Secret(withTlsOf(address, own)) : null;
     },
   });
   const refusals: Refusals = new Map();

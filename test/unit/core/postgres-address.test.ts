@@ -1,6 +1,12 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { addressProblem, parseAddress, strictest, whyPlain } from '../../../src/core/text/postgres-address.js';
+import {
+  addressProblem,
+  parseAddress,
+  strictest,
+  whyPlain,
+  withTlsOf,
+} from '../../../src/core/text/postgres-address.js';
 
 const parse = (url: string) => parseAddress(url, 'searchflow');
 const problemOf = (url: string): string => {
@@ -116,11 +122,27 @@ describe('the address of a database', () => {
     const own = 'postgres://ann:pw@db/etl?sslmode=require';
     expect(strictest(own, 'postgres://db/etl?sslmode=disable')).toBe(own);
     expect(strictest(own, 'postgres://db/etl')).toBe(own);
-    expect(strictest(own, 'postgres://db/etl?sslmode=verify-full&sslrootcert=/ca.pem')).toBe(
+    const evil = '&sslrootcert=/evil.pem&sslcert=/evil.crt&sslkey=/evil.key';
+    for (const mode of ['verify-full', 'verify-ca', 'require'])
+      expect(strictest(own, `postgres://db/etl?sslmode=${mode}${evil}`)).toBe(
+        'postgres://ann:pw@db/etl?sslmode=verify-full',
+      );
+    const withCa = 'postgres://ann:pw@db/etl?sslmode=require&sslrootcert=/ca.pem';
+    expect(strictest(withCa, `postgres://db/etl?sslmode=verify-ca${evil}`)).toBe(withCa);
+    expect(strictest(withCa, `postgres://db/etl?sslmode=verify-full${evil}`)).toBe(
       'postgres://ann:pw@db/etl?sslmode=verify-full&sslrootcert=%2Fca.pem',
     );
     const full = 'postgres://ann:pw@db/etl?sslmode=verify-full';
-    expect(strictest(full, 'postgres://db/etl?sslmode=verify-full&sslrootcert=/evil.pem')).toBe(full);
+    expect(strictest(full, `postgres://db/etl?sslmode=verify-full${evil}`)).toBe(full);
+    expect(withTlsOf(`postgres://db/other?sslmode=require${evil}`, full)).toBe(
+      'postgres://db/other?sslmode=verify-full',
+    );
+    expect(withTlsOf(`postgres://db/other?schema=s&sslmode=verify-full${evil}`, withCa)).toBe(
+      'postgres://db/other?schema=s&sslmode=verify-full&sslrootcert=%2Fca.pem',
+    );
+    expect(withTlsOf('postgres://localhost/other', 'postgres://ann:pw@localhost/etl')).toBe(
+      'postgres://localhost/other',
+    );
   });
 });
 

@@ -86,7 +86,7 @@ describe('the allowlist of a worker', () => {
     for (const into of refused)
       expect([into, await list({ hosts }).whyRefused({ into })]).toEqual([
         into,
-        expect.stringMatching(/HOSTS|PATHS|not the address/),
+        expect.stringMatching(/HOSTS|not a certificate|not the address/),
       ]);
     expect(await list({ warehouse: null }).whyRefused({ into: 'postgres://db.internal:6000/dw' })).toMatch(/HOSTS/);
   });
