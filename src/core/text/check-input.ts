@@ -24,6 +24,9 @@ export interface InputSchema {
   readonly description?: string;
 }
 
+/** Fields that hold the request of an operation, and the bounds of a job that must not be in it. */
+const requests: readonly string[] = ['options', 'request', 'template'];
+const bounds: readonly string[] = ['maxCostDollars', 'maxRunSeconds', 'refreshAfterMs', 'retryFailed', 'limit'];
 /** The most problems that are reported. */
 const MOST_PROBLEMS = 10;
 /** The most characters of a value or name that are shown. */
@@ -53,7 +56,7 @@ class Check {
     readonly strict: boolean,
   ) {}
 
-  /** `elsewhere`: fields of the options, the argument after this object. */
+  /** `elsewhere`: fields that belong to another place: to the options, the argument after this object, or beside `options` in it. */
   value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
     const branches = schema.anyOf ?? schema.oneOf;
     if (branches) {
@@ -72,14 +75,20 @@ class Check {
     const known = Object.keys(properties);
     for (const [field, own] of Object.entries(value)) {
       const full = pathOf(path, short(field));
-      if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full);
+      // The fields of a request are open, so a bound of the job in them would be ignored.
+      const beside = path === '' && requests.includes(field) ? known.filter((name) => bounds.includes(name)) : [];
+      if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full, beside);
       else if (additionalProperties === false) this.#unknown(field, full, path, known);
       else {
         const meant = known.find((name) => sameName(name, field));
         const other = elsewhere.find((name) => sameName(name, field));
         if (this.strict && meant) this.#unknown(field, full, path, [meant]);
         else if (this.strict && other)
-          this.#report(() => `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`);
+          this.#report(() =>
+            requests.includes(path)
+              ? `${full} belongs beside ${path}, as ${other}.`
+              : `${full} belongs to the options, the second argument of ${this.workflow}, as ${other}.`,
+          );
         else if (additionalProperties?.type) this.value(own, additionalProperties, full);
       }
     }

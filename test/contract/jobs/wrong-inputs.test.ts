@@ -77,6 +77,16 @@ const cases: readonly Case[] = [
   ['enrichCsv', [{ ...rows, operation: 'serach' }], /operation must be one of contents, search, .* \(got "serach"\)\./],
   ['enrichCsv', [{ ...rows, defaultScheme: 'ftp' }], /defaultScheme must be one of https, http, none \(got "ftp"\)\./],
   ['enrichCsv', [{ ...rows, template: 'text' }], /template must be an object \(got "text"\)\./],
+  [
+    'enrichCsv',
+    [{ ...rows, options: { maxCostDollars: 0.01 } }],
+    /options\.maxCostDollars belongs beside options, as maxCostDollars\./,
+  ],
+  [
+    'runAgentRows',
+    [{ ...rows, query: 'q', request: { max_cost_dollars: 1 } }],
+    /request\.max_cost_dollars belongs beside request, as/,
+  ],
   ['enrichCsv', [{ ...rows, options: ['text'] }], /options must be an object or null \(got a list\)\./],
   ['enrichCsv', [{ ...rows, into: 5 }], /into must be .* \(got 5\)\./],
   ['enrichCsv', [{ ...rows, into: ['postgres://me:hidden@host/db'] }], /into must be .* \(got a list\)\./],
