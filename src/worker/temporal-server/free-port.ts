@@ -1,11 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A free port of 127.0.0.1. Another process may take it before the caller does. */
-export async function freePort(): Promise<number> {
+/** A free port of 127.0.0.1, `wanted` if that one is free. Another process may take it before the caller does. */
+export async function freePort(wanted = 0): Promise<number> {
   const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.listen(wanted, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (wanted === 0) throw error;
+    return freePort();
+  }
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

@@ -106,8 +106,13 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   keepWatcher(files, lingerMs, env);
   for (let attempt = 1; ; attempt++) {
     const uiPort = options.ui ?? null;
+    // Workers and clients of the server before it keep calling its port.
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
-    const { record, end } = await startServer(files, { binary, version, port: await freePort(), uiPort }, env);
+    const { record, end } = await startServer(
+      files,
+      { binary, version, port: await freePort(attempt === 1 ? found?.port : 0), uiPort },
+      env,
+    );
     const address = addressOf(record);
     const wrong = await reportingWait(
       say,

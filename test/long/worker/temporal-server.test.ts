@@ -165,6 +165,8 @@ it('a server that hangs is ended and replaced', async () => {
   expect(second.reused).toBe(false);
   expect(isAlive(first.pid, null)).toBe(false);
   expect(users.said.join()).toContain(`(PID ${first.pid}): `);
+  // Workers of the server before it keep calling this address.
+  expect(second.address).toBe(first.address);
 });
 
 it('ends the server of a folder that was deleted', async () => {
