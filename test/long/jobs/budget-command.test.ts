@@ -80,7 +80,7 @@ it('fault 13: credits that end stop the command, a top-up and a resume finish it
   const { folder, sandbox, run, enrich } = await place(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
   const stopped = enrich();
   expect([await stopped.ended, stopped.err()]).toEqual([4, expect.stringContaining('Paused (credits)')]);
-  expect(stopped.err()).toContain("the team's prepaid credits are used up. Buy more credits, then resume");
+  expect(stopped.err()).toContain("the team's prepaid credits are used up. Buy more credits.");
   expect(sandbox.bill().micros).toBeLessThanOrEqual(200_000);
   const topUp = await fetch(`${sandbox.url}/__sandbox/credits`, {
     method: 'POST',

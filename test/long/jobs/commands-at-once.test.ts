@@ -83,7 +83,9 @@ it.each(places)(
     expect(first?.delivered()).toEqual(rowsOf(first?.name ?? ''));
     for (const [index, { name, err }] of commands.entries())
       if (codes[index] !== 0)
-        expect(err()).toMatch(new RegExp(`${first?.name}\\.csv; .*${name}\\.csv is another file`));
+        expect(err()).toMatch(
+          new RegExp(`already exists for .*${first?.name}\\.csv\\. Use another --job name for .*${name}\\.csv`),
+        );
     expect(sandbox.bill().units).toBe(ROWS);
   },
   180_000,
