@@ -238,7 +238,7 @@ it('is shown with its times, paused with a reason, and triggered: one now, one b
     .poll(async () => (await type('schedule trigger nightly')).err, soon)
     .toMatch(/another run is queued already; no run was added/);
   const shown = await type('schedule show nightly');
-  expect(shown.out).toMatch(/^Queued: +1 run of a backfill or trigger \(not held by a pause/m);
+  expect(shown.out).toMatch(/^Queued: +1 run of a backfill or trigger \(a pause does not stop them/m);
   expect(shown.out).toMatch(/^Last runs:\n {2}\S+Z {2}waiting for a worker$/m);
   expect((await type('schedule pause nightly')).err).toContain('Still queued: 1 run of a backfill');
   const data = JSON.parse((await type('schedule show nightly --json')).out);

@@ -78,7 +78,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('another run starts right after it');
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('no run was added');
   expect((await run('schedule', 'pause', 'daily')).err).toMatch(
-    /daily is paused\. .*\n.*\nStill queued: 1 run of a backfill or trigger \(not held by a pause/,
+    /daily is paused\. .*\n.*\nStill queued: 1 run of a backfill or trigger \(a pause does not stop them/,
   );
   const never = await run(
     'schedule',
@@ -101,7 +101,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   expect([late.code, late.err]).toEqual([0, expect.stringMatching(/daily is starting 4 runs, .* one after the other/)]);
   await expect
     .poll(async () => (await run('schedule', 'show', 'daily')).out, { timeout: 30_000 })
-    .toMatch(/\nQueued: +5 runs of a backfill or trigger \(not held by a pause/);
+    .toMatch(/\nQueued: +5 runs of a backfill or trigger \(a pause does not stop them/);
   expect((await run('schedule', 'trigger', 'daily')).err).toContain(
     'and 5 more runs are queued already; no run was added',
   );
