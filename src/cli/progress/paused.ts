@@ -35,8 +35,12 @@ export function pausedData(progress: JobProgress): object {
  * name a command there.
  */
 export function withoutCommand(message: string | null): string | null {
-  if (message === null) return null;
-  return message.replace(/, then resume \S+$/, '.').replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.');
+  return withoutResume(message)?.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.') ?? null;
+}
+
+/** Returns the reason of a pause without "then resume JOB", which is no command; a command in it stays. */
+export function withoutResume(message: string | null): string | null {
+  return message?.replace(/, then resume \S+$/, '.') ?? null;
 }
 
 /** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */

@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../worker/config/runtime-types.js';
-import { withoutCommand } from '../progress/paused.js';
+import { withoutResume } from '../progress/paused.js';
 import { duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 
@@ -17,7 +17,7 @@ const words: Readonly<Record<JobStatus['phase'], string>> = {
 /** Returns the state of a job with its time, its reason and the command that resumes it. */
 export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
-  const reason = withoutCommand(message);
+  const reason = withoutResume(message);
   const why = reason === null ? '' : `: ${printable(reason)}`;
   const goOn = reason?.includes('searchflow ') ? '' : goOnText(found);
   return `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${goOn}`.replace(/\.\.( |$)/, '.$1');

@@ -21,6 +21,16 @@ it.each<[string, Partial<JobStatus>, string]>([
     'q3 is paused: $1.00 is spent; go on: searchflow resume q3-1 --max-cost 2.',
   ],
   [
+    'is paused for a reason that names more than a command',
+    { phase: 'paused', message: 'raise the budget, restart the worker and resume: searchflow resume q3-1' },
+    'q3 is paused: raise the budget, restart the worker and resume: searchflow resume q3-1.',
+  ],
+  [
+    'is paused for a reason that says to resume',
+    { phase: 'paused', message: 'the key is refused. Set a valid one, then resume q3-1' },
+    'q3 is paused: the key is refused. Set a valid one. To resume it:\n  searchflow resume q3-1',
+  ],
+  [
     'is stopped',
     { phase: 'stopped', message: 'its command ended' },
     'q3 is stopped: its command ended. To resume it:\n  searchflow resume q3-1',
