@@ -41,12 +41,7 @@ export class UnitBodies {
   /** The records of landed units, by key; other keys are left out. */
   async read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
     const records = new Map<string, UnitRecord>();
-    const found: Found[] = [];
-    for (const key of new Set(keys)) {
-      const entry = this.#units.get(key);
-      if (entry) found.push([key, entry]);
-    }
-    await this.#each(found, async (key, body) => {
+    await this.#each(this.#landed(keys), async (key, body) => {
       records.set(key, JSON.parse(body.toString('utf8')) as UnitRecord);
     });
     return records;
@@ -54,12 +49,16 @@ export class UnitBodies {
 
   /** Reads the bodies of landed units; missing and damaged ones count as gone from then on. */
   async verify(keys: readonly string[]): Promise<void> {
-    const found = keys.flatMap((key): Found[] => {
+    await this.#each(this.#landed(keys), async () => {}).catch((error: unknown) => {
+      if (!(error instanceof BodiesGone)) throw error;
+    });
+  }
+
+  /** The landed units among these keys, each once. */
+  #landed(keys: readonly string[]): readonly Found[] {
+    return [...new Set(keys)].flatMap((key): Found[] => {
       const entry = this.#units.get(key);
       return entry ? [[key, entry]] : [];
-    });
-    await this.#each(found, async () => {}).catch((error: unknown) => {
-      if (!(error instanceof BodiesGone)) throw error;
     });
   }
 
