@@ -4,6 +4,7 @@ import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries
 import { type JobStatus, JobStopped } from '../config/runtime-types.js';
 import { WalkHandle } from './event-control.js';
 import { jobHandle } from './job-handle.js';
+import { COMMAND_ENDED } from './work-owners.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -36,7 +37,7 @@ type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
 /** Status of work whose command is dead, since its last heartbeat. */
 function orphaned(state: JobEntry['state'], lastBeat: number | null): Reported {
-  return { phase: 'stopped', message: 'its command ended', since: lastBeat ?? state?.since ?? null };
+  return { phase: 'stopped', message: COMMAND_ENDED, since: lastBeat ?? state?.since ?? null };
 }
 
 /**

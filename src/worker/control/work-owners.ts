@@ -26,7 +26,8 @@ const STOP_MS = 15_000;
 
 /** Prefix of the reason of a workflow that was terminated because it could not stop by itself. */
 export const STOPPED = 'stopped: ';
-const COMMAND_ENDED = 'its command ended';
+/** Reason of work that was stopped because its command had ended. */
+export const COMMAND_ENDED = 'its command ended';
 
 /** Workflows that stop by a signal. A batch is cancelled, so that its audit is written. All others hold nothing and are terminated. */
 const bySignal: readonly string[] = [
