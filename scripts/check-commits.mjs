@@ -37,12 +37,15 @@ export function whyRefused(subject) {
   return null;
 }
 
+/** Of this folder, whoever owns it: a checkout may have been made by another user. */
 function git(...args) {
-  return execFileSync('git', args, { encoding: 'utf8', cwd: fileURLToPath(new URL('..', import.meta.url)) });
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  return execFileSync('git', ['-c', 'safe.directory=*', ...args], { encoding: 'utf8', cwd: root, stdio: 'pipe' });
 }
 
+/** Without first commits: that of a snapshot has a subject of its maker. */
 function subjects() {
-  return git('log', '--no-merges', '--format=%h%x09%ct%x09%s')
+  return git('log', '--min-parents=1', '--max-parents=1', '--format=%h%x09%ct%x09%s')
     .trim()
     .split('\n')
     .filter(Boolean)
@@ -51,8 +54,18 @@ function subjects() {
     .map(([hash, , ...subject]) => ({ hash, subject: subject.join('\t') }));
 }
 
+/** None where git cannot read a history: a source archive, or a copy of the files alone, has no commits to check. */
+function readSubjects() {
+  try {
+    return subjects();
+  } catch (error) {
+    console.error(`No commit subjects to check: ${String(error.stderr || error.message).trim()}`);
+    return [];
+  }
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const wrong = subjects().flatMap((commit) => {
+  const wrong = readSubjects().flatMap((commit) => {
     const why = whyRefused(commit.subject);
     return why === null ? [] : [`${commit.hash} "${commit.subject}": ${why}`];
   });

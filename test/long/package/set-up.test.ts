@@ -153,29 +153,31 @@ describe('.ci/run', () => {
     };
     writeFileSync(join(clone, 'package.json'), JSON.stringify({ name: 'clone', scripts }));
     const { status, stdout } = spawnSync(join(clone, '.ci', 'run'), { encoding: 'utf8' });
-    return { status, last: stdout.trimEnd().split('\n').at(-1) };
+    const lines = stdout.trimEnd().split('\n');
+    return { status, last: lines.at(-1), failed: lines.filter((line) => / ended with \d+$/.test(line)) };
   }
 
   it('closes with the counts of both tiers and keeps the exit code', () => {
-    expect(run()).toEqual({ status: 0, last: '12 passed, 0 failed' });
+    expect(run()).toMatchObject({ status: 0, failed: [], last: '12 passed, 0 failed' });
     const failing = { numPassedTests: 7, numFailedTests: 2, success: false, testResults: [] };
-    expect(run({ test: { result: failing, code: 3 } })).toEqual({ status: 3, last: '12 passed, 2 failed' });
-    expect(run({ long: { result: failing, code: 1 } })).toEqual({ status: 1, last: '14 passed, 2 failed' });
+    expect(run({ test: { result: failing, code: 3 } })).toMatchObject({ status: 3, last: '12 passed, 2 failed' });
+    expect(run({ long: { result: failing, code: 1 } })).toMatchObject({ status: 1, last: '14 passed, 2 failed' });
   });
 
   it('counts a test file that could not be loaded, and an error outside of every test, as a failure', () => {
     const broken = { numPassedTests: 7, numFailedTests: 0, testResults: [{ status: 'failed', assertionResults: [] }] };
-    expect(run({ test: { result: broken, code: 1 } })).toEqual({ status: 1, last: '12 passed, 1 failed' });
+    expect(run({ test: { result: broken, code: 1 } })).toMatchObject({ status: 1, last: '12 passed, 1 failed' });
     const outside = { numPassedTests: 7, numFailedTests: 0, success: false, testResults: [] };
-    expect(run({ long: { result: outside } })).toEqual({ status: 1, last: '14 passed, 1 failed' });
+    expect(run({ long: { result: outside } })).toMatchObject({ status: 1, last: '14 passed, 1 failed' });
   });
 
   it('fails without a result file, whatever the exit code of the tests', () => {
-    expect(run({ test: { code: 4 } })).toEqual({ status: 4, last: '5 passed, 1 failed' });
-    expect(run({ long: {} })).toEqual({ status: 1, last: '7 passed, 1 failed' });
+    expect(run({ test: { code: 4 } })).toMatchObject({ status: 4, last: '5 passed, 1 failed' });
+    expect(run({ long: {} })).toMatchObject({ status: 1, last: '7 passed, 1 failed' });
   });
 
   it('fails where a check fails, though every test passes', () => {
-    expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed' });
+    const failed = ['== npm run -s lint ended with 1'];
+    expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed', failed });
   });
 });
