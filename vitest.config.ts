@@ -33,7 +33,7 @@ const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/sto
 
 /** Files of the contract tier that take longer than 20 seconds: they begin first, so that no core waits for them at the end. */
 const slow =
-  /contract\/(examples\/|jobs\/(agent-run|killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|sinks\/.*-sink|schedules\/)/;
+  /contract\/(examples\/|jobs\/(agent-run|killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)/;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -112,7 +112,7 @@ export default defineConfig({
           include: [
             'test/long/**/*.test.ts',
             'test/contract/store/pg-limiter-rule.test.ts',
-            'test/contract/sinks/exports.test.ts',
+            'test/contract/warehouse/exports.test.ts',
           ],
           provide: { propertyRuns: 20 },
           ...withServers,

@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
-import { PurchaseLog } from './book.mjs';
+import { PurchaseLog } from './purchase-log.mjs';
 import { FaultScript, faultFrom, sendAs } from './faults.mjs';
 import { Limiter } from './limiter.mjs';
 import { monitorRoutes } from './monitors.mjs';

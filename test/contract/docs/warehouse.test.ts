@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
-import { pgQuery } from '../../support/sinks/pg-query.js';
-import { runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 describe('docs/warehouse.md', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));

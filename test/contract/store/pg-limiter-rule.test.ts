@@ -3,8 +3,8 @@ import { fc, test as property } from '@fast-check/vitest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answered, ask, type BucketState, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
+import { type AskStep, askCases, refusedCases } from '../../support/core/rate-queue-cases.js';
 import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
-import { type AskStep, askCases, refusedCases } from '../../support/core/turns-cases.js';
 import { runs } from '../../support/property-runs.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 

@@ -30,7 +30,7 @@ export const core = {
 export const sample = {
   purchase: {
     tests: [
-      'test/contract/activities/{purchase*,slow-unit,observed-prices,unrecognized-answers}.test.ts',
+      'test/contract/activities/{purchase*,long-running-unit,observed-prices,unrecognized-answers}.test.ts',
       'test/unit/activities/purchase-*.test.ts',
     ],
     files: [

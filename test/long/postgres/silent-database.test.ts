@@ -8,8 +8,8 @@ import { sent, startCluster } from '../../support/jobs/cluster.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { type PgProxy, startProxy } from '../../support/sinks/pg-proxy.js';
 import { openTemporal } from '../../support/temporal.js';
+import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 
 /** The longest that anybody waits without being told why. */
 const TOLD_WITHIN_MS = 10_000;

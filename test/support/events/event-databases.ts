@@ -4,7 +4,7 @@ import pg from 'pg';
 import { createDuckDbEvents } from '../../../src/warehouse/duckdb/events/duckdb-events.js';
 import { createPostgresEvents } from '../../../src/warehouse/postgres/events/postgres-events.js';
 import { sharedPostgres } from '../postgres.js';
-import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
+import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 import type { Contracted } from './event-contract.js';
 
 /** Rows of a query, JSON columns as values. */

@@ -7,7 +7,7 @@ import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/text/secret.js';
 import { createDuckDbSink } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
-import { placeEmptyWarehouse } from '../sinks/empty-warehouse.js';
+import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 
 /** A row of the inputs here: an id, a name and a URL. */
 export type InputRow = readonly [id: string, name: string, url: string];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ask, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
-import { refusedCases } from '../../support/core/turns-cases.js';
+import { refusedCases } from '../../support/core/rate-queue-cases.js';
 
 const LIMIT = 10;
 const SECOND_MS = 1000;

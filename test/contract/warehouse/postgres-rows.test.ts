@@ -6,10 +6,10 @@ import { type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { createPostgresSink, createWarehouses, warehouseAddress } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
-import { pgQuery } from '../../support/sinks/pg-query.js';
-import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
-import { sinkContract } from '../../support/sinks/sink-contract.js';
-import { postgresUnderTest } from '../../support/sinks/sinks-under-test.js';
+import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
+import { sinkContract } from '../../support/warehouse/rows-contract.js';
+import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 let server: SharedPostgres;
 let database: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { refusedCalls } from '../../../src/core/limiter/backpressure.js';
 import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
-import { askCases } from '../../support/core/turns-cases.js';
+import { askCases } from '../../support/core/rate-queue-cases.js';
 
 describe('asking for starts', () => {
   it.each(askCases)('$name', ({ steps }) => {

@@ -7,7 +7,7 @@ import type { Sink } from '../../../src/core/rows/sink.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
-import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 /** Texts of all UTF-16 there is: NUL, controls, halves of pairs, everything. */
 const anyText = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 12 });

@@ -8,8 +8,8 @@ import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { pgQuery } from '../../support/sinks/pg-query.js';
-import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/sinks/row-job.js';
+import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/warehouse/row-job.js';
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.j
 import { createPostgresSink } from '../../../src/warehouse/index.js';
 import type { WarehouseOptions } from '../../../src/warehouse/postgres/open/warehouse.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { type PgProxy, startProxy } from '../../support/sinks/pg-proxy.js';
-import { pgQuery } from '../../support/sinks/pg-query.js';
+import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
+import { pgQuery } from '../../support/warehouse/pg-query.js';
 import {
   batchOf,
   buySlice,
@@ -18,7 +18,7 @@ import {
   Service,
   type StagedTest,
   stageText,
-} from '../../support/sinks/row-job.js';
+} from '../../support/warehouse/row-job.js';
 
 const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe } from 'vitest';
 import { sharedPostgres } from '../../support/postgres.js';
-import { resultContract } from '../../support/sinks/result-contract.js';
-import { duckDbUnderTest, postgresUnderTest } from '../../support/sinks/sinks-under-test.js';
+import { resultContract } from '../../support/warehouse/result-contract.js';
+import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('in a DuckDB file, results of', () => {
   resultContract(duckDbUnderTest);

@@ -18,9 +18,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { parquetRows, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
-const program = fileURLToPath(new URL('../../support/sinks/exporter.mjs', import.meta.url));
+const program = fileURLToPath(new URL('../../support/warehouse/exporter.mjs', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-at-once-'));
 const ROWS = 4000;
 let server: PostgresServer;

@@ -21,7 +21,7 @@ export interface AskCase {
 }
 
 /**
- * Stories of asking for starts, for both homes of the rule: `core/turns` and PostgreSQL. The first ask meets buckets nobody
+ * Stories of asking for starts, for both homes of the rule: `core/rate-queue` and PostgreSQL. The first ask meets buckets nobody
  * has drawn from. At 4 units a second a gap is 150 ms, and a full ring of 0 frees all its units at 1010.
  */
 export const askCases: readonly AskCase[] = [

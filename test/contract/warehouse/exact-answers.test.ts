@@ -12,8 +12,8 @@ import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/ind
 import { migrations } from '../../../src/warehouse/postgres/migrations/index.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
-import { pgQuery } from '../../support/sinks/pg-query.js';
-import { exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
+import { pgQuery } from '../../support/warehouse/pg-query.js';
+import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-exact-'));
 let server: SharedPostgres;

@@ -17,12 +17,12 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
 import { createDuckDbSink, createWarehouses } from '../../../src/warehouse/index.js';
-import { placeEmptyWarehouse } from '../../support/sinks/empty-warehouse.js';
-import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/sinks/row-job.js';
-import { sinkContract } from '../../support/sinks/sink-contract.js';
-import { duckDbUnderTest, queryDuckDb } from '../../support/sinks/sinks-under-test.js';
+import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
+import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
+import { sinkContract } from '../../support/warehouse/rows-contract.js';
+import { duckDbUnderTest, queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
-const here = fileURLToPath(new URL('../../support/sinks/', import.meta.url));
+const here = fileURLToPath(new URL('../../support/warehouse/', import.meta.url));
 const run = promisify(execFile);
 
 describe('a DuckDB sink', () => {

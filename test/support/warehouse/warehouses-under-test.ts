@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
-import type { SinkUnderTest } from './sink-contract.js';
+import type { SinkUnderTest } from './rows-contract.js';
 
 /** A process that loads batches into the warehouse of this address. */
 const loader = (address: string) => (batchesFile: string) =>

@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { longSinkContract } from '../../support/warehouse/rows-contract.js';
+import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
+
+describe('a DuckDB sink', () => {
+  longSinkContract(duckDbUnderTest);
+});
