@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { expect, inject } from 'vitest';
+import { retriesUntilClose } from '../../src/worker/temporal-server/retries-until-close.js';
 import { findTemporalBinary } from '../../src/worker/temporal-server/temporal-binary.js';
 
 const silenced = Symbol.for('searchflow.tests.silenced');
@@ -29,10 +30,22 @@ export function fileNamespace(): string {
 /** The run's Temporal server, in this file's namespace. */
 export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   silence();
-  return TestWorkflowEnvironment.createFromExistingServer({
-    address: inject('temporalAddress'),
-    namespace: fileNamespace(),
-  });
+  return withoutLateRetries(
+    await TestWorkflowEnvironment.createFromExistingServer({
+      address: inject('temporalAddress'),
+      namespace: fileNamespace(),
+    }),
+  );
+}
+
+/** Its connection retries no call after it was closed, which would fail the run outside of any test. */
+function withoutLateRetries(environment: TestWorkflowEnvironment): TestWorkflowEnvironment {
+  const { connection } = environment;
+  const retries = retriesUntilClose();
+  connection.options.interceptors?.splice(0, Number.POSITIVE_INFINITY, retries.interceptor);
+  const close = connection.close.bind(connection);
+  connection.close = () => retries.close(close);
+  return environment;
 }
 
 /** A Temporal server of one's own, in memory. `settings` are its dynamic configuration, such as `frontend.x=1`. */
@@ -44,5 +57,7 @@ export async function startOwnTemporal(
   const { path } = await findTemporalBinary({ env: process.env, say: () => undefined });
   const dynamic = ['system.enableActivityEagerExecution=true', ...settings];
   const extraArgs = [...extra, ...dynamic.flatMap((setting) => ['--dynamic-config-value', setting])];
-  return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });
+  return withoutLateRetries(
+    await TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } }),
+  );
 }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { retriesUntilClose } from './retries-until-close.js';
 
 /** Retention of finished workflows. The default of the dev server is one day. */
 const RETENTION_SECONDS = 7 * 24 * 3600;
@@ -46,7 +47,9 @@ export async function awaitServer({ address, namespace, withinMs, gone }: Health
 
 async function prepareNamespace(address: string, namespace: string, until: number): Promise<null> {
   const left = Math.max(1, until - performance.now());
-  const connection = await Connection.connect({ address, connectTimeout: left });
+  const retries = retriesUntilClose();
+  const interceptors = [retries.interceptor];
+  const connection = await Connection.connect({ address, connectTimeout: left, interceptors });
   try {
     await connection.withDeadline(Date.now() + left, async () => {
       const service = connection.workflowService;
@@ -69,7 +72,7 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
     });
     return null;
   } finally {
-    await connection.close();
+    await retries.close(() => connection.close());
   }
 }
 

@@ -1,16 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
-import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-} from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { retriesUntilClose } from './retries-until-close.js';
 import { ensureTemporalServer, runningServer } from './temporal-server.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,21 +12,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Longest wait for a server to accept a connection. */
 const CONNECT_MS = 2000;
 
-/** Longest wait, on closing, for the next retry of a call. */
-const RETRY_WAIT_MS = 2000;
-
 interface OpenedClient {
   readonly client: Client;
   /** The options of its connection, for a worker's connection. */
   readonly options: ConnectionOptions & { readonly address: string };
-  /** Closes it after the next retry of a call. If that is too far in the future, the connection ends with the process. */
+  /** Closes it as `retriesUntilClose` does. */
   close(): Promise<void>;
 }
 
-/**
- * A client of this address, with Temporal's environment configuration if the server is not embedded. Calls are retried as by default, but
- * not while the connection closes, because a retry on a closed connection would end the process.
- */
+/** A client of this address, with Temporal's environment configuration if the server is not embedded. */
 async function openClient(
   { temporalAddress, namespace }: Pick<RuntimeConfig, 'temporalAddress' | 'namespace'>,
   env: Environment,
@@ -41,28 +29,12 @@ async function openClient(
 ): Promise<OpenedClient> {
   const loaded = temporalAddress === null ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
   const options = { ...loaded?.connectionOptions, address };
-  const usual = defaultGrpcRetryOptions();
-  let isClosing = false;
-  let nextRetryAt = 0;
-  const interceptor = makeGrpcRetryInterceptor({
-    retryableDecider: (attempt, status) => !isClosing && usual.retryableDecider(attempt, status),
-    delayFunction: (attempt, status) => {
-      const ms = usual.delayFunction(attempt, status);
-      nextRetryAt = Math.max(nextRetryAt, performance.now() + ms);
-      return ms;
-    },
-  });
-  const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [interceptor] });
+  const retries = retriesUntilClose();
+  const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [retries.interceptor] });
   return {
     client: new Client({ connection, namespace }),
     options,
-    close: async () => {
-      isClosing = true;
-      const left = nextRetryAt - performance.now();
-      if (left > RETRY_WAIT_MS) return;
-      if (left > 0) await delay(left + 50);
-      await connection.close();
-    },
+    close: () => retries.close(() => connection.close()),
   };
 }
 

@@ -1,0 +1,39 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionOptions, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+
+/** Longest wait, on closing, for the next retry of a call. */
+const RETRY_WAIT_MS = 2000;
+
+interface RetriesUntilClose {
+  /** For the `interceptors` of the connection. */
+  readonly interceptor: NonNullable<ConnectionOptions['interceptors']>[number];
+  /** Closes after the next retry of a call. If that is more than two seconds away, the connection ends with the process. */
+  close(close: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Retries calls to Temporal as its client does by default, but not while the connection closes: a retry on a closed connection throws
+ * in a timer of the client, which ends the process.
+ */
+export function retriesUntilClose(): RetriesUntilClose {
+  const usual = defaultGrpcRetryOptions();
+  let isClosing = false;
+  let nextRetryAt = 0;
+  return {
+    interceptor: makeGrpcRetryInterceptor({
+      retryableDecider: (attempt, status) => !isClosing && usual.retryableDecider(attempt, status),
+      delayFunction: (attempt, status) => {
+        const ms = usual.delayFunction(attempt, status);
+        nextRetryAt = Math.max(nextRetryAt, performance.now() + ms);
+        return ms;
+      },
+    }),
+    close: async (close) => {
+      isClosing = true;
+      const left = nextRetryAt - performance.now();
+      if (left > RETRY_WAIT_MS) return;
+      if (left > 0) await delay(left + 50);
+      await close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { expect, it, onTestFinished } from 'vitest';
+import { retriesUntilClose } from '../../../src/worker/temporal-server/retries-until-close.js';
+
+it('ends a call that waits for its retry before the connection closes', async () => {
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = `127.0.0.1:${(server.address() as { port: number }).port}`;
+  const retries = retriesUntilClose();
+  const connection = Connection.lazy({ address, interceptors: [retries.interceptor] });
+  const call = connection.withDeadline(Date.now() + 30_000, () => connection.workflowService.getSystemInfo({}));
+  const ended = call.then(
+    () => 'answered',
+    () => 'failed',
+  );
+  await once(server, 'connection');
+  // The call has failed by now or fails as the connection closes; either way its retry must not outlast the connection.
+  await delay(5);
+  await retries.close(() => connection.close());
+  expect(await Promise.race([ended, delay(0, 'waiting')])).toBe('failed');
+});
