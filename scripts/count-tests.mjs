@@ -1,16 +1,17 @@
-// node scripts/count-tests.mjs <vitest's JSON result file>…: prints "N passed, N failed" over all of them.
+// node scripts/count-tests.mjs <vitest's JSON result file>=<exit code of its run>…: prints "N passed, N failed" over all of them.
 // Ends with 1 if a test failed or a result is missing. A file that could not even be loaded counts as one failure.
 import { readFileSync } from 'node:fs';
 
-function count(file) {
+function count(run) {
+  const [file, code] = run.split('=');
   try {
-    const { numPassedTests, numFailedTests, testResults, success } = JSON.parse(readFileSync(file, 'utf8'));
+    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
     const broken = testResults.filter(
       (suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
     );
     const failed = numFailedTests + broken.length;
-    // An error outside every test fails the run without failing a test.
-    return { passed: numPassedTests, failed: failed === 0 && success === false ? 1 : failed };
+    // An error outside of every test is in the exit code alone.
+    return { passed: numPassedTests, failed: failed === 0 && code !== '0' ? 1 : failed };
   } catch {
     return { passed: 0, failed: 1 };
   }
