@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** A worker for a service that answers so; its purchases are its own. */
+/** A worker for a service that answers with `reply`; its purchases are its own. */
 let used = 0;
 const limiter = new MemoryLimiter(flatProfile(1000));
 async function service(handler: Handler) {
@@ -48,7 +48,7 @@ const replying =
 const odd = { newField: { deep: [1, null, 0, ''] } };
 
 describe('an activity of one operation', () => {
-  it('keeps every field of an answer, known or not, and tells its request id', async () => {
+  it('keeps every field of an answer, known or not, and reports its request id', async () => {
     const contents = {
       requestId: 'r',
       results: [{ id: 'https://a.example', title: 'A', ...odd }],
@@ -78,7 +78,7 @@ describe('an activity of one operation', () => {
     }
   });
 
-  it('takes the other forms of research and beta features, each an answer of its own', async () => {
+  it('accepts the other forms of research and beta features, each with an answer of its own', async () => {
     const { server, run } = await service(replying(200, { id: 'task' }));
     await run('createResearchTask', { instructions: 'i' }, { variant: 'v0' });
     await run('createResearchTask', { instructions: 'i' }, { variant: 'v1', beta: ['b-1'] });
@@ -117,7 +117,7 @@ describe('an activity of one operation', () => {
     ['createMonitor', { search: { query: 'q', includeDomains: {} } }, /search\.includeDomains/],
     ['listEvents', { types: {} }, /types/],
   ] as const)(
-    'refuses %s of %j, whose list is none, before anything is sent or written',
+    'refuses %s with %j, which has no list where one is needed, before anything is sent or written',
     async (name, input, field) => {
       const { server, deps } = await service(replying(200, examples[name].answer));
       const before = await deps.journal.totals('');
@@ -133,7 +133,7 @@ describe('an activity of one operation', () => {
     },
   );
 
-  it('buys the good URLs among bad ones, and says of each what became of it', async () => {
+  it('buys the good URLs among bad ones, and reports the status of each URL', async () => {
     const { run } = await service(replying(200, { results: [{ id: 'https://a.example', title: 'A' }] }));
     const { data } = await run('getContents', { urls: ['https://a.example', 'ftp://b.example'] });
     expect(data.statuses).toMatchObject([
@@ -142,7 +142,7 @@ describe('an activity of one operation', () => {
     ]);
   });
 
-  it('that starts something and lost its answer is not started again by another call, unless that says so', async () => {
+  it('does not repeat a start whose answer was lost, unless a later call asks for it', async () => {
     const { server, run } = await service((_request, socket, nth) => {
       if (nth === 1) socket.destroy();
       else socket.write(json(200, examples.createAgentRun.answer));
@@ -156,7 +156,7 @@ describe('an activity of one operation', () => {
     expect(data).toMatchObject({ id: 'agent_run_1' });
   });
 
-  it('gives what it can read of an answer with a field of another type, and buys it once', async () => {
+  it('returns the readable fields of an answer with a field of another type, and buys it once', async () => {
     const { server, run } = await service(replying(200, { results: 5 }, { 'x-request-id': 'req-1' }));
     for (const bought of [true, false])
       expect(await run('search')).toMatchObject({ data: { results: [] }, requests: [{ requestId: 'req-1', bought }] });
@@ -164,22 +164,22 @@ describe('an activity of one operation', () => {
   });
 });
 
-it('an answer that must be new is bought once by all attempts of an activity', async () => {
+it('an answer that must be fresh is bought once for all attempts of an activity', async () => {
   const { server, deps } = await service(replying(200, examples.search.answer));
   const info = { scheduledTimestampMs: Date.now() - 1000 };
   const attempt = (nth: number) =>
     runActivity(deps, 'search', examples.search.input, { refreshAfterMs: 0 }, quiet({ ...info, attempt: nth }));
   await attempt(1);
-  // An attempt that counted from its own start would take the first answer for older.
+  // An attempt that counted from its own start would treat the first answer as too old.
   const landed = Date.now();
   await expect.poll(() => Date.now() > landed).toBe(true);
   await attempt(2);
   expect(server.requests).toHaveLength(1);
 });
 
-describe('an activity of what acts each time', () => {
+describe('an activity that changes something at each call', () => {
   it.each(['createMonitor', 'triggerMonitor', 'batchMonitors'] as const)(
-    '%s is done once by all attempts of one activity, and anew by the next',
+    '%s is sent once by all attempts of one activity, and again by the next activity',
     async (name) => {
       const { server, deps } = await service(replying(200, examples[name].answer));
       const info = { scheduledTimestampMs: Date.now(), attempt: 1 };
@@ -192,12 +192,12 @@ describe('an activity of what acts each time', () => {
     },
   );
 
-  it('is not done again where its worker died before the answer came', async () => {
+  it('is not sent again if its worker died before the answer came', async () => {
     const { server, deps } = await service(() => undefined);
     const info = { scheduledTimestampMs: Date.now() };
     const dying = runActivity(deps, 'triggerMonitor', { id: 'mon_1' }, {}, quiet(info)).catch(() => undefined);
     await expect.poll(() => server.requests.length).toBe(1);
-    // What a journal does for a dead owner when it is opened again.
+    // A journal does the same for a dead owner when it is opened again.
     await deps.transport.close();
     await dying;
     const again = { ...deps, transport: setting.worker({ baseUrl: server.url }).transport };
@@ -219,11 +219,11 @@ describe('a cancelled activity', () => {
     return runActivity(deps, name, examples[name].input, {}, environment);
   }
 
-  it('of a free read is cut and ends as cancelled', async () => {
+  it('of a free read is aborted and ends as cancelled', async () => {
     await expect(cancelled('getMonitor')).rejects.toBeInstanceOf(CancelledFailure);
   });
 
-  it('that acts each time may still land', async () => {
+  it('that changes something may still land', async () => {
     expect(await cancelled('triggerMonitor', replying(200, { triggered: true }))).toMatchObject({
       data: { triggered: true },
     });
@@ -241,7 +241,7 @@ describe('createMonitor', () => {
   });
   const create = (deps: ActivityDeps) => runActivity(deps, 'createMonitor', examples.createMonitor.input);
 
-  it('is refused before it is sent where its secret could not be kept', async () => {
+  it('is refused before it is sent if its secret could not be stored', async () => {
     const { server, deps } = await service(replying(201, created));
     writeFileSync(setting.secretFile, '{}');
     chmodSync(setting.secretFile, 0o644);
@@ -249,7 +249,7 @@ describe('createMonitor', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('never makes a second monitor where the store fails behind it, and names the first', async () => {
+  it('never creates a second monitor if the secret cannot be stored, and names the first one', async () => {
     const { server, deps } = await service(replying(201, created));
     const put = async () => {
       throw new Error('no space left');
@@ -261,7 +261,7 @@ describe('createMonitor', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('finds out before it is sent that the store can be read and not written', async () => {
+  it('is refused before it is sent if the secret store can be read but not written', async () => {
     const { server, deps } = await service(replying(201, created));
     const remove = async () => {
       throw new Error('read-only file system');
@@ -270,7 +270,7 @@ describe('createMonitor', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('offers a secret in hand to its store until that takes it', async () => {
+  it('retries to store a received secret until its store accepts it', async () => {
     const { deps } = await service(replying(201, created));
     const kept: Fields = {};
     let tries = 0;

@@ -33,7 +33,7 @@ interface World {
 }
 
 let worlds = 0;
-/** A service, and a worker whose purchases from it are its own. `again`: another worker of the same purchases. */
+/** A service, and a worker with purchases of its own. `again`: another worker of the same purchases. */
 async function open(options: AgentOptions = {}, again?: World): Promise<World> {
   const service = again?.service ?? (await startService({ agents: options }));
   if (!again) services.push(service);
@@ -73,15 +73,15 @@ const ask = (query: string, more: Partial<AgentRunRequest> = {}): AgentRunReques
   ...more,
 });
 const totalsOf = ({ deps }: World) => deps.journal.totals(deps.origin.replace(' ', '-'));
-/** The runs of a service are followed: what was noted of each is on disk. */
+/** Resolves when the runs of a service are followed: the note of each is on the disk. */
 const followed = ({ service }: World) =>
   expect
     .poll(() => [...service.agents.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 })
     .toContain(true);
 
-// They wait more than they work.
-describe.concurrent('what runs on after its start', () => {
-  it('lands with its whole record and its real cost, once, however often it is asked for', async () => {
+// These tests wait more than they work.
+describe.concurrent('a run at the service', () => {
+  it('lands once with its whole record and its real cost, however often it is requested', async () => {
     const world = await open();
     const receipt = await world.buy([ask('a'), ask('b')]);
     expect(receipt).toMatchObject({ complete: true, requests: 2, bought: 2, failed: 0, costMicros: 500_000 });
@@ -94,7 +94,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, costMicros: 500_000, unknown: [] });
   });
 
-  it('shares no run between equal queries with different input', async () => {
+  it('is not shared by equal queries with different input', async () => {
     const world = await open();
     const requests = [1, 2, 3].map((id) => ask('same', { input: { data: [{ id }] } }));
     await world.buy([...requests, requests[0] as AgentRunRequest]);
@@ -103,7 +103,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(new Set(ids.map((result) => (result as { id: string }).id)).size).toBe(3);
   });
 
-  it('is left running when its order is stopped, and taken over by the next one', async () => {
+  it('is left running when its purchase is stopped, and the next purchase takes it over', async () => {
     const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
     const first = world.buy([ask('a')]);
     await followed(world);
@@ -116,7 +116,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(world.service.agents.starts).toHaveLength(1);
   });
 
-  it.each(['lost', 'unnamed', 'named'] as const)('is found where its start got no answer (%s)', async (how) => {
+  it.each(['lost', 'unnamed', 'named'] as const)('is found if its start got no answer (%s)', async (how) => {
     const world = await open();
     world.service.next({ what: 'start', how });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, unknownOutcomes: 0, bought: 2 });
@@ -124,47 +124,50 @@ describe.concurrent('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [], requests: 2 });
   });
 
-  it('is found by its echo where the service keeps no metadata, and by nothing less', async () => {
+  it('is found by its echo if the service keeps no metadata, and only if the echo is equal', async () => {
     const world = await open({ echoesMetadata: false });
     world.service.next({ what: 'start', how: 'lost' });
     await world.buy([ask('a', { input: { data: [{ id: 1 }] } })]);
     expect(await totalsOf(world)).toMatchObject({ unknown: [], requests: 1 });
     expect(world.service.agents.starts).toHaveLength(1);
-    // A start that never arrived is not taken for another one's run.
+    // A start that never arrived is not taken for the run of another one.
     world.service.next({ what: 'start', how: 'reset' });
     const receipt = await world.buy([ask('a', { input: { data: [{ id: 2 }] } })]);
     expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
     expect(await world.record(ask('a', { input: { data: [{ id: 2 }] } }))).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
   });
 
-  it.each([true, false])('is no other run that a failed start names (metadata shown: %s)', async (echoesMetadata) => {
-    const world = await open({ echoesMetadata });
-    await world.buy([ask('a')]);
-    const [first] = [...world.service.agents.runs.keys()] as [string];
-    const notLoaded = { error: { code: 'SERVER_ERROR', message: `Could not load previous run ${first}` } };
-    world.service.next({ what: 'start', how: 'status', status: 500, body: notLoaded });
-    const next = ask('b', { previousRunId: first });
-    const receipt = await world.buy([next]);
-    if (echoesMetadata) {
-      expect(receipt).toMatchObject({ complete: true, bought: 1, failed: 0, unknownOutcomes: 0 });
-      expect(await world.record(next)).toMatchObject({ result: { output: { text: 'of b' } } });
-    } else {
-      expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
-      expect(await world.record(next)).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
-    }
-    // One that runs though its start failed is found behind the other's name.
-    world.service.next({ what: 'start', how: 'names', id: first });
-    expect(await world.buy([ask('c')])).toMatchObject({
-      complete: true,
-      failed: 0,
-      unknownOutcomes: 0,
-      costMicros: 250_000,
-    });
-    expect(await world.record(ask('c'))).toMatchObject({ result: { output: { text: 'of c' } } });
-    expect(await totalsOf(world)).toMatchObject({ requests: echoesMetadata ? 3 : 2, openMicros: 0 });
-  });
+  it.each([true, false])(
+    'is not confused with the other run that a failed start names (metadata shown: %s)',
+    async (echoesMetadata) => {
+      const world = await open({ echoesMetadata });
+      await world.buy([ask('a')]);
+      const [first] = [...world.service.agents.runs.keys()] as [string];
+      const notLoaded = { error: { code: 'SERVER_ERROR', message: `Could not load previous run ${first}` } };
+      world.service.next({ what: 'start', how: 'status', status: 500, body: notLoaded });
+      const next = ask('b', { previousRunId: first });
+      const receipt = await world.buy([next]);
+      if (echoesMetadata) {
+        expect(receipt).toMatchObject({ complete: true, bought: 1, failed: 0, unknownOutcomes: 0 });
+        expect(await world.record(next)).toMatchObject({ result: { output: { text: 'of b' } } });
+      } else {
+        expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
+        expect(await world.record(next)).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
+      }
+      // A run that runs although its start failed is found, although the answer names another run.
+      world.service.next({ what: 'start', how: 'names', id: first });
+      expect(await world.buy([ask('c')])).toMatchObject({
+        complete: true,
+        failed: 0,
+        unknownOutcomes: 0,
+        costMicros: 250_000,
+      });
+      expect(await world.record(ask('c'))).toMatchObject({ result: { output: { text: 'of c' } } });
+      expect(await totalsOf(world)).toMatchObject({ requests: echoesMetadata ? 3 : 2, openMicros: 0 });
+    },
+  );
 
-  it('is started again where the list of runs shows that a start without an answer made nothing', async () => {
+  it('is started again if the list of runs shows that a start without an answer created no run', async () => {
     const world = await open();
     await world.buy([ask('before')]);
     world.service.next({ what: 'start', how: 'reset' });
@@ -177,7 +180,7 @@ describe.concurrent('what runs on after its start', () => {
   it.each([
     ['', 0],
     [', whose clock was an hour ahead', 3_600_000],
-  ])('is started once by whoever comes after one that died between its intent and its start%s', async (_, ahead) => {
+  ])('is started once after an owner died between its intent and its start%s', async (_, ahead) => {
     const world = await open();
     await world.buy([ask('before')]);
     const { deps } = world;
@@ -200,7 +203,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ requests: 2, openMicros: 0, unknown: [] });
   });
 
-  it('is an unknown outcome for a person where it can’t be told, never started twice', async () => {
+  it('becomes an unknown outcome if no list proves its run, and is never started twice', async () => {
     const world = await open({ echoesMetadata: false });
     world.service.next({ what: 'start', how: 'reset' });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 1 });
@@ -208,7 +211,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
     expect(world.service.agents.starts).toHaveLength(1);
-    // A person says so.
+    // A person asks for it again.
     const retryTags = ['UNKNOWN_OUTCOME'];
     const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
     expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
@@ -235,7 +238,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(await totalsOf(world)).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 25_000 }] });
   });
 
-  it('that a refused start names a missing run for is a failed row, and no more than that', async () => {
+  it('that a refused start reports as missing fails one row and no other', async () => {
     const world = await open();
     const missing = { error: { code: 'PREVIOUS_RUN_NOT_FOUND', message: 'no such run' } };
     world.service.next({ what: 'start', how: 'status', status: 404, body: missing });
@@ -243,14 +246,14 @@ describe.concurrent('what runs on after its start', () => {
     expect(await world.buy(requests)).toMatchObject({ complete: true, bought: 2, failed: 1, unknownOutcomes: 0 });
     const tags = await Promise.all(requests.map(async (request) => (await world.record(request))?.tag));
     expect(tags.filter((tag) => tag !== null)).toEqual(['PREVIOUS_RUN_NOT_FOUND']);
-    // Without a tag it is no answer of the service: that is not where it should be.
+    // Without a tag it is no answer of the service: the service is not at this address.
     world.service.next({ what: 'start', how: 'status', status: 404, body: {} });
     await expect(world.buy([ask('d')])).rejects.toThrow('404');
   });
 
-  it('waits for a place that the service says is taken, and fails no unit for it', async () => {
+  it('waits for a slot that the service reports as taken, and fails no unit for it', async () => {
     const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
-    // Somebody else's runs, which only the list tells of.
+    // Runs of another client; only the list shows them.
     const other = await open({}, world);
     const theirs = other.buy([ask('x'), ask('y')]);
     await expect.poll(() => world.service.agents.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
@@ -259,7 +262,7 @@ describe.concurrent('what runs on after its start', () => {
     expect(await theirs).toMatchObject({ complete: true, bought: 2 });
   });
 
-  it('is ended without being started: cancelled, with what it cost', async () => {
+  it('is cancelled at its cost, and no unit is started meanwhile', async () => {
     const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
     const buying = world.buy([ask('a')]);
     await followed(world);
@@ -274,7 +277,7 @@ describe.concurrent('what runs on after its start', () => {
   });
 });
 
-it('a run that somebody else goes on with is not ended, nor waited for', async () => {
+it('a run that another purchase follows is neither ended nor waited for', async () => {
   const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
   const theirs = world.buy([ask('a')]);
   await followed(world);
@@ -284,10 +287,10 @@ it('a run that somebody else goes on with is not ended, nor waited for', async (
   expect(await theirs).toMatchObject({ complete: true, bought: 1 });
 });
 
-describe('a bounded purchase of runs', () => {
+describe('a purchase of runs with a budget', () => {
   const budgets = ({ service }: World) => [...service.agents.runs.values()].map(({ request }) => request.budget);
 
-  it('sends metered runs with a budget of what is left, and starts none with less than a dollar', async () => {
+  it('sends metered runs with the remaining budget, and starts none with less than a dollar', async () => {
     const world = await open({ costDollars: 2 });
     const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 6_505_000 };
     const requests = ['a', 'b', 'c', 'd'].map((query) => ask(query, { effort: 'auto' }));
@@ -297,7 +300,7 @@ describe('a bounded purchase of runs', () => {
     expect(await totalsOf(world)).toMatchObject({ costMicros: 6_000_000, openMicros: 0 });
   });
 
-  it('sends what was asked for where that is less, and fixed efforts as they are', async () => {
+  it('keeps a lower budget of the request, and sends fixed efforts unchanged', async () => {
     const world = await open({ costDollars: 0.1 });
     const cap = { bookPrefix: `${world.deps.origin.replace(' ', '-')}/`, limitMicros: 100_000_000 };
     await world.buy([ask('a', { effort: 'max', budget: { maxCostDollars: 3 } }), ask('b', { effort: 'high' })], {
@@ -306,7 +309,7 @@ describe('a bounded purchase of runs', () => {
     expect(budgets(world).sort()).toEqual([{ maxCostDollars: 3 }, undefined]);
   });
 
-  it('bounds one call by what it may cost', async () => {
+  it('limits one call to its maximum cost', async () => {
     const world = await open({ costDollars: 1 });
     await world.buy([ask('a', { effort: 'auto' })], { mostMicros: 1_500_000 });
     expect(budgets(world)).toEqual([{ maxCostDollars: 1.5 }]);

@@ -26,7 +26,7 @@ type Script = Partial<Pick<LongRunning, 'start' | 'follow' | 'find' | 'bound' | 
   take?(signal: AbortSignal): Promise<void>;
 };
 
-/** A service that runs on after its start, made of functions. `course`: what was asked of it and of the places, in order. */
+/** A service with runs, made of functions. `course`: the calls to it and to the slots, in order. */
 async function world(script: Script = {}, of?: Setting) {
   const s = of ?? (await setting());
   const course: string[] = [];
@@ -90,7 +90,7 @@ async function world(script: Script = {}, of?: Setting) {
       const { key } = unit(name);
       return (await s.journal.read([key])).get(key);
     },
-    /** Stops the purchase once its run is followed, as somebody who cancels would. */
+    /** Stops the purchase once its run is followed, as a cancellation would. */
     untilStopped: (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
       new Promise<Bought>((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -100,8 +100,8 @@ async function world(script: Script = {}, of?: Setting) {
 }
 const lost = () => Promise.reject(failure(cutOff));
 
-describe('a unit that runs on after its start', () => {
-  it('takes a place, is started and named, and frees the place when it has landed', async () => {
+describe('a unit that is a run at the service', () => {
+  it('takes a slot, is started and named, and frees the slot when it has landed', async () => {
     const w = await world();
     expect(await w.buy()).toMatchObject({ complete: true, requests: 1, bought: 1, failed: 0, costMicros: 700 });
     expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
@@ -110,7 +110,7 @@ describe('a unit that runs on after its start', () => {
     expect(Math.abs(Date.now() - (w.followed[0]?.startedAt ?? 0))).toBeLessThan(60_000);
   });
 
-  it('keeps its place and stays open while it runs unfollowed, and is taken over without a start', async () => {
+  it('keeps its slot while nobody follows its run, and is taken over without another start', async () => {
     const first = await world();
     const stopped = await world({ follow: first.untilStopped }, first);
     expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0 });
@@ -124,7 +124,7 @@ describe('a unit that runs on after its start', () => {
     expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });
 
-  it('ends as RUN_OVERDUE when it takes too long, and whoever asks for it again takes the same run over', async () => {
+  it('fails as RUN_OVERDUE when it takes too long, and a retry takes the same run over', async () => {
     const goesOn = (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
       new Promise<Bought>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
     const { key } = unit('a');
@@ -147,7 +147,7 @@ describe('a unit that runs on after its start', () => {
     expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });
 
-  it('frees its place where its start is refused, and others go on', async () => {
+  it('frees its slot when its start is refused, and the other units continue', async () => {
     const refuse = async ({ unit: name }: Unit) => {
       if (name === 'bad') throw failure(answered(400, 'INVALID_REQUEST_BODY'));
       return { run: name, requestId: null };
@@ -160,7 +160,7 @@ describe('a unit that runs on after its start', () => {
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
   });
 
-  it('is a failed row where its start names what is missing, and an error where nothing is there at all', async () => {
+  it('is a failed row if its start names a missing object, and an error if the whole endpoint is missing', async () => {
     const missing = async ({ unit: name }: Unit) => {
       throw failure(answered(404, name === 'tagged' ? 'PREVIOUS_RUN_NOT_FOUND' : null));
     };
@@ -171,7 +171,7 @@ describe('a unit that runs on after its start', () => {
     expect(w.course).toEqual(['take', 'start tagged', 'free', 'take', 'start plain', 'free']);
   });
 
-  it('asks who takes the places where the service has none, and not where it is busy', async () => {
+  it('reports a refusal to the slots when the service has none free, not when it is busy', async () => {
     const full = new ApiError({
       endpoint: createAgentRunEndpoint,
       facts: answered(429, 'CONCURRENCY_LIMIT_REACHED'),
@@ -189,7 +189,7 @@ describe('a unit that runs on after its start', () => {
     expect(w.course).toEqual([...twice, 'take', 'start a', 'name run', 'follow run', 'free']);
   });
 
-  it('frees its place where it is stopped before it was sent', async () => {
+  it('frees its slot when it is stopped before it was sent', async () => {
     const w = await world();
     w.accountBreaker.trip(failure(answered(401)), Date.now());
     await expect(w.buy()).rejects.toThrow('401');
@@ -197,7 +197,7 @@ describe('a unit that runs on after its start', () => {
     expect(await w.totals()).toMatchObject({ openMicros: 0, requests: 0 });
   });
 
-  it('waits for its place, says so, and starts nothing when stopped meanwhile', async () => {
+  it('waits for a slot, says so, and starts nothing when stopped meanwhile', async () => {
     const w = await world({
       take: (signal) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
@@ -212,7 +212,7 @@ describe('a unit that runs on after its start', () => {
     expect(w.starts).toEqual([]);
   });
 
-  it('is told to run within what its budget leaves', async () => {
+  it('is started with a cost limit within the remaining budget', async () => {
     const asked: number[] = [];
     const w = await world({
       bound: (_, remaining) => {
@@ -228,7 +228,7 @@ describe('a unit that runs on after its start', () => {
     expect(unbounded.starts.map(({ limitMicros }) => limitMicros)).toEqual([null]);
   });
 
-  it('counts against the bound of whoever takes it over while it runs', async () => {
+  it('counts against the budget of the purchase that takes it over while it runs', async () => {
     const first = await world();
     await (await world({ follow: first.untilStopped }, first)).buy();
     const brief = async (one: Unit) => {
@@ -242,20 +242,20 @@ describe('a unit that runs on after its start', () => {
     expect(heir.starts).toEqual([]);
   });
 
-  it('slows the calls of all where starts had waited in the service’s own queue', async () => {
+  it('slows all calls when starts had waited in the queue of the service', async () => {
     const w = await world({ start: async () => ({ run: 'queued', requestId: null, queued: true }) });
     await w.buy(Array.from({ length: 10 }, (_, index) => `unit ${index}`));
     await w.limiter.acquire({ rateClass: 'contents', weight: 1 });
     expect((await w.limiter.view()).effectiveQps).toBeLessThan(930);
   });
 
-  it('is no more than left alone by whoever only ends what runs', async () => {
+  it('is left alone by a purchase that only ends runs', async () => {
     const w = await world({ startsNothing: true });
     expect(await w.buy()).toMatchObject({ complete: false, requests: 0, failed: 0 });
     expect(w.course).toEqual(['free']);
   });
 
-  it('fails whoever only ends what runs where the journal can’t tell what others do', async () => {
+  it('fails a purchase that only ends runs if the journal cannot be read', async () => {
     const w = await world({ startsNothing: true });
     await w.journal.claim([unit('a').key], 'somebody else');
     expect(await w.buy(['a'], {}, { yieldAfterMs: 50 })).toMatchObject({ complete: false });
@@ -263,7 +263,7 @@ describe('a unit that runs on after its start', () => {
     await expect(w.buy()).rejects.toThrow('the disk is gone');
   });
 
-  it('is a failed row of unknown cost where the service tells nothing more of its run', async () => {
+  it('is a failed row of unknown cost if the service no longer knows its run', async () => {
     const w = await world({ follow: async () => null });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
     expect(w.course.at(-1)).toBe('free');
@@ -275,8 +275,8 @@ describe('a unit that runs on after its start', () => {
   });
 });
 
-describe('a start of somebody who died', () => {
-  /** An intent whose process is gone, with what it noted of its run. */
+describe('a start whose process died', () => {
+  /** An intent whose process is gone, with the note of its run. */
   async function dead(noted?: RunFacts | { readonly run: null }) {
     const s = await setting();
     const { key } = unit('a');
@@ -294,7 +294,7 @@ describe('a start of somebody who died', () => {
     return { s, id };
   }
 
-  it('is looked for, and followed where it is found: no unknown outcome any more', async () => {
+  it('is searched for and followed when found: the unknown outcome disappears', async () => {
     const { s, id } = await dead();
     expect((await s.journal.totals('job/')).unknown).toHaveLength(1);
     const find = async () => ({ run: 'found', requestId: 'its own' });
@@ -310,14 +310,14 @@ describe('a start of somebody who died', () => {
     expect(await heir.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700, requests: 1 });
   });
 
-  it('is looked for where all that was noted is that it made nothing', async () => {
+  it('is searched for even if its note says that it created nothing', async () => {
     const { s } = await dead({ run: null });
     const w = await world({ find: async () => ({ run: 'late', requestId: null }) }, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
     expect(w.course).toEqual(['name late', 'follow late', 'free']);
   });
 
-  it('is followed as it was noted, without a look', async () => {
+  it('is followed by its note, without a search', async () => {
     const { s } = await dead({ run: 'noted', requestId: null });
     const w = await world({}, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
@@ -325,7 +325,7 @@ describe('a start of somebody who died', () => {
     expect(w.course).toEqual(['name noted', 'follow noted', 'free']);
   });
 
-  it.concurrent('is made again where it certainly made nothing', async () => {
+  it.concurrent('is repeated if it certainly created nothing', async () => {
     const { s } = await dead();
     const w = await world({ find: async () => 'none' }, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
@@ -333,7 +333,7 @@ describe('a start of somebody who died', () => {
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700 });
   });
 
-  it.concurrent('stays an unknown outcome where nobody can tell', async () => {
+  it.concurrent('stays an unknown outcome if the search has no answer', async () => {
     const { s } = await dead();
     const w = await world({ find: async () => null }, s);
     expect(await w.buy()).toMatchObject({ complete: true, failed: 1, bought: 0 });
@@ -343,7 +343,7 @@ describe('a start of somebody who died', () => {
 });
 
 describe('a start without an answer', () => {
-  it('is looked for, too, where the service answered with an error that may have been charged', async () => {
+  it('is searched for also after an error that may have been charged', async () => {
     const start = () => Promise.reject(failure(answered(500, 'INTERNAL_ERROR')));
     const w = await world({ start, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
@@ -351,7 +351,7 @@ describe('a start without an answer', () => {
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
   });
 
-  it('is looked for by its tag and what the service said, and followed where it is found', async () => {
+  it('is searched for by its tag and the message of the service, and followed when found', async () => {
     const w = await world({ start: lost, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
     expect(w.course).toEqual(['take', 'start a', 'name found', 'follow found', 'free']);
@@ -363,7 +363,7 @@ describe('a start without an answer', () => {
     expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeLessThan(400_000);
   });
 
-  it('is noted once it is found: whoever takes over follows it and need not look', async () => {
+  it('is noted once it is found, so that the next owner follows it without a search', async () => {
     const first = await world();
     const find = async () => ({ run: 'found', requestId: 'its own' });
     const stopped = await world({ start: lost, find, follow: first.untilStopped }, first);
@@ -375,9 +375,9 @@ describe('a start without an answer', () => {
   });
 });
 
-// They wait for what may be listed late.
+// These tests wait for runs that are listed late.
 describe.concurrent('a start without an answer that is not found', () => {
-  it('is made again where it certainly made nothing, with another tag, and costs nothing', async () => {
+  it('is repeated with another tag if it certainly created nothing, and costs nothing', async () => {
     let calls = 0;
     const start = async () => (++calls === 1 ? lost() : { run: 'second', requestId: null });
     const w = await world({ start, find: async () => 'none' });
@@ -387,7 +387,7 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], requests: 1 });
   });
 
-  it('is never made again where nobody can tell, but given up as an unknown outcome', async () => {
+  it('is never repeated if the search has no answer, and becomes an unknown outcome', async () => {
     const w = await world({ start: lost, find: async () => null });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 1 });
     expect(w.starts).toHaveLength(1);
@@ -399,7 +399,7 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(w.sought.length).toBeLessThanOrEqual(3);
   });
 
-  it('is looked for more than once: a list may show it late', async () => {
+  it('is searched for more than once, because a list may show it late', async () => {
     let looks = 0;
     const find = async () => (++looks < 2 ? ('none' as const) : { run: 'late', requestId: null });
     const w = await world({ start: lost, find });

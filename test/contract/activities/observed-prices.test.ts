@@ -16,7 +16,7 @@ import {
 } from '../../support/activities/purchase-setting.js';
 
 const real = priceTables.at(-1) as PriceTable;
-/** By how much the service is dearer than the table that is believed. */
+/** How many times dearer the service is than the price table that the worker uses. */
 const DEARER = 2.5;
 
 const cheaper = (dollars: number): number => dollars / DEARER;
@@ -54,7 +54,7 @@ afterAll(async () => {
 interface Case {
   readonly operation: RowOperation;
   readonly options: StagedJob['options'];
-  /** What the service takes for a request. */
+  /** What the service charges for a request. */
   readonly micros: number;
   row(number: number): string;
 }
@@ -104,7 +104,7 @@ const control: Control = {
   yieldAfterMs: 30_000,
 };
 
-describe(`a cap where the service is ${DEARER} times as dear as the price table`, () => {
+describe(`a cap when the service is ${DEARER} times as dear as the price table`, () => {
   it.each(cases)('$operation: buys no more than the cap pays for at the real price', async (one) => {
     const { micros, operation } = one;
     const before = sandbox.bill().micros;
@@ -128,7 +128,7 @@ describe(`a cap where the service is ${DEARER} times as dear as the price table`
     expect(sandbox.bill().micros - before).toBe(one.micros);
   });
 
-  it('research: passes it by no more than the two in flight before a price was known', async () => {
+  it('research: exceeds the cap by the two requests at most that were in flight before a price was known', async () => {
     const before = sandbox.bill().micros;
     const limit = 400_000;
     const end = await deps.purchase(slice(research, 15, limit), control).catch((error: unknown) => error);
@@ -136,7 +136,7 @@ describe(`a cap where the service is ${DEARER} times as dear as the price table`
     expect(sandbox.bill().micros - before).toBeLessThanOrEqual(limit + 2 * (research.micros - 1e6 * believed.research));
   });
 
-  it('a call that may cost so much at most: its requests take what its first answers cost', async () => {
+  it('a call with a maximum cost: its requests count at the cost of its first answers', async () => {
     const [contents] = cases as readonly [Case];
     const before = sandbox.bill().micros;
     const limit = 4 * contents.micros;
@@ -147,7 +147,7 @@ describe(`a cap where the service is ${DEARER} times as dear as the price table`
   });
 });
 
-it('slices of one job ask one at a time, together, while the first answers are awaited', async () => {
+it('slices of one job poll the budget one at a time for all while they wait for the first answers', async () => {
   const s = await purchaseSetting();
   let asked = 0;
   const { limiter: own } = s;
@@ -183,6 +183,6 @@ it('slices of one job ask one at a time, together, while the first answers are a
   });
   const ends = await Promise.all(slices.map((order) => purchase(order, { ...s.control, progress })));
   for (const end of ends) expect(end).toMatchObject({ complete: true, bought: 2 });
-  // The first two, and the looks of the third; by themselves each of the twenty would have asked.
+  // The first two, and the polls of the third; without sharing, each of the twenty would have polled.
   expect(askedThen[0]).toBeLessThan(20);
 });

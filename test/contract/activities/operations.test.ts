@@ -31,12 +31,12 @@ const monitor = (name: string): Fields => ({
 const sent = () => sandbox.log().length;
 
 describe('the activities of the operations table', () => {
-  it('are as many as the table has rows', () => {
+  it('have one entry for each row of the table', () => {
     const names = Object.keys(createActivities(deps));
     for (const name of Object.keys(operationTable)) expect(names).toContain(name);
   });
 
-  it('buy an answer once, and say what it cost', async () => {
+  it('buy an answer once, and report its cost', async () => {
     const first = await run('answer', { query: 'What is copper?' });
     expect(first.data).toMatchObject({ answer: expect.any(String), citations: expect.any(Array) });
     expect(first.costDollars).toBeGreaterThan(0);
@@ -82,7 +82,7 @@ describe('the activities of the operations table', () => {
     expect(readFileSync(setting.secretFile, 'utf8')).toContain(secret);
   });
 
-  it('refuse to create a monitor where its secret would be lost, before anything is sent', async () => {
+  it('refuse to create a monitor if its secret would be lost, before anything is sent', async () => {
     const before = sent();
     await expect(run('createMonitor', monitor('lost'), { secrets: null })).rejects.toMatchObject({
       type: 'InvalidRequest',
@@ -99,7 +99,7 @@ describe('the activities of the operations table', () => {
     expect(batch.data).toMatchObject({ ids: [id] });
   });
 
-  it('read events and the websets they tell of', async () => {
+  it('read events and the websets that they are about', async () => {
     const page = await run('listEvents', { limit: 5 });
     const events = page.data.data as { id: string }[];
     expect(events).toHaveLength(5);
@@ -120,7 +120,7 @@ describe('the activities of the operations table', () => {
     expect(sent()).toBe(before);
   });
 
-  it('leave a free read that failed to be retried, and never repeat what acts each time', async () => {
+  it('leave a failed free read to Temporal, and never repeat a call that changes something', async () => {
     const failOnce = { when: { nth: 1 }, do: { kind: 'status', status: 500 } } as const;
     sandbox.setFaults([failOnce]);
     await expect(run('listMonitors', {})).rejects.toMatchObject({ type: 'ServiceUnavailable', nonRetryable: false });

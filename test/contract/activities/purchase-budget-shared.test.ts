@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.stop());
 
-it('a budget that several workers share is spent once, to the last request, and raised by all of them together', async () => {
+it('a budget that several workers share is spent once, to the last request, and raised for all of them', async () => {
   const url = stores.url();
   const workers = await Promise.all(
     [0, 1, 2].map(async () => ({ ...(await setting()), journal: (await stores.journal(url)).journal })),

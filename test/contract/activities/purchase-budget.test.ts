@@ -15,7 +15,7 @@ import {
 
 const budget = (limitMicros: number): SpendCap => ({ bookPrefix: 'job/', limitMicros });
 
-/** Runs an order to its refusal for want of money. */
+/** Runs a purchase until its budget refuses it. */
 async function overBudget(s: Setting, order: PurchaseRequest): Promise<OverBudget> {
   const error = await createPurchase(s)(order, s.control).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OverBudget);
@@ -25,7 +25,7 @@ async function overBudget(s: Setting, order: PurchaseRequest): Promise<OverBudge
 const sizes = (s: Setting) => s.sent.map((batch) => batch.length);
 const spent = async (s: Setting) => (await s.journal.totals('job/')).costMicros;
 
-/** A promise and what keeps it. */
+/** A promise and its resolve function. */
 function later() {
   let keep: () => void = () => undefined;
   const promise = new Promise<void>((resolve) => {
@@ -34,7 +34,7 @@ function later() {
   return { promise, keep };
 }
 
-/** Tells when a purchase says that it waits for its budget. */
+/** Resolves when a purchase reports that it waits for its budget. */
 function watching(s: Setting) {
   const waits = later();
   const progress = ({ waitingFor }: Progress) => {
@@ -44,7 +44,7 @@ function watching(s: Setting) {
 }
 
 describe('a purchase with a budget', () => {
-  it('cuts the last request to what remains and ends without a micro-dollar too much', async () => {
+  it('splits the last request to fit the remaining budget, and spends no micro-dollar too much', async () => {
     const s = await setting();
     const order = s.order(async (batch) => success(batch), {
       units: units(40),
@@ -54,7 +54,7 @@ describe('a purchase with a budget', () => {
     expect(await overBudget(s, order)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
     expect(sizes(s).sort()).toEqual([10, 10, 7]);
     expect(await spent(s)).toBe(27_000);
-    // What it could not pay for is another's to buy.
+    // The units that it could not pay for are free for another purchase.
     expect(
       (
         await s.journal.claim(
@@ -65,7 +65,7 @@ describe('a purchase with a budget', () => {
     ).toHaveLength(13);
   });
 
-  it('goes on where the budget is raised, and buys nothing twice', async () => {
+  it('continues after the budget was raised, and buys nothing twice', async () => {
     const s = await setting();
     const order = (limit: number) =>
       s.order(async (batch) => success(batch), { units: units(8), unitsPerRequest: 4, cap: budget(limit) });
@@ -74,7 +74,7 @@ describe('a purchase with a budget', () => {
     expect(s.sent.flat().sort()).toEqual(units(8).map((one) => one.unit));
   });
 
-  it('waits for money in flight, which comes back where pages fail, before it cuts', async () => {
+  it('waits for the money in flight, which failed pages give back, before it splits a request', async () => {
     const s = await setting();
     const { control, waits } = watching(s);
     const order = s.order(
@@ -89,7 +89,7 @@ describe('a purchase with a budget', () => {
     expect(await spent(s)).toBe(7500);
   });
 
-  it('asks for money one request at a time while it waits', async () => {
+  it('checks the budget with one request at a time while it waits', async () => {
     const s = await setting();
     const { control, waits } = watching(s);
     let asked = 0;
@@ -112,11 +112,11 @@ describe('a purchase with a budget', () => {
       { units: units(40), unitsPerRequest: 1, cap: budget(1000) },
     );
     expect(await createPurchase(counted)(order, control)).toMatchObject({ complete: true, costMicros: 0 });
-    // Each once before it was known that money is short, each once when it was there, and the looks between.
+    // Each once before it was known that money is short, each once when it was available, and the polls between.
     expect(asked).toBeLessThan(2 * 40 + 40);
   });
 
-  it('takes a lost answer for spent', async () => {
+  it('counts a lost answer as spent', async () => {
     const s = await setting();
     const order = s.order(
       async (batch) => {
@@ -130,7 +130,7 @@ describe('a purchase with a budget', () => {
     expect((await s.journal.totals('job/')).unknown).toMatchObject([{ estimateMicros: 3000 }]);
   });
 
-  it('charges the estimate where the wire says no cost', async () => {
+  it('charges the estimate if the answer has no cost', async () => {
     const s = await setting();
     const order = s.order(async (batch) => success(batch, null), {
       units: units(4),
@@ -141,7 +141,7 @@ describe('a purchase with a budget', () => {
     expect(await spent(s)).toBe(3000);
   });
 
-  it('lets orders of one job at the same time spend the budget together, once', async () => {
+  it('shares the budget among purchases of one job at the same time, and spends it once', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     const slices = Array.from({ length: 4 }, (_, slice) =>
@@ -161,7 +161,7 @@ describe('a purchase with a budget', () => {
     expect(new Set(s.sent.flat()).size).toBe(s.sent.flat().length);
   });
 
-  it('keeps to the team’s budget of the day without one of its own, and says when the day ends', async () => {
+  it('respects the daily budget of the team without a budget of its own, and reports when the day ends', async () => {
     const s = await setting();
     await s.journal.setCaps({ dayMicros: 2000, monthMicros: null });
     const order = s.order(async (batch) => success(batch), { segment: 'calls/2026-11-21' });
@@ -171,7 +171,7 @@ describe('a purchase with a budget', () => {
     expect(sizes(s)).toEqual([2]);
   });
 
-  it('keeps to what it alone may cost, lost answers included', async () => {
+  it('respects its own maximum cost, lost answers included', async () => {
     const s = await setting();
     const order = s.order(
       async (batch) => {
@@ -186,7 +186,7 @@ describe('a purchase with a budget', () => {
     expect([costMicros, unknown.length]).toEqual([3200, 1]);
   });
 
-  it('ends its wait for money when told to stop, and gives its units back', async () => {
+  it('stops waiting for money when cancelled, and releases its units', async () => {
     const s = await setting();
     const { control, waits } = watching(s);
     const held = later();

@@ -15,7 +15,7 @@ import {
 } from '../../support/activities/purchase-setting.js';
 
 describe('purchase', () => {
-  it('buys each unit once, in requests of the size asked', async () => {
+  it('buys each unit once, in requests of the given size', async () => {
     const s = await setting();
     // One at a time, so that the order of sending is the order of the units.
     const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
@@ -33,7 +33,7 @@ describe('purchase', () => {
     expect(await s.journal.totals('job/')).toMatchObject({ requests: 3, costMicros: 5000, openMicros: 0, unknown: [] });
   });
 
-  it('takes answers that somebody else holds for bought, as they are, and buys the others', async () => {
+  it('uses answers from elsewhere unchanged, and buys the others', async () => {
     const s = await setting();
     const told: (readonly string[])[] = [];
     const known = async (keys: readonly string[]) => {
@@ -63,7 +63,7 @@ describe('purchase', () => {
       ['u2', 'other', 0, 1_700_000_000_000],
       ['u3', 'req', 1000, expect.any(Number)],
     ]);
-    // Nothing is left to be held by it: another order finds all landed.
+    // No claim is left: another owner finds that all units have landed.
     expect(
       await s.journal.claim(
         units(5).map(({ key }) => key),
@@ -72,7 +72,7 @@ describe('purchase', () => {
     ).toMatchObject({ mine: [], theirs: [] });
   });
 
-  it('gives back what it could not buy, for whoever comes next', async () => {
+  it('releases the units that it could not buy', async () => {
     const s = await setting();
     const refused = s.order(async () => {
       throw failure(answered(401));
@@ -85,7 +85,7 @@ describe('purchase', () => {
     expect([mine.length, theirs]).toEqual([3, []]);
   });
 
-  it('buys nothing that has landed, and only what is new beside it', async () => {
+  it('buys only new units beside landed ones', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     await purchase(
@@ -100,7 +100,7 @@ describe('purchase', () => {
     expect(s.sent).toEqual([['u0', 'u1', 'u2'], ['u3']]);
   });
 
-  it('waits for a unit that another buys at the same time, and buys it when the other gives up', async () => {
+  it('waits for a unit that another purchase buys, and buys it if the other one releases it', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     let release: (() => void) | undefined;
@@ -126,7 +126,7 @@ describe('purchase', () => {
     expect(s.sent).toHaveLength(3);
   });
 
-  it('lists a lost answer as an unknown outcome, buys it again at most three times, then gives the units up', async () => {
+  it('lists a lost answer as an unknown outcome, buys it again three times at most, and then gives up', async () => {
     const s = await setting();
     const lost = s.order(async () => {
       throw failure(cutOff);
@@ -143,7 +143,7 @@ describe('purchase', () => {
     });
   });
 
-  it('gives a unit up after its first lost answer where the order says that it is never bought again', async () => {
+  it('gives up after the first lost answer when the request allows no further purchase', async () => {
     const s = await setting();
     const lost = s.order(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 });
     expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
@@ -182,7 +182,7 @@ describe('purchase', () => {
     ]);
   });
 
-  it('fails with the refusal of its one unit where the order says so', async () => {
+  it('fails with the refusal of its only unit when the request asks for that', async () => {
     const s = await setting();
     const refused = s.order(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
       units: units(1),
@@ -206,7 +206,7 @@ describe('purchase', () => {
     expect((await s.journal.totals('job/')).unknown).toEqual([]);
   });
 
-  it('holds every caller back for as long as a 429 says, and buys then', async () => {
+  it('holds all callers back for the time of a 429, and then continues', async () => {
     const s = await setting();
     let calls = 0;
     const blocked: (string | null)[] = [];
@@ -222,7 +222,7 @@ describe('purchase', () => {
     expect(blocked).toEqual([null]);
   });
 
-  it('goes slower where the service says that it queues the calls', async () => {
+  it('slows down when the service reports that it queues the calls', async () => {
     const s = await setting();
     const order = s.order(async (batch) => ({ ...success(batch), queued: true }), {
       units: units(30),
@@ -233,7 +233,7 @@ describe('purchase', () => {
     expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
   });
 
-  it('hands a long wait back instead of sitting through it', async () => {
+  it('returns early instead of waiting for long, with the time to wait', async () => {
     const s = await setting();
     const receipt = await createPurchase(s)(
       s.order(async () => {
@@ -245,7 +245,7 @@ describe('purchase', () => {
     expect(receipt.waitMs).toBeGreaterThan(100_000);
   });
 
-  it('hands a wait back that the service asked for, the shortest where several wait', async () => {
+  it('returns early with the wait that the service asked for, the shortest of several', async () => {
     const s = await setting();
     const order = s.order(
       async ([one]) => {
@@ -259,7 +259,7 @@ describe('purchase', () => {
     expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('takes back for free what was stopped between its intent and its start', async () => {
+  it('releases without cost a request that was stopped between its intent and its start', async () => {
     const s = await setting();
     s.limiter.start = () => Promise.reject(new Error('stopped'));
     await expect(
@@ -272,7 +272,7 @@ describe('purchase', () => {
     expect(await s.journal.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
   });
 
-  it('hands back the wait for a service that fails every call', async () => {
+  it('returns early with the wait for a service that fails every call', async () => {
     const s = await setting();
     for (let count = 0; count < 8; count++) s.health.failed('well');
     for (let count = 0; count < 5; count++) s.health.failed('try');
@@ -282,7 +282,7 @@ describe('purchase', () => {
     expect(s.sent).toEqual([]);
   });
 
-  it('names the block of all where one of its requests waits, too', async () => {
+  it('reports the block of all callers also when one of its requests waits for itself', async () => {
     const s = await setting();
     const order = s.order(async () => {
       await s.limiter.block(80_000, 'everybody waits');
@@ -292,7 +292,7 @@ describe('purchase', () => {
     expect(receipt).toMatchObject({ complete: false, waitingFor: 'everybody waits' });
   });
 
-  it('fails a block of more than an hour, which a job answers by pausing', async () => {
+  it('fails at a block of more than an hour, so that the job pauses', async () => {
     const s = await setting();
     const order = s.order(async () => {
       throw failure(answered(429, null, 4_000_000));
@@ -302,7 +302,7 @@ describe('purchase', () => {
     expect((blockedUntil ?? 0) - Date.now()).toBeLessThanOrEqual(3_600_000);
   });
 
-  it('sends nothing after a refused key, until the job is resumed', async () => {
+  it('sends nothing after a refused key until the job is resumed', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     const refused = async (): Promise<Bought> => {
@@ -335,7 +335,7 @@ describe('purchase', () => {
     expect(JSON.stringify(record?.result)).toContain('no such URL');
   });
 
-  it('fails as a whole where every unit is refused: then it is the request that is wrong', async () => {
+  it('fails as a whole if every unit is refused, because then the request is wrong', async () => {
     const s = await setting();
     const order = s.order(
       async () => {
@@ -344,7 +344,7 @@ describe('purchase', () => {
       { units: units(32) },
     );
     await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
-    // Nothing of it is written down as ended: once the service is itself again, all of it is bought.
+    // No unit is recorded as failed: once the service has recovered, all of them are bought.
     expect(await s.journal.totals('')).toMatchObject({ unitsLanded: 0 });
   });
 
@@ -368,7 +368,7 @@ describe('purchase', () => {
     expect(JSON.stringify((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))?.result)).toContain('not');
   });
 
-  it('lets what is in flight land when told to stop, and starts nothing more', async () => {
+  it('lets requests in flight land when stopped, and starts nothing more', async () => {
     const s = await setting();
     const one = { ...s, inFlight: new InFlight(1) };
     const receipt = await createPurchase(one)(
@@ -388,7 +388,7 @@ describe('purchase', () => {
     expect((await s.journal.claim([keyOf('u2')], 'next')).mine).toHaveLength(1);
   });
 
-  it('lists what it had to cut as an unknown outcome', async () => {
+  it('lists an aborted request as an unknown outcome', async () => {
     const s = await setting();
     const running = createPurchase(s)(
       s.order(
@@ -424,7 +424,7 @@ describe('purchase', () => {
     expect(await s.journal.totals('')).toMatchObject({ costMicros: 2003 });
   });
 
-  it('splits a cost over all units where none succeeded and money was asked all the same', async () => {
+  it('splits a cost over all units if none succeeded and the answer was charged', async () => {
     const s = await setting();
     const failing = s.order(async (batch) => {
       const units = success(batch).units.map((one) => ({
@@ -439,7 +439,7 @@ describe('purchase', () => {
     expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual([1000, 1000, 1000]);
   });
 
-  it('buys after the death of the process only what had not landed', async () => {
+  it('buys after a crash only the units that had not landed', async () => {
     const dir = newDir();
     const s = await setting(dir);
     let calls = 0;
@@ -473,7 +473,7 @@ describe('purchase', () => {
     expect([...during, inFlight.sent]).toEqual([1, 0]);
   });
 
-  it('fails with an error that is not the service’s, as it is', async () => {
+  it('fails with an error that does not come from the service, unchanged', async () => {
     const s = await setting();
     const bug = new TypeError('a bug');
     const order = s.order(async () => {

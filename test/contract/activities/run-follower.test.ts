@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** A service that knows these runs, and answers with what is next where something is. */
+/** A service that knows these runs, and gives the answers of `next` first. */
 async function open(ids: readonly string[]): Promise<World> {
   const runs = new Map(ids.map((id) => [id, 'running']));
   const looks: string[] = [];
@@ -75,13 +75,13 @@ const follow = ({ follower }: World, id: string, signal = new AbortController().
   follower.follow(id, { startedAt: Date.now(), signal, ...(onPoll ? { onPoll } : {}) });
 
 describe('runs that are followed', () => {
-  it('end with their last record, whatever their last status is called', async () => {
+  it('end with their last record, whatever name their last status has', async () => {
     const world = await open(['a']);
     const end = follow(world, 'a', undefined, () => world.runs.set('a', 'expired_unknown'));
     expect((await end).run).toMatchObject({ id: 'a', status: 'expired_unknown' });
   });
 
-  it('are looked at by one list, however many they are', async () => {
+  it('are polled by one list, however many there are', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `run${index}`);
     const world = await open(ids);
     let looked = 0;
@@ -96,7 +96,7 @@ describe('runs that are followed', () => {
     expect(world.looks.length - single).toBeLessThan(6);
   });
 
-  it('that the service no longer knows end without a record, though not at the first sight', async () => {
+  it('that the service no longer knows end without a record, but only after several polls', async () => {
     const world = await open([]);
     expect((await follow(world, 'gone')).run).toBeNull();
     expect(world.looks.length).toBe(3);
@@ -114,7 +114,7 @@ describe('runs that are followed', () => {
     expect(world.looks).toHaveLength(2);
   });
 
-  it('outlast failures of looks', async () => {
+  it('survive failed polls', async () => {
     const world = await open(['a']);
     world.runs.set('a', 'completed');
     world.next({ status: 500, body: { error: { code: 'INTERNAL', message: 'x' } } });
@@ -124,7 +124,7 @@ describe('runs that are followed', () => {
     expect(world.looks).toHaveLength(4);
   });
 
-  it('are ended on time though the look at another one is not answered', async () => {
+  it('end on time although the poll of another one is not answered', async () => {
     const world = await open(['silent', 'b', 'c', 'd', 'e', 'f']);
     world.runs.set('silent', 'completed');
     world.next({ status: 0, body: null });
@@ -140,14 +140,14 @@ describe('runs that are followed', () => {
     expect(await silent).toBe('left');
   });
 
-  it('are looked at further after the service said that they take too long', async () => {
+  it('are still polled after the service reported that they take too long', async () => {
     const world = await open(['a']);
     world.runs.set('a', 'completed');
     world.next({ status: 500, body: { error: { code: 'TIMEOUT', message: 'the run a takes too long' } } });
     expect((await follow(world, 'a')).run?.status).toBe('completed');
   });
 
-  it('end with what went wrong where it is no failure of the service', async () => {
+  it('end with the error if the error does not come from the service', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e'];
     const world = await open(ids);
     const away = { acquire: () => Promise.reject(new Error('the store is away')) } as unknown as Limiter;
@@ -156,7 +156,7 @@ describe('runs that are followed', () => {
     expect((await ends).map(({ status }) => status)).toEqual(ids.map(() => 'rejected'));
   });
 
-  it('are given up where the key is refused, and left alone when nobody follows any more', async () => {
+  it('fail if the key is refused, and are not polled after the last follower left', async () => {
     const world = await open(['a']);
     world.next({ status: 401, body: { error: 'no', tag: 'INVALID_API_KEY' } });
     await expect(follow(world, 'a')).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });

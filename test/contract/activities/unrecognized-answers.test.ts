@@ -15,8 +15,8 @@ const portal = (body = '<html>Sign in</html>') =>
   });
 const unrecognized = { name: 'ServiceUnrecognized', message: expect.stringContaining('not JSON') };
 
-describe('fault 57: answers that are not the service’s', () => {
-  it('are unknown outcomes, and a unit is given up after three where somebody got an answer between them', async () => {
+describe('fault 57: answers that do not come from the service', () => {
+  it('are unknown outcomes, and a unit fails after three if other requests were answered between them', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     let others = 100;
@@ -41,7 +41,7 @@ describe('fault 57: answers that are not the service’s', () => {
     expect(landed).toMatchObject({ status: 'error', errorTag: 'UNKNOWN_OUTCOME' });
   });
 
-  it('leave a unit to a person after three where nobody got an answer meanwhile', async () => {
+  it('pause after three of them for a unit if no other request was answered meanwhile', async () => {
     const s = await setting();
     const send = async () => {
       throw portal();
@@ -51,7 +51,7 @@ describe('fault 57: answers that are not the service’s', () => {
     expect(await s.journal.lookup(units(3).map(({ key }) => key))).toEqual([]);
   });
 
-  it('stop everybody after ten in a row until a resume, which sends one call at a time', async () => {
+  it('stop all purchases after ten in a row; a resume sends one call at a time', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
     const order = (resumedAt: number) =>
@@ -70,7 +70,7 @@ describe('fault 57: answers that are not the service’s', () => {
     expect(s.sent).toHaveLength(before + 1);
   });
 
-  it('of an earlier process have the next one try with one call before all the others', async () => {
+  it('make the next process send one call before all the others', async () => {
     const dir = newDir();
     const first = await setting(dir);
     const orderOf = (s: typeof first, send: Parameters<typeof first.order>[0]) =>
@@ -94,7 +94,7 @@ describe('fault 57: answers that are not the service’s', () => {
     expect(receipt).toMatchObject({ complete: true, bought: 20 });
   });
 
-  it('are kept in the journal, 64 KiB of each at most', async () => {
+  it('are kept in the journal, up to 64 KiB of each', async () => {
     const dir = newDir();
     const s = await setting(dir);
     const send = async (batch: Parameters<typeof success>[0]) => {

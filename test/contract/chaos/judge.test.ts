@@ -61,7 +61,7 @@ async function campaign() {
   return { buy, sql, usage, judge };
 }
 
-it('the judge of a campaign finds nothing where nothing is wrong', async () => {
+it('the judge of a campaign finds nothing if nothing is wrong', async () => {
   const { judge } = await campaign();
   expect(await judge()).toEqual([]);
 });
@@ -90,7 +90,7 @@ it.each([
   expect((await judge()).join('\n')).toContain(finding);
 });
 
-it('the judge of a campaign finds what was bought twice, unless it is listed', async () => {
+it('the judge of a campaign finds purchases that were made twice, unless they are listed', async () => {
   const { buy, sql, usage, judge } = await campaign();
   await buy([urlOf(4)]);
   Object.assign(usage, { unknownDollars: 0.001, unknownOutcomes: 1 });
@@ -99,7 +99,7 @@ it('the judge of a campaign finds what was bought twice, unless it is listed', a
   expect((await judge()).slice(1)).toEqual([]);
 });
 
-it('the judge of a campaign finds what nobody asked for, and a bill that differs by a cent', async () => {
+it('the judge of a campaign finds purchases of unknown units, and a bill that differs by a cent', async () => {
   const { buy, usage, judge } = await campaign();
   await buy(['https://somewhere.example/']);
   usage.dollars = 0.021;

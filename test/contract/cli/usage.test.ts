@@ -33,7 +33,7 @@ describe('searchflow', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' });
   });
 
-  it('reports mistakes of flags and settings at once, makes no file and prints no key (faults 54, 55)', async () => {
+  it('reports all mistakes of flags and settings together, creates no file and prints no key (faults 54, 55)', async () => {
     const env = {
       SEARCHFLOW_API_KEY: 'canary 5f2e91c4',
       SEARCHFLOW_QPS: '0',
@@ -54,7 +54,7 @@ describe('searchflow', () => {
     expect(readdirSync(cwd)).toEqual(['in.csv']);
   });
 
-  it('prints the URL of the sandbox, and nothing else, on stdout, and ends at Ctrl-C', async () => {
+  it('prints only the URL of the sandbox on stdout, and ends at Ctrl-C', async () => {
     const running = startCommand(['sandbox', '--qps', '5', '--fault', 'nth=1 kind=status status=503'], { cwd });
     await running.says('\n');
     await running.says('until Ctrl-C');

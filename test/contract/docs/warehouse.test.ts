@@ -20,7 +20,7 @@ describe('docs/warehouse.md', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('is what fresh warehouses say of themselves (else: node scripts/make-warehouse-doc.mjs)', async () => {
+  it('equals the comments of fresh warehouses (else: node scripts/make-warehouse-doc.mjs)', async () => {
     const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
     const doc = readFileSync(fileURLToPath(new URL('../../../docs/warehouse.md', import.meta.url)), 'utf8');
     expect(doc).toBe(warehouseDoc(catalogs));
@@ -34,7 +34,7 @@ describe('docs/warehouse.md', () => {
     }
   });
 
-  it('shows queries that give rows, the same in both databases', async () => {
+  it('shows queries that return rows, the same in both databases', async () => {
     const sinks = createWarehouses();
     const [file, url] = [join(dir, 'queries.duckdb'), await server.database()];
     for (const address of [file, url]) {

@@ -10,7 +10,7 @@ import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// The commands as they are typed, on a real Temporal server, without a worker: what a walk is told is all there is to it.
+// The commands as they are typed, on a real Temporal server, without a worker: the input of a walk is all that matters.
 let temporal: TestWorkflowEnvironment;
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-walks-'));
@@ -37,7 +37,7 @@ function type(line: string, changes: Partial<Runtime> = {}) {
   });
 }
 
-/** What a command starts: its type, its input, and what it is told from then on. */
+/** The workflow that a command starts: its type, its input, and the signals after it. */
 async function started(stream: string) {
   const { workflowService } = temporal.client;
   const found = async () => {
@@ -95,7 +95,7 @@ it.each([
     'backfillEvents',
     { verify: true, from: '2026-01-01T07:00:00.000Z' },
   ],
-])('events %s starts a walk of just that', async (line, stream, workflow, input) => {
+])('events %s starts a walk with exactly these options', async (line, stream, workflow, input) => {
   const command = type(`events ${line} --into ${into} --qps 3`);
   const walk = await started(stream);
   expect([walk.name, walk.input]).toEqual([workflow, { into, origin: service.url, ...input }]);
@@ -124,7 +124,7 @@ it('a walk is paused, resumed and cancelled by its name; reading events costs no
   expect([(await command).code, (await resumed).code]).toEqual([6, 6]);
 });
 
-it('a status of events without a warehouse says which command makes one', async () => {
+it('a status of events without a warehouse names the command that makes one', async () => {
   const { out, err, code } = await type('events status --into nowhere.duckdb', { walks: async () => [] });
   expect([out, code]).toEqual(['', 0]);
   expect(err).toBe(

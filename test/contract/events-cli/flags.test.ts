@@ -10,7 +10,7 @@ import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-jo
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
-describe('moments', () => {
+describe('times', () => {
   it.each([
     ['2026-01-31', false, '2026-01-31T00:00:00.000Z'],
     ['2026-01-31', true, '2026-02-01T00:00:00.000Z'],
@@ -32,7 +32,7 @@ describe('moments', () => {
     ['31.1.2026', 'must be a UTC date (2026-01-31)'],
     ['yesterday', 'must be a UTC date (2026-01-31)'],
     ['12h', 'or an age (7d)'],
-  ])('%s is refused with a way out', (text, sentence) => {
+  ])('%s is refused with a remedy', (text, sentence) => {
     expect(parseMoment(text, now)).toEqual({ problem: expect.stringContaining(sentence) });
   });
 });
@@ -43,7 +43,7 @@ describe('flags', () => {
     return [toRange(flags, now, mistakes), mistakes] as const;
   };
 
-  it('make a stretch of whole days, the last one included, or one up to now', () => {
+  it('make a range of whole days, the last one included, or one up to now', () => {
     expect(stretch({ from: '2026-01-01', until: '2026-01-31' })).toEqual([
       { from: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
       [],
@@ -56,11 +56,11 @@ describe('flags', () => {
     [{ from: '2026-02-02', until: '2026-02-01' }, ['--from 2026-02-02 must be before --until 2026-02-01']],
     [{ from: '2027-01-01' }, ['in the future']],
     [{ from: 'x', until: 'y' }, ['--from: ', '--until: ']],
-  ])('%j is refused, all mistakes at once', (flags, sentences) => {
+  ])('%j is refused with all mistakes together', (flags, sentences) => {
     expect(stretch(flags)[1]).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
   });
 
-  it('take types in any order, once each, and say which nobody knows', () => {
+  it('accept types in any order, once each, and report unknown ones', () => {
     const mistakes: string[] = [];
     const type = ['webset.idle', 'import.created,webset.idle'];
     expect(toWalkOptions({ type, parallel: '4' }, mistakes)).toEqual({
@@ -97,10 +97,10 @@ const summary: WalkSummary = {
   seconds: 2,
 };
 
-describe('what a walk shows', () => {
+describe('the output of a walk', () => {
   const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
 
-  it('counts what is loaded within windows, too, and how much of it is new, never backwards', () => {
+  it('counts the loaded events of open windows, too, and the new ones among them, and never goes backwards', () => {
     const meter = new WalkProgressReader();
     expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
     expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
@@ -113,25 +113,25 @@ describe('what a walk shows', () => {
     );
   });
 
-  it('says how long it takes by how far its windows are, and nothing before that can be told', () => {
+  it('estimates the time left from the progress of its windows, once enough is known', () => {
     const meter = new WalkProgressReader();
     const look = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
       progressText(
         meter.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
       );
     expect(look(0, 0)).toMatch(/^200 events \(0%\)/);
-    // A jump over years in which nothing happened.
+    // A jump over years without events.
     expect(look(1000, 500)).toMatch(/\(50%\)/);
     expect(look(4000, 530)).not.toContain('left');
     // A hundredth in a second.
     expect(look(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
     // Its window ended, and its heartbeat with it.
     expect(look(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
-    // More is found, or less: it is measured anew.
+    // The amount of work changed: the speed is measured again.
     expect(look(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
   });
 
-  it('ends with what was loaded, up to when, and where', () => {
+  it('ends with the number of events, the newest time, and the warehouse', () => {
     expect(walkText(summary, now).split('\n')).toEqual([
       'Synced: 900 events read in 2 s, 850 new.',
       'Newest event loaded: 2026-11-21T11:58:00Z (2 min ago).',
@@ -144,7 +144,7 @@ describe('what a walk shows', () => {
     expect(walkText({ ...summary, phase: 'stopped', message: 'no key' }, now)).toContain('Stopped: no key');
   });
 
-  it('ends a verification with what differed, day by day', () => {
+  it('ends a verification with the differences by day', () => {
     const stream = 'verify 2026-01-01T00:00:00.000Z..2026-02-01T00:00:00.000Z';
     const days = [{ day: '2026-01-03', missing: 1200, changed: 0, gone: 1 }];
     expect(
@@ -187,7 +187,7 @@ describe('status', () => {
     { type: 'webset.\u001b[31mnew', events: 1, known: false, latest: null },
   ];
 
-  it('tells watermark, lag, age of the last run, how far backfills are, and which types nobody knows', () => {
+  it('shows the watermark, the lag, the age of the last run, the progress of backfills, and unknown types', () => {
     expect(statusLines({ streams: [sync, halfway], types }, [], '/data/e.duckdb', now)).toEqual([
       'Warehouse: /data/e.duckdb',
       'sync:',
@@ -202,7 +202,7 @@ describe('status', () => {
     ]);
   });
 
-  it('says of a walk that does not go on what became of it, and what makes it', () => {
+  it('shows for an interrupted walk the reason and the command to resume', () => {
     const halted: InterruptedWalk = {
       job: 'events-backfill-1',
       stream: halfway.stream,
@@ -240,11 +240,11 @@ describe('status', () => {
     ],
     ['verify 2026-01-01T00:00:00.000Z.. a', null, 'events verify --from 2026-01-01T00:00:00.000Z --type a'.split(' ')],
     ['backfill ..2026-02-01T00:00:00.000Z', null, null],
-  ])('%s goes on by a command of the same stream', (stream, into, command) => {
+  ])('%s is resumed by a command of the same stream', (stream, into, command) => {
     expect(walkCommand(stream, into)).toEqual(command);
   });
 
-  it('tells the same as data, with spans in seconds', () => {
+  it('has the same content as data, with durations in seconds', () => {
     expect(
       statusData({ streams: [sync, halfway], types }, { running: [], halted: [] }, '/data/e.duckdb', 'sandbox', now),
     ).toMatchObject({

@@ -27,7 +27,7 @@ const span = { from: noon(0), to: noon(129_600), types: [] as readonly string[],
 
 interface Opened {
   readonly events: EventWarehouse;
-  /** Runs a statement while nobody else has the warehouse. */
+  /** Runs a statement while no other process has the warehouse. */
   run(sql: string): Promise<Record<string, unknown>[]>;
 }
 
@@ -70,7 +70,7 @@ describe.each([
     const walk = { ...startWalk(), done: true };
     await here.events.load([{ ...of, window, attempt, pages: pagesOf(events, 3, first), walk }]);
   };
-  /** Loads by a sync, changes the warehouse by hand, and reads what the service shows now. */
+  /** Loads by a sync, changes the warehouse by hand, and reads the events that the service shows now. */
   const verified = async (before: readonly MadeEvent[], tamper: readonly string[], shown: readonly MadeEvent[]) => {
     here = await open();
     onTestFinished(() => here.events.close());
@@ -88,12 +88,12 @@ describe.each([
   );
   const ids = (indices: readonly number[]) => indices.map((index) => `'${made[index]?.id}'`).join(', ');
 
-  it('finds nothing where nothing differs, and keeps nothing of it', async () => {
+  it('reports nothing if nothing differs, and keeps no record of it', async () => {
     expect(await verified(made, [], made)).toEqual({ missing: 0, changed: 0, gone: 0, days: [] });
     expect(await here.run('SELECT id FROM event_checks')).toEqual([]);
   });
 
-  it('mends what was deleted or changed by hand, keeps what the service shows no more, and tells by day and id', async () => {
+  it('repairs deleted and changed events, keeps those that the service no longer returns, and reports by day and id', async () => {
     const tamper = [
       `DELETE FROM events WHERE id IN (${ids([0, 1])})`,
       `UPDATE events SET data = '{}' WHERE id IN (${ids([6])})`,
@@ -115,18 +115,18 @@ describe.each([
       [made[7]?.id, 'gone'],
     ]);
     expect(rows.map(({ data }) => JSON.parse(String(data)))).toEqual([0, 1, 6, 7].map((index) => made[index]?.data));
-    // Asked again, as after a lost answer: the same.
+    // The same result again, as after a lost answer.
     expect(await here.events.verified(key)).toEqual(found);
   });
 
-  it('takes the service at its word, even where the contents here say that they are newer', async () => {
+  it('trusts the service, even if the contents in the warehouse claim to be newer', async () => {
     const odd = `UPDATE events SET data = '{"id":"w3","updatedAt":"2030-01-01T00:00:00Z"}' WHERE id IN (${ids([3])})`;
     expect(await verified(made, [odd], made)).toMatchObject({ missing: 0, changed: 1, gone: 0 });
     const [row] = await here.run(`SELECT CAST(data AS TEXT) AS data FROM events WHERE id IN (${ids([3])})`);
     expect(JSON.parse(String(row?.data))).toEqual(made[3]?.data);
   });
 
-  it('counts each event once, as it was found first, though its page is read again', async () => {
+  it('counts each event once, by its first result, although its page is read again', async () => {
     here = await open();
     onTestFinished(() => here.events.close());
     await here.events.begin(key, span);
@@ -138,7 +138,7 @@ describe.each([
     expect(await here.events.verified(key)).toMatchObject({ missing: 8, changed: 0, gone: 0 });
   });
 
-  it('does not call gone what came since it began, or what lies outside of its stretch', async () => {
+  it('does not report as gone the events that came since its start or lie outside its range', async () => {
     here = await open();
     onTestFinished(() => here.events.close());
     await here.events.begin(sync, { ...span, from: null });
@@ -155,7 +155,7 @@ describe.each([
     expect(await here.events.verified(key)).toEqual({ missing: 0, changed: 0, gone: 0, days: [] });
   });
 
-  it('begins anew with each run, and looks only at the types it is about', async () => {
+  it('starts from zero at each run, and checks only its own types', async () => {
     const of = { origin: 'sandbox', stream: `${key.stream} webset.idle` };
     here = await open();
     onTestFinished(() => here.events.close());

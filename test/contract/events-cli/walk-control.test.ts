@@ -28,7 +28,7 @@ const controlOf = (origin = 'sandbox') =>
     setting.folder.dir,
   );
 
-it('a walk is found by its id, its workflow’s or its name, whoever started it, and the same input is the same walk', async () => {
+it('a walk is found by its id, its workflow or its name, whoever started it; equal inputs are one walk', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   await (await setting.sync()).result();
   const control = controlOf();
@@ -42,7 +42,7 @@ it('a walk is found by its id, its workflow’s or its name, whoever started it,
     ['sync', 'sandbox', setting.folder.into],
     ['sync webset.idle', 'sandbox', setting.folder.into],
   ]);
-  // Its client had an id of its own for it.
+  // Its client chose an id for it.
   expect(findWalk(walks, walks[0]?.workflowId ?? '')?.stream).toBe('sync');
   expect(findWalk(walks, handle.job)?.workflowId).toBe(`searchflow-${handle.job}`);
   expect(findWalk(walks, 'events-verify')).toBeNull();
@@ -56,7 +56,7 @@ it('a walk is found by its id, its workflow’s or its name, whoever started it,
   expect(types.reduce((sum, { events }) => sum + events, 0)).toBe(400);
 });
 
-it('a walk that died tells why, without a worker; one that its server knows nothing of has stopped', async () => {
+it('a failed walk shows its reason without a worker; one that its server does not know is stopped', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
   const access = { client: temporal.client, config: setting.config, shared: false, allow: async () => undefined };
@@ -84,7 +84,7 @@ it('a walk that died tells why, without a worker; one that its server knows noth
   expect(await walkStatusOf(runtime, { job: 'events-sync-lost' })).toEqual({ state: 'stopped', message: null });
 });
 
-it('a worker leaves alone what is meant for another service, and says so', async () => {
+it('a worker ignores walks for another service, and says so', async () => {
   setting = await WalkSetting.open(temporal, { count: 100 });
   const { handle } = await controlOf('https://api.elsewhere.example').start({
     kind: 'sync',

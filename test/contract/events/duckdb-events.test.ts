@@ -14,7 +14,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('events in DuckDB', () => eventContract(duckDbEvents(dir)));
 
-it('goes on with a file from before state was made apart from loads', async () => {
+it('continues with a file of a version that did not separate state from loads', async () => {
   const file = join(dir, 'older.duckdb');
   const events = createDuckDbEvents({ file });
   await events.begin(sync, { from: null, to: noon(10), types: [], sweep: false });
@@ -41,7 +41,7 @@ it('goes on with a file from before state was made apart from loads', async () =
   ]);
 });
 
-it('makes no load again for the few events that are there already', async () => {
+it('makes no second load of a few events that are already loaded', async () => {
   const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
   await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
   await events.claim(sync, 1, 'one');
@@ -56,7 +56,7 @@ it('makes no load again for the few events that are there already', async () => 
   expect(turns()).toBe(1);
   expect(await load(2, all.slice(98, 150))).toMatchObject([{ events: 52, added: 50 }]);
   expect(turns()).toBe(1);
-  // Of two contents the newer one is to be found.
+  // The newer of two contents must be found.
   const other = { ...all[149], data: { id: 'w149', title: 'other' } };
   expect(await load(3, [other, ...all.slice(150)])).toMatchObject([{ events: 51, added: 50 }]);
   expect(turns()).toBeGreaterThan(1);

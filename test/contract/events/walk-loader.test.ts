@@ -9,7 +9,7 @@ import {
 import { startWalk } from '../../../src/core/events/walk.js';
 import { sync } from '../../support/events/made-events.js';
 
-/** A warehouse whose loads end when they are told to: what matters here is their timing. */
+/** A warehouse whose loads end on request: these tests are about their timing. */
 class Gate implements Pick<EventWarehouse, 'load'> {
   readonly loads: (readonly WindowPages[])[] = [];
   readonly #ends: ((error: Error | null) => void)[] = [];
@@ -53,7 +53,7 @@ const open = () => {
 const page = (number: number, bytes = 10) => ({ page: number, events: new Uint8Array(bytes) });
 const walk = startWalk();
 
-it('loads at once when everybody waits, and gathers what comes while a load runs', async () => {
+it('loads at once when all windows wait, and collects the pages that come while a load runs', async () => {
   const { gate, join } = open();
   const [one, two] = [join(1), join(2)];
   await one.put(page(1), walk);
@@ -71,7 +71,7 @@ it('loads at once when everybody waits, and gathers what comes while a load runs
   one.leave();
 });
 
-it('makes who brings more wait while too much is on its way', async () => {
+it('makes a window wait while too many bytes are not loaded yet', async () => {
   const { gate, join } = open();
   const one = join(1);
   const mega = 1_048_576;
@@ -96,7 +96,7 @@ it('makes who brings more wait while too much is on its way', async () => {
   one.leave();
 });
 
-it('fails all windows of a load that failed, but only the one whose page holds no events', async () => {
+it('fails all windows of a failed load, but only one window for a page without events', async () => {
   const { gate, join } = open();
   const [one, two] = [join(1), join(2)];
   await one.put(page(1), walk);
@@ -118,7 +118,7 @@ it('fails all windows of a load that failed, but only the one whose page holds n
   await expect(one.put(page(3), walk)).rejects.toThrow('disk full');
 });
 
-it('uses the memory of pages again once they are loaded, and not before', async () => {
+it('reuses the memory of pages once they are loaded, and not before', async () => {
   const { gate, join } = open();
   const one = join(1);
   const first = one.memory.take(1000);

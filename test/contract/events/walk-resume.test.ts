@@ -26,7 +26,7 @@ const page = (id: string, cursor: string | null) => ({
   nextCursor: cursor,
 });
 
-/** Walks a window of a service that answers by this; `start` is where it stood. */
+/** Walks a window of a service that answers with `answer`; `start` is the state to resume from. */
 async function walked(
   answer: (cursor: string | null, nth: number) => object | number,
   start: WalkState = startWalk(),
@@ -73,7 +73,7 @@ async function walked(
   return { result, asked, put, told };
 }
 
-it('asks for the window’s time and types, page after page, by the cursors it is given', async () => {
+it('requests the time and types of the window, page after page, with the returned cursors', async () => {
   const { result, asked, put } = await walked((cursor) => page(`e${cursor}`, cursor === null ? 'b' : null));
   expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
   expect(put.map((raw) => raw.page)).toEqual([1, 2]);
@@ -86,7 +86,7 @@ it('asks for the window’s time and types, page after page, by the cursors it i
   });
 });
 
-it('asks again for a page that failed for a passing reason, says what it waits for, and goes on behind it', async () => {
+it('requests a page again after a temporary failure, reports the wait, and continues after it', async () => {
   const { result, asked, put, told } = await walked(
     (cursor, nth) => (nth === 2 ? 500 : nth === 3 ? 429 : page(`e${cursor}`, cursor === null ? 'b' : null)),
     startWalk(),
@@ -99,12 +99,12 @@ it('asks again for a page that failed for a passing reason, says what it waits f
   expect(waits.at(-1)).toBeNull();
 });
 
-it('hands back a wait that is too long to sit through', async () => {
+it('returns early if a wait is too long', async () => {
   const { result, asked } = await walked(() => 503, startWalk(), { 'retry-after': '3600' });
   expect([asked.length, (result as { verdict?: object }).verdict]).toMatchObject([1, { retry: true }]);
 });
 
-it('tells how much of its window lies behind a page, whichever end it began at', async () => {
+it('reports how much of its window is read after a page, in either order', async () => {
   const times = ['2025-01-01T12:00:00Z', '2025-01-01T13:00:00Z'];
   for (const [order, coveredMs] of [
     [times, 3_600_000],
@@ -123,7 +123,7 @@ const halves = [
   { from: noon(5000), to: noon(10_000) },
 ];
 
-it('asks again for a page that is one that came before, and goes on as if nothing had been', async () => {
+it('requests a repeated page again, and continues without a trace of it', async () => {
   let repeats = 2;
   const { result, asked, put } = await walked((cursor) => {
     if (cursor === 'b' && repeats-- > 0) return page('enull', 'b');
@@ -134,10 +134,10 @@ it('asks again for a page that is one that came before, and goes on as if nothin
   expect(put).toHaveLength(2);
 });
 
-it('goes on behind a page that came before and leads to a new one, as often as it is asked for', async () => {
+it('continues after any number of repeated pages that lead to a new one', async () => {
   const { result, asked, put } = await walked((cursor) => {
     const nth = Number(cursor);
-    // Every third page is the one before once more.
+    // Every third page repeats the one before.
     return page(`e${nth % 3 === 2 ? nth - 1 : nth}`, nth < 9 ? `${nth + 1}` : null);
   });
   expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 10 } });
@@ -149,7 +149,7 @@ it.each([
   ['page', (cursor: string | null) => page('same', `c${cursor}`)],
   ['cursor', (cursor: string | null) => page(`e${cursor}${Math.random()}`, 'again')],
 ])(
-  'begins anew, in halves, where the service gives the same %s again and again, and not for ever',
+  'restarts in halves when the service returns the same %s again and again, and fails in the end',
   async (_, answer) => {
     let begin = startWalk();
     for (const circles of [1, 2]) {
@@ -169,19 +169,19 @@ it.each([
   },
 );
 
-it('begins anew, in halves, where the service no longer takes the cursor, whatever was before', async () => {
+it('restarts in halves when the service no longer accepts the cursor, whatever happened before', async () => {
   const kept = { ...startWalk('kept', 2), pages: 5 };
   const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
   expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });
 });
 
-it('fails with what the service says where that is no matter of the cursor', async () => {
+it('fails with the message of the service when the refusal is not about the cursor', async () => {
   const { result } = await walked(() => 400);
   expect(result).toMatchObject({ name: 'ApiError', verdict: { type: 'InvalidRequest' } });
   expect(result).not.toBeInstanceOf(WalkError);
 });
 
-it('hands back what it has when time is up', async () => {
+it('returns its progress when its time is up', async () => {
   const { result, put } = await walked((cursor) => page(`e${cursor}`, `${Number(cursor) + 1}`));
   expect(result).toMatchObject({ parts: null, walked: { done: false, pages: 20, cursor: '20' } });
   expect(put).toHaveLength(20);

@@ -24,7 +24,7 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
 };
 
 describe.each(['newest', 'oldest'] as const)('with the %s events first', (order) => {
-  it('a sync loads everything once, and the next one what is new, from 15 minutes before', async () => {
+  it('a sync loads everything once, and the next one only new events, from 15 minutes before the watermark', async () => {
     await open({ order });
     const first = await (await setting.sync()).result();
     expect(first).toMatchObject({ stream: 'sync', phase: 'done', events: 1200, added: 1200, changed: 0 });
@@ -37,11 +37,11 @@ describe.each(['newest', 'oldest'] as const)('with the %s events first', (order)
     const before = setting.pages();
     const second = await (await setting.sync()).result();
     expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
-    // Its own look at the clock, and one page: the overlap.
+    // One page, and one request for the time of the service: the overlap.
     expect(setting.pages() - before).toBe(2);
   });
 
-  it('a backfill walks many windows at once, splits the heavy ones, and a second time finds it done', async () => {
+  it('a backfill walks many windows at once, splits the large ones, and is already done at the second run', async () => {
     await open({ order, count: 9000, sameTimestamp: 30 });
     const run = await setting.backfill({ from, until: to, parallel: 8 });
     const summary = await run.result();
@@ -53,7 +53,7 @@ describe.each(['newest', 'oldest'] as const)('with the %s events first', (order)
     expect(setting.pages()).toBe(before);
   });
 
-  it('fault 52: nothing is lost or doubled with late events, repeated records and pages that shift meanwhile', async () => {
+  it('fault 52: nothing is lost or doubled with late events, repeated records and shifting pages', async () => {
     const now = Date.now();
     const at = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
     await open(
@@ -82,7 +82,7 @@ describe.each(['newest', 'oldest'] as const)('with the %s events first', (order)
   });
 });
 
-it('a backfill and a sync at once load everything once, and leave each other’s marks alone', async () => {
+it('a backfill and a sync at once load everything once, and keep separate watermarks', async () => {
   await open({ count: 3000 }, { latencyMs: 5 });
   const [sync, backfill] = await Promise.all([
     setting.sync({ parallel: 1 }).then((run) => run.result()),
@@ -110,7 +110,7 @@ async function remove(which: string): Promise<void> {
   instance.closeSync();
 }
 
-it('a backfill without an end takes what showed up late, the next time: it reads the last 15 minutes again', async () => {
+it('a backfill without an end loads late events at its next run: it reads the last 15 minutes again', async () => {
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
   const since = at(60);
   await open({ from: since, to: at(2) });
@@ -119,14 +119,14 @@ it('a backfill without an end takes what showed up late, the next time: it reads
   await remove(`created_at > TIMESTAMP '${at(10).slice(0, -1)}'`);
   const late = 1200 - (await setting.ids()).size;
   expect(late).toBeGreaterThan(50);
-  // The service tells its time in seconds, and perhaps the last one: within the same there is nothing more to read.
+  // The service reports its time in seconds, possibly the last one: within the same second there is nothing more to read.
   const read = Math.floor(Date.now() / 1000);
   await expect.poll(() => Math.floor(Date.now() / 1000), soon).toBeGreaterThan(read + 1);
   expect(await backfill()).toMatchObject({ phase: 'done', added: late });
   expect((await setting.ids()).size).toBe(1200);
 });
 
-it('mends on verification what the warehouse lacks', async () => {
+it('repairs on verification the events that the warehouse lacks', async () => {
   await open();
   await (await setting.backfill({ from, until: to })).result();
   await remove('hash(id) % 10 = 0');
@@ -137,7 +137,7 @@ it('mends on verification what the warehouse lacks', async () => {
   await expectAll(setting);
 });
 
-it('says what is wrong with dates', async () => {
+it('reports all problems of dates', async () => {
   await open();
   await expect((await setting.backfill({ from: 'yesterday' })).result()).rejects.toMatchObject({
     cause: { type: 'BadInput' },

@@ -16,7 +16,7 @@ const example = (file: string) => join(root, 'examples', 'company-list', file);
 const records = (file: string): Record<string, string>[] => parse(readFileSync(file), { columns: true });
 
 it.runIf(process.platform !== 'win32')(
-  'examples/company-list enriches by searches and by agents, on the sandbox, and its question has an answer for every company',
+  'examples/company-list enriches by searches and by agents on the sandbox, and its query returns a row for every company',
   async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
     const { PATH = '' } = process.env;

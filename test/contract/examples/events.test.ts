@@ -37,7 +37,7 @@ async function run(script: string, more: Record<string, string> = {}) {
 }
 
 describe.runIf(process.platform !== 'win32')('the examples of webset events', () => {
-  it('examples/events-duckdb syncs to DuckDB, on the sandbox, and its three questions have answers', async () => {
+  it('examples/events-duckdb syncs to DuckDB on the sandbox, and its three queries return rows', async () => {
     const { cwd, out, err, code } = await run('events-duckdb/sync.sh');
     expect([code, err]).toEqual([0, expect.stringContaining('Synced: ')]);
     expect(out).toContain('newest event loaded: ');
@@ -60,7 +60,7 @@ describe.runIf(process.platform !== 'win32')('the examples of webset events', ()
     instance.closeSync();
   }, 180_000);
 
-  it('examples/events-postgres backfills and verifies a stretch in PostgreSQL, on the sandbox, and its question has an answer', async () => {
+  it('examples/events-postgres backfills and verifies a range in PostgreSQL on the sandbox, and its query returns rows', async () => {
     const server = sharedPostgres();
     const url = await server.database();
     const { err, code } = await run('events-postgres/backfill.sh', { SEARCHFLOW_WAREHOUSE_URL: url });

@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (file: string) => join(root, 'examples', 'monitors', file);
 
 it.runIf(process.platform !== 'win32')(
-  'examples/monitors pauses over the weekend and brings runs into DuckDB, on the sandbox, and its question has an answer',
+  'examples/monitors pauses over the weekend and loads runs into DuckDB on the sandbox, and its query returns rows',
   async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
     const { PATH = '' } = process.env;

@@ -10,14 +10,14 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (...path: string[]) => join(root, 'examples', ...path);
 
-/** Every example that is a worker, and the file that starts it: of TypeScript the source, as tsx runs it. */
+/** Every example with a worker, and the file that starts it: for TypeScript the source, as tsx runs it. */
 const workers = { 'own-worker': 'worker.ts', 'own-worker-cjs': 'worker.cjs' };
 const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.mjs');
 
-/** Run by tests of their own. */
+/** Examples with tests of their own. */
 const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
 
-/** Started here and perhaps left by a test that failed. */
+/** Processes that this file started, in case a test fails. */
 const children: ChildProcess[] = [];
 
 const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://brands.example/${row}`);
@@ -55,7 +55,7 @@ function start(script: string, args: readonly string[], cwd: string): ChildProce
   return child;
 }
 
-/** What a process says until it ends. */
+/** The output of a process until it ends. */
 async function output(child: ChildProcess): Promise<{ readonly out: string; readonly log: string }> {
   const said = { out: '', log: '' };
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -68,18 +68,18 @@ async function output(child: ChildProcess): Promise<{ readonly out: string; read
   return said;
 }
 
-it('every example is run here', () => {
+it('every example is run by a test', () => {
   const folders = readdirSync(example(), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(workers), ...others].sort());
 });
 
-it('the README shows the worker that runs here', () => {
+it('the README shows the worker of the example', () => {
   const [, shown] = /```ts\n\/\/ worker\.ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
   expect(shown).toBe(readFileSync(example('own-worker', 'worker.ts'), 'utf8'));
 });
 
 describe.each(Object.entries(workers))('examples/%s', (name, script) => {
-  it('enriches a file for the example client and ends in peace', async () => {
+  it('enriches a file for the example client, and ends with exit code 0', async () => {
     const cwd = mkdtempSync(join(folder, 'run-'));
     writeFileSync(join(cwd, 'brands.csv'), `name,source\n${rows.join('\n')}\n`);
     sandbox.reset();
@@ -101,9 +101,9 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
     expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
-    // Also of workflows that nobody asked for by name, such as the one that says who works on the queue.
+    // Also of workflows that no client started, such as the one that names the worker of the queue.
     expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
-    // The sentences of a pause name commands, which must find the job by the workflow that somebody's client started.
+    // The messages of a pause name commands, which must find the job by the workflow that a client started.
     const jobs = join(cwd, '.searchflow', 'jobs');
     const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
     expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);

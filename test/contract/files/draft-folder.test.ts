@@ -25,7 +25,7 @@ function folder(): string {
   return dir;
 }
 
-/** A process that is killed while it has a draft folder for this target; answers with its path. */
+/** A process that is killed while it has a draft folder for this target; returns its path. */
 async function killedIn(target: string): Promise<string> {
   const code = `import { withDraftFolder } from ${JSON.stringify(built)};
     await withDraftFolder(${JSON.stringify(target)}, async (draft) => { console.log(draft); setInterval(() => {}, 1000); await new Promise(() => {}); }, { waitMs: 1000 });`;
@@ -36,7 +36,7 @@ async function killedIn(target: string): Promise<string> {
   return said.toString().trim();
 }
 
-it('is one at a time for a target, whatever links lead to it, and leaves nothing', async () => {
+it('allows one at a time for a target, also through links, and leaves no files', async () => {
   const dir = folder();
   symlinkSync(dir, join(dir, 'link'));
   let inside = 0;
@@ -52,7 +52,7 @@ it('is one at a time for a target, whatever links lead to it, and leaves nothing
   expect(readdirSync(dir)).toEqual(['link']);
 });
 
-it('tells whoever waits too long who is at work, and lets other targets through', async () => {
+it('names the other process after a long wait, and lets other targets through', async () => {
   const target = join(folder(), 'out.csv');
   await withDraftFolder(
     target,
@@ -66,7 +66,7 @@ it('tells whoever waits too long who is at work, and lets other targets through'
   );
 });
 
-it('removes what a killed process left for the target, and nothing that is not ours', async () => {
+it('removes the draft of a killed process for the target, and no file of others', async () => {
   const dir = folder();
   const target = join(dir, 'out.csv');
   const dead = await killedIn(target);
@@ -74,7 +74,7 @@ it('removes what a killed process left for the target, and nothing that is not o
   const prefix = basename(dead).slice(0, -16);
   // Killed before its mark was written.
   mkdirSync(join(dir, `${prefix}${'f'.repeat(16)}`));
-  // Folders and links of the same kind of name without our mark, or with another's.
+  // Folders and links with such a name, but without our mark or with another one's.
   const mine = ['0123', '4567', '89ab', 'cdef'].map((end) => join(dir, `${prefix}${end.repeat(4)}`));
   for (const path of mine.slice(0, 3)) mkdirSync(path);
   writeFileSync(join(mine[0] as string, 'mine'), '');
@@ -86,13 +86,13 @@ it('removes what a killed process left for the target, and nothing that is not o
   expect(readdirSync(dir).sort()).toEqual(
     [other, `${other.slice(0, -16)}lock`, ...mine].map((path) => basename(path)).sort(),
   );
-  // A draft of another machine is given a day.
+  // A draft of another machine is kept for a day.
   utimesSync(join(mine[2] as string, 'searchflow-draft.json'), 0, 0);
   await withDraftFolder(target, async () => undefined, wait);
   expect(readdirSync(dir)).not.toContain(basename(mine[2] as string));
 });
 
-it('gives a folder its name back that a killed process had just moved aside', async () => {
+it('restores the name of a folder that a killed process had just moved aside', async () => {
   const dir = folder();
   const target = join(dir, 'out');
   mkdirSync(join(await killedIn(target), 'aside'));
@@ -101,7 +101,7 @@ it('gives a folder its name back that a killed process had just moved aside', as
   expect(readdirSync(dir)).toEqual(['out']);
 });
 
-it('empties no file of somebody else where its lock would be', async () => {
+it('does not empty a file of a user that has the name of its lock', async () => {
   const dir = folder();
   const target = join(dir, 'out.csv');
   const dead = await killedIn(target);

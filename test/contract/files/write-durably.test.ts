@@ -25,13 +25,13 @@ it('replaces a file whole, with its mode, and leaves nothing beside it', async (
   expect(readdirSync(dir)).toEqual(['state.json']);
 });
 
-it('takes away its draft where the file can not be replaced', async () => {
+it('removes its draft if the file cannot be replaced', async () => {
   const dir = folder();
   await expect(writeDurably(dir, 'text')).rejects.toThrow();
   expect(readdirSync(join(dir, '..')).filter((name) => name.endsWith('.draft'))).toEqual([]);
 });
 
-it('replaces a link by the file and never writes to what the link leads to', async () => {
+it('replaces a link by the file and never writes to the target of the link', async () => {
   const dir = folder();
   const [file, elsewhere] = [join(dir, 'state.json'), join(dir, 'elsewhere')];
   writeFileSync(elsewhere, 'kept');
@@ -40,7 +40,7 @@ it('replaces a link by the file and never writes to what the link leads to', asy
   expect([elsewhere, file].map((path) => readFileSync(path, 'utf8'))).toEqual(['kept', 'text']);
 });
 
-// What reaches the disk in which order is only seen by the calls to the system.
+// Only the system calls show the order in which data reaches the disk.
 it.runIf(process.platform === 'linux' && hasStrace())(
   'syncs the file before its name, and the folder after it',
   async () => {
@@ -70,7 +70,7 @@ it.runIf(process.platform === 'linux' && hasStrace())(
   },
 );
 
-it('leaves a whole file, the old or a new one, when its process is killed', async () => {
+it('leaves a whole file, the old or the new one, when its process is killed', async () => {
   const dir = folder();
   const file = join(dir, 'state.json');
   const text = (fill: string) => fill.repeat(200_000);
@@ -89,7 +89,7 @@ it('leaves a whole file, the old or a new one, when its process is killed', asyn
   }
 });
 
-it('stands in the one file that renames: nothing else in the sources puts a draft in its place', () => {
+it('is the only file of the sources that renames a file', () => {
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const renaming = names.filter((name) => /\brename(Sync)?\(/.test(readFileSync(join(root, name), 'utf8')));
   expect(renaming).toEqual([join('files', 'write-durably.ts')]);

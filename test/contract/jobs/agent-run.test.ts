@@ -74,7 +74,7 @@ const read = (service: Service) =>
   expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
 
 describe('the command', () => {
-  /** Types it in a folder whose worker works for this service. */
+  /** Types a command in a folder whose worker works for this service. */
   const typed = async (folder: Folder, url: string) => {
     const port = await listen();
     onTestFinished(() => port.close());
@@ -82,7 +82,7 @@ describe('the command', () => {
     return (line: string) => typeCommand(folder.dir, line, { workflows: async () => access });
   };
 
-  it('prints what a run found, or each of its events once', async () => {
+  it('prints the result of a run, or each of its events once', async () => {
     const sandbox = await startSandbox({ agentRuns: { durationMs: 50 } });
     onTestFinished(() => sandbox.close());
     const { folder } = await agents(sandbox.url);
@@ -105,7 +105,7 @@ describe('the command', () => {
   it.each([
     ['cancelled', 6],
     ['failed', 1],
-  ] as const)('ends as a run that is %s does, with exit code %d', async (status, code) => {
+  ] as const)('exits for a run that is %s with exit code %d', async (status, code) => {
     const { folder, service } = await strict({ durationMs: { min: 10, max: 10 }, endsAs: status });
     const ended = await (await typed(folder, service.url))("agent run 'Who makes this?' --effort low --yes --json");
     expect([ended.code, JSON.parse(ended.out).status]).toEqual([code, status]);
@@ -113,7 +113,7 @@ describe('the command', () => {
 });
 
 describe('runAgent', () => {
-  it('answers with text, structured output, grounding, usage and cost, and for nothing the second time', async () => {
+  it('returns text, structured output, grounding, usage and cost, and is free the second time', async () => {
     const sandbox = await startSandbox({ agentRuns: { budgetRate: 0 } });
     onTestFinished(() => sandbox.close());
     const { start, run, host } = await agents(sandbox.url);
@@ -150,12 +150,12 @@ describe('runAgent', () => {
   it.each([
     ['failed', 'failed'],
     ['archived', 'archived'],
-  ])('passes on that a run ended %s', async (endsAs, status) => {
+  ])('reports that a run ended %s', async (endsAs, status) => {
     const { run } = await strict({ endsAs });
     expect(await run({ query: 'q' })).toMatchObject({ status, text: null, costDollars: 0.25 });
   });
 
-  it('tells where the run stands, and goes on with it after its worker', async () => {
+  it('shows the state of the run, and follows it on after a restart of its worker', async () => {
     const { service, start, anotherHost } = await strict({ durationMs: long });
     const handle = await start({ query: 'q' });
     await expect.poll(() => service.agents.runs.size, soon).toBe(1);
@@ -170,7 +170,7 @@ describe('runAgent', () => {
     expect(service.agents.starts).toHaveLength(1);
   });
 
-  it('fails for good where the request is refused, before and after sending', async () => {
+  it('fails for good if the request is refused, before and after sending', async () => {
     const { service, run } = await strict();
     const failure = (result: Promise<unknown>) =>
       result.then(
@@ -193,7 +193,7 @@ describe('runAgent', () => {
     expect(service.agents.starts).toHaveLength(0);
   });
 
-  it('bounds what a metered run may cost', async () => {
+  it('limits the cost of a metered run', async () => {
     const { service, run } = await strict();
     await run({ query: 'q' }, { maxCostDollars: 2 });
     expect([...service.agents.runs.values()][0]?.request).toMatchObject({ budget: { maxCostDollars: 2 } });
@@ -201,7 +201,7 @@ describe('runAgent', () => {
 });
 
 describe('cancelling runAgent', () => {
-  it('cancels the run that is followed, and completes with what it cost', async () => {
+  it('cancels the run that is followed, and completes with its cost', async () => {
     const { service, start, host } = await strict({ durationMs: long });
     const handle = await start({ query: 'q' });
     await read(service);
@@ -215,7 +215,7 @@ describe('cancelling runAgent', () => {
     });
   });
 
-  it('while the start is on its way leaves nothing running', async () => {
+  it('during the start leaves nothing running', async () => {
     const { service, start, host } = await strict({ durationMs: long });
     let answer: (() => void) | undefined;
     const until = new Promise<void>((resolve) => {
@@ -231,7 +231,7 @@ describe('cancelling runAgent', () => {
     expect((await host().parts.deps.journal.totals('calls/')).unknown).toEqual([]);
   });
 
-  it('while its start has lost its answer finds the run and cancels it', async () => {
+  it('finds the run of a start whose answer was lost, and cancels it', async () => {
     const { service, start } = await strict({ durationMs: long });
     service.next({ what: 'start', how: 'lost' }, { what: 'look', how: 'status', status: 503, body: {} });
     const handle = await start({ query: 'q' });
@@ -242,7 +242,7 @@ describe('cancelling runAgent', () => {
     expect(service.agents.starts).toHaveLength(1);
   });
 
-  it('before anything was started is just cancelled', async () => {
+  it('before a start ends the workflow and nothing else', async () => {
     const { service, start } = await strict({ slots: 0 });
     const handle = await start({ query: 'q' });
     await expect.poll(() => service.agents.starts.length, soon).toBeGreaterThan(0);
@@ -259,23 +259,23 @@ describe('a run that takes too long', () => {
     ['ultra', 'completed', 'stopped'],
     ['auto', 'cancelled', 'cancelled'],
   ])('of effort %s ends %s', async (effort, status, stopReason) => {
-    // By our clock: this one tells no times.
+    // By the clock of the worker: this service sends no times.
     const { service, run } = await strict({ durationMs: long, clockMs: null });
     const result = await run({ query: 'q', effort }, { maxDurationSeconds: 1 });
     expect(result).toMatchObject({ status, stopReason, costDollars: 0.25 });
     expect(service.agents.inProgress()).toBe(0);
     const [ended] = service.agents.runs.values();
-    // A first look after five seconds would be too late.
+    // A first poll after five seconds would be too late.
     expect((ended?.endsAt ?? 0) - (ended?.startedAt ?? 0)).toBeLessThan(4900);
   });
 
-  it('is not told by the service’s clock', async () => {
+  it('is not recognized by the clock of the service', async () => {
     const { run } = await strict({ durationMs: { min: 6000, max: 6000 }, clockMs: -600_000 });
     expect(await run({ query: 'q' }, { maxDurationSeconds: 60 })).toMatchObject({ status: 'completed' });
   });
 });
 
-it('runResearch answers with the task, in each form of the operations, and for nothing the second time', async () => {
+it('runResearch returns the task, in each form of the operations, and is free the second time', async () => {
   const sandbox = await startSandbox({});
   onTestFinished(() => sandbox.close());
   const { folder } = await agents(sandbox.url);

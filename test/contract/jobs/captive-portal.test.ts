@@ -23,7 +23,7 @@ const portal = (body: string, nth: number): Fault => ({ when: { nth }, do: { kin
 let used = 0;
 const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 
-it('fault 57: a portal that takes every call in mid-job pauses it, and a resume finishes it without a row lost', async () => {
+it('fault 57: a portal that answers every call in mid-job pauses it, and a resume finishes it without losing a row', async () => {
   const { sandbox } = setting;
   const rows = freshRows(300);
   const job = await setting.begin(
@@ -36,7 +36,7 @@ it('fault 57: a portal that takes every call in mid-job pauses it, and a resume 
   const { message } = await job.progress();
   expect(message).toContain('answers are not from the service');
   expect(message).toContain(', then resume');
-  // Ten in a row, and what was on its way when the tenth came.
+  // Ten in a row, and the requests that were in flight at the tenth.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
   expect(refused).toBeGreaterThanOrEqual(10);
   expect(refused).toBeLessThanOrEqual(14);
@@ -54,7 +54,7 @@ it('fault 57: a portal that takes every call in mid-job pauses it, and a resume 
 });
 
 it.each([PORTAL, '{}', '{"results":[{"id":"https://'])(
-  'fault 57: an answer of %j is asked for again, and no row fails for it',
+  'fault 57: an answer of %j is requested again, and no row fails for it',
   async (body) => {
     const { sandbox } = setting;
     const rows = freshRows(20);

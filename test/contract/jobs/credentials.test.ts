@@ -57,7 +57,7 @@ it('a workflow whose input holds a password fails before its first activity, and
   expect(readdirSync(setting.folder.dir, { recursive: true }).length).toBe(before);
 });
 
-it('a turn of quiet hours that runs under an id made of the address is ended before a new one starts', async () => {
+it('a turn of quiet hours under an old workflow id is cancelled before a new one starts', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(20);
   const { into } = setting.folder;
@@ -67,7 +67,7 @@ it('a turn of quiet hours that runs under an id made of the address is ended bef
     now: Date.parse('2026-01-15T21:00Z'),
   };
   const oldId = `searchflow-quiet-turn-${origin}-${into}`;
-  // Of another machine: it is tried again until it is ended.
+  // Its host is another machine: it is retried until it is cancelled.
   const args = [{ ...turn, host: 'another-machine' }];
   const old = await temporal.client.workflow.start('quietTurn', { workflowId: oldId, taskQueue, args });
   const handle = await setting.start<{ readonly did: string }>('quietMonitors', turn);

@@ -32,7 +32,7 @@ async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   return {
     service,
     folder,
-    /** Runs a command that is killed as soon as `reached`, then the same command to its end; answers with what it printed. */
+    /** Runs a command that is killed as soon as `reached` resolves, then the same command to its end; returns its output. */
     async killedOnce(args: readonly string[], reached: () => boolean): Promise<string> {
       const first = start(args);
       await until(reached, first);
@@ -60,11 +60,11 @@ async function until(reached: () => boolean, running: Running): Promise<void> {
   ]);
 }
 
-// Each has a service and a folder of its own, and waits for processes most of its time.
+// Each has a service and a folder of its own, and mostly waits for processes.
 describe
   .runIf(process.platform === 'linux')
   .concurrent('fault 24: killed in the middle, the same command completes', () => {
-    it('a row job: each row once, and nothing bought again but what is listed as an unknown outcome', async (context) => {
+    it('a row job: each row once, and nothing bought again except listed unknown outcomes', async (context) => {
       const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
       folder.write(plainRows(60));
       const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
@@ -100,14 +100,14 @@ describe
       expect(counted).toEqual([{ n: 3000, ids: 3000 }]);
     });
 
-    it('an agent run: it is started once', async (context) => {
+    it('an agent run: started once', async (context) => {
       const { service, killedOnce } = await open(context, { agents: { durationMs: { min: 600_000, max: 600_000 } } });
       const followed = () => [...service.agents.runs.values()].some(({ reads }) => reads > 0);
       const out = await killedOnce(
         ['agent', 'run', 'Who makes this?', '--effort', 'low', '--qps', '50', '--json'],
         () => {
           if (!followed()) return false;
-          // It ends while nobody follows it.
+          // It ends while no process follows it.
           for (const run of service.agents.runs.values()) run.endsAt = 0;
           return true;
         },
@@ -116,7 +116,7 @@ describe
       expect(service.agents.starts).toHaveLength(1);
     });
 
-    it('a monitor batch: each monitor is affected once, and once in the audit', async (context) => {
+    it('a monitor batch: each monitor is affected once, with one line in the audit', async (context) => {
       const { service, killedOnce, query } = await open(context, { latencyMs: 40, monitors: { count: 60 } });
       const active = [...service.monitors.records.values()].filter(({ status }) => status === 'active').length;
       const calls = () =>

@@ -17,10 +17,10 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-// 40 rows a slice: the limits below end in a slice, at its end, and behind it.
+// 40 rows a slice: the limits below end in a slice, at its end, and after it.
 const rows = plainRows(100);
 
-it('buys the first rows alone, says what the rest costs, and the same job without it buys exactly the rest', async () => {
+it('buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {
   const { folder, run, bought } = place({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -46,7 +46,7 @@ it('buys the first rows alone, says what the rest costs, and the same job withou
   expect((await run()).plan.status).toBe('complete');
 });
 
-it('of a job that is whole changes nothing, and of a file that changed marks only what has left it', async () => {
+it('changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
   const { folder, run, bought } = place({ temporal, sandbox }, rows);
   await run();
   const tried = await run({ limit: 10 });
@@ -59,7 +59,7 @@ it('of a job that is whole changes nothing, and of a file that changed marks onl
   expect([bought(), boughtAgain(sandbox)]).toEqual([105, {}]);
 });
 
-it('counts a unit that rows on both sides share once, and bad rows on their own side', async () => {
+it('counts a unit on both sides once, and bad rows on their own side', async () => {
   const shared: InputRow[] = [
     ['0', 'bad', 'n/a'],
     ...plainRows(9),
@@ -74,7 +74,7 @@ it('counts a unit that rows on both sides share once, and bad rows on their own 
   expect((await run({ limit: 500 })).plan).toMatchObject({ rest: null, toBuy: 0 });
 });
 
-it('is taken from a workflow of any client, whose progress counts the rows that are asked for', async () => {
+it('works in a workflow of any client, whose progress counts the requested rows', async () => {
   const setting = await openSetting(temporal);
   onTestFinished(() => setting.close());
   const job = await setting.begin(rows, { limit: 25 });

@@ -22,7 +22,7 @@ it.each<[string, Partial<EnrichCsvInput>, string]>([
   ['names a higher bound', { maxCostDollars: 5 }, "of the worker's budget"],
   ['lifts its bound', { maxCostDollars: 'none' }, "of the worker's budget"],
   ['names a lower bound', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
-])('a worker with maxCostPerJob bounds a workflow whose input %s', async (_, changes, said) => {
+])('a worker with maxCostPerJob limits a workflow whose input %s', async (_, changes, said) => {
   const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
   onTestFinished(() => setting.close());
   const job = await setting.begin(plainRows(200), changes);
@@ -35,7 +35,7 @@ it.each<[string, Partial<EnrichCsvInput>, string]>([
   await job.result().catch(() => undefined);
 });
 
-it('a run that reached it goes on after the ceiling was raised and the worker restarted; a resume alone does not lift it', async () => {
+it('a run that reached it continues after it was raised and the worker restarted; a resume alone is not enough', async () => {
   const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
   onTestFinished(() => setting.close());
   const rows = plainRows(200);
@@ -53,7 +53,7 @@ it('a run that reached it goes on after the ceiling was raised and the worker re
   expect(boughtAgain(setting.sandbox)).toEqual({});
 });
 
-it('a lone agent run gets it as its budget, or is refused where its price is fixed and higher', async () => {
+it('a single agent run gets it as its budget, or is refused if its fixed price is higher', async () => {
   const service = await startService({ agents: {} });
   const folder = new Folder();
   const config = folder.config(service.url, { maxCostPerJobMicros: 2_000_000 });

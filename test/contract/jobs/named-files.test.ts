@@ -12,7 +12,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
 
-/** What workflows may name: the folder of the rows. Everything beside it is closed to them. */
+/** The allowlist: the folder of the rows. Everything beside it is closed to workflows. */
 const folder = new Folder();
 const elsewhere = mkdtempSync(join(tmpdir(), 'searchflow-elsewhere-'));
 const { dir, input, into, stateDir } = folder;
@@ -20,7 +20,7 @@ const taskQueue = dir;
 let temporal: TestWorkflowEnvironment;
 let sandbox: Sandbox;
 let host: Host;
-/** A database that nobody allowed. */
+/** A database that is not on the allowlist. */
 let database: Server;
 let connections = 0;
 
@@ -133,8 +133,8 @@ const lastOf = (error: Error): Error => (error.cause instanceof Error ? lastOf(e
 
 const filesIn = (at: string) => readdirSync(at, { recursive: true, encoding: 'utf8' }).sort();
 
-describe('a file or a database that nobody allowed', () => {
-  it('is refused to every workflow that names it, once and for good, with the setting, and nothing is written, bought or connected', async () => {
+describe('a file or a database that is not on the allowlist', () => {
+  it('is refused to every workflow, once and for good, with the setting; nothing is written, bought or connected', async () => {
     const before = [filesIn(elsewhere), filesIn(dir)];
     const ends = await Promise.all(
       cases().map(async ([workflow, given, message]) => ({
@@ -155,7 +155,7 @@ describe('a file or a database that nobody allowed', () => {
   });
 });
 
-describe('rows that were staged', () => {
+describe('staged rows', () => {
   const csv = join(dir, 'out.csv');
   const entries = new FolderJobs(join(stateDir, 'jobs'));
   const forged = {
@@ -164,7 +164,7 @@ describe('rows that were staged', () => {
     ...{ window: 100_000, stageDir: elsewhere },
   };
 
-  it('are named by job and generation: of what else an input or a state says nothing is believed', async () => {
+  it('are found by job and generation only: other fields of an input or a state are not trusted', async () => {
     const first = await endOf('enrichCsv', [{ ...rows, urlColumn: 'url', csv, job: 'x/../../../y' }]);
     expect(first.result).toMatchObject({ phase: 'done', csv, into });
     const [entry] = await entries.all();
@@ -197,7 +197,7 @@ describe('rows that were staged', () => {
     expect(sandbox.log()).toHaveLength(bought);
   });
 
-  it('go on where the file changed since and was staged again', async () => {
+  it('are still used after the file changed and was staged again', async () => {
     const run = (how: object) => endOf('enrichCsv', [{ ...rows, urlColumn: 'url', job: 'moving', ...how }]);
     await run({});
     const find = async () => (await entries.all()).find(({ staged: { name } }) => name === 'moving');
@@ -210,8 +210,8 @@ describe('rows that were staged', () => {
   });
 });
 
-describe('what a person typed in a command', () => {
-  it('may be named by workflows since, in the field it was typed for', async () => {
+describe('a path that a person typed in a command', () => {
+  it('is allowed for workflows from then on, in the same field', async () => {
     const secretFile = join(elsewhere, 'secrets.json');
     const one = { field: 'into', what: outside, host: hostname() };
     await new FolderJobs(join(stateDir, 'jobs')).allow([one]);

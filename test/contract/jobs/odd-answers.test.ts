@@ -16,7 +16,7 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Runs a job of sixty rows that no other test has, under these faults, to its end. */
+/** Runs a job of sixty rows with its own URLs, under these faults, to its end. */
 let used = 0;
 async function run(faults: readonly Fault[]) {
   const rows = plainRows(60, 1000 * ++used);
@@ -44,7 +44,7 @@ it.each(['shuffle', 'repeat', 'add', 'unknown'] as const)(
   },
 );
 
-it('fault 9: a row whose result is missing from the answer says so, and no other row is moved', async () => {
+it('fault 9: a row whose result is missing from the answer reports it, and no other row is shifted', async () => {
   const { rows, folder, summary, sandbox } = await run([{ when: {}, do: { kind: 'results', change: 'lose' } }]);
   const enriched = folder.enriched();
   expect(enriched.map(({ id }) => id)).toEqual(rows.map(([id]) => id));
@@ -80,7 +80,7 @@ it('fault 3: with Retry-After: 1, nothing is sent before that second has passed'
   ]);
   const log = sandbox.log();
   const until = log.find((entry) => entry.status === 429)?.doneAt ?? Number.NaN;
-  // A moment for the answer to arrive, in which the others of the window may start.
+  // A moment for the answer to arrive, in which the other requests of the window may start.
   expect(log.filter((entry) => entry.at > until + 50 && entry.at < until + 1000)).toEqual([]);
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
 });

@@ -50,7 +50,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
   return failure;
 }
 
-/** URLs that no other test has. */
+/** URLs that no other test uses. */
 let used = 0;
 const freshUrls = (count: number) => Array.from({ length: count }, () => `https://page-${++used}.example/`);
 
@@ -71,7 +71,7 @@ it('getContents returns pages and a status for each URL, and equal URLs are boug
   expect(sandbox.bill()).toMatchObject({ requests: 1, units: 1 });
 });
 
-it('the same call again, in another workflow, buys nothing and says so', async () => {
+it('the same call again, in another workflow, buys nothing and reports it', async () => {
   const first = await call('searchOnce', { query: 'durable execution', numResults: 3 });
   const second = await call('searchOnce', { numResults: 3, query: 'durable execution' });
   expect(first).toMatchObject({ data: { results: { length: 3 } }, requests: [{ bought: true }], costDollars: 0.007 });
@@ -79,7 +79,7 @@ it('the same call again, in another workflow, buys nothing and says so', async (
   expect(sandbox.bill().requests).toBe(1);
 });
 
-it('a call with one more URL buys just that one', async () => {
+it('a call with one more URL buys only that one', async () => {
   const urls = freshUrls(2);
   await call('contentsOnce', { urls });
   const more = await call('contentsOnce', { urls: [...urls, ...freshUrls(1)] });
@@ -87,7 +87,7 @@ it('a call with one more URL buys just that one', async () => {
   expect(Object.values(sandbox.bill().keys)).toEqual([1, 1, 1]);
 });
 
-it('a result above 256 KiB comes back as a reference to what landed, with its size and beginning', async () => {
+it('a result above 256 KiB is returned as a reference to the landed answer, with its size and beginning', async () => {
   const urls = freshUrls(60);
   const result = (await call('contentsOnce', { urls, text: true })) as {
     landed: string[];
@@ -115,7 +115,7 @@ it('a request that the service does refuse fails for good and is sent once', asy
   expect(sandbox.log()).toHaveLength(1);
 });
 
-it('a cancelled call lands what is in flight, and the next one has it for nothing', async () => {
+it('a cancelled call lets requests in flight land, and the next call gets them for free', async () => {
   sandbox.setFaults([{ when: { nth: 1 }, do: { kind: 'stall', moment: 'headers', ms: 1500 } }]);
   const urls = freshUrls(2);
   const { journal } = setting.host().parts.deps;

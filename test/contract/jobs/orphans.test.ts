@@ -10,7 +10,7 @@ import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// No worker runs here: what becomes of work is decided without one.
+// No worker runs here: the owner of work is decided without one.
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
   temporal = await openTemporal();
@@ -44,7 +44,7 @@ const entryOf = (job: string): JobEntry => ({
   completed: null,
 });
 
-/** A folder in which processes own work; each is named by what it says. */
+/** A folder in which processes own work; each has the name of its command. */
 function openFolder() {
   const dir = join(root, `f${++folders}`, 'jobs');
   const taskQueue = `queue-${folders}`;
@@ -55,7 +55,7 @@ function openFolder() {
     const owners = new WorkOwners(config, { entries, shared: false } as unknown as Store, async () => temporal.client);
     return { said, owners, entries, owned: () => entries.owned(), die: () => entries.close() };
   };
-  /** Starts a workflow; a command's has a memo that says so. */
+  /** Starts a workflow; that of a command has a memo with its owner. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
     const workflowId = `searchflow-${job}-${folders}`;
     const handle = await temporal.client.workflow.start(type, { workflowId, taskQueue, args: [{}], memo });
@@ -73,7 +73,7 @@ const RUNNING = { status: 'RUNNING', reason: undefined };
 const terminated = (why: string) => ({ status: 'TERMINATED', reason: `stopped: ${why}` });
 
 describe('fault 63: work whose command died', () => {
-  /** A job that a command started, and died. */
+  /** A job whose command started it, and died. */
   async function orphan() {
     const folder = openFolder();
     const { work, end } = await folder.start('big');
@@ -82,7 +82,7 @@ describe('fault 63: work whose command died', () => {
     return { ...folder, work, end, dead };
   }
 
-  it('is ended by another command before it works, once, and named', async () => {
+  it('is ended and named once by the next command, before it works', async () => {
     const { process, end, dead } = await orphan();
     dead.die();
     const [one, two] = [process(), process()];
@@ -94,7 +94,7 @@ describe('fault 63: work whose command died', () => {
     expect(await one.owned()).toEqual([]);
   });
 
-  it('is left alone by another command while its own lives', async () => {
+  it('is left alone by another command while its own one is alive', async () => {
     const { process, end } = await orphan();
     const other = process();
     await other.owners.resolveOrphans('command');
@@ -116,7 +116,7 @@ describe('fault 63: work whose command died', () => {
     expect(next.said).toEqual([`Also running here, for schedules or other clients: big-${folders}.`]);
   });
 
-  it('is resumed by the command that watched it, which stops it with itself', async () => {
+  it('is resumed by the command that watched it, and ends with that command', async () => {
     const { process, end, dead, work } = await orphan();
     const watcher = process();
     expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
@@ -151,7 +151,7 @@ describe('a job whose command ended before its workflow was started', () => {
     expect(await state()).toMatchObject({ phase: 'stopped', message: 'its command ended' });
   });
 
-  it.each(['command', 'worker'] as const)('is stopped by the next %s where that command was killed', async (role) => {
+  it.each(['command', 'worker'] as const)('is stopped by the next %s if that command was killed', async (role) => {
     const { process, command } = await claimed();
     command.die();
     const next = process();
@@ -161,7 +161,7 @@ describe('a job whose command ended before its workflow was started', () => {
   });
 });
 
-it('a command that joins a schedule’s run only watches it, and one that closes keeps what runs', async () => {
+it('a command only watches the run of a schedule, and keeps running jobs when it closes', async () => {
   const { process, start } = openFolder();
   const [scheduled, own] = [await start('nightly', 'enrichCsv', {}), await start('mine')];
   const command = process();

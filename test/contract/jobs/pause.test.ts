@@ -19,7 +19,7 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test has. */
+/** Rows that no other test uses. */
 let used = 0;
 const freshRows = () => plainRows(200, 1000 * ++used);
 
@@ -27,7 +27,7 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   const rows = freshRows();
   const job = await setting.begin(rows, {}, [refusal(6, { tag: 'INVALID_API_KEY' })]);
   expect(await parked(temporal, job, 'key')).toMatch(/401/);
-  // Only what was on its way when the refusal came: one less than may be in flight.
+  // Only the requests in flight at the refusal: one less than the limit of them.
   expect(sentAfter(sandbox, 6)).toBeLessThanOrEqual(3);
   expect(sandbox.log().length).toBeLessThan(rows.length / 10);
   await job.resume();
@@ -66,7 +66,7 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
   await expectWhole(sandbox, job, rows);
 });
 
-it('a cancel lets paid requests land, and the same start goes on from there', async () => {
+it('a cancel lets paid requests land, and the same start continues from there', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows);
   await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);

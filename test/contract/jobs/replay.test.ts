@@ -35,7 +35,7 @@ it.each(files)('the recorded history %s names no folder of the code that recorde
   expect(readFileSync(folder + file, 'latin1')).not.toMatch(/node_modules|\/dist\//);
 });
 
-it.each(files)('the history %s goes on with a wrong input that was taken when it began', async (file) => {
+it.each(files)('the history %s continues with a wrong input that was accepted at its start', async (file) => {
   const history = decode(file);
   const [payload] = history.events[0]?.workflowExecutionStartedEventAttributes?.input.payloads ?? [];
   const input = JSON.parse(Buffer.from(payload?.data ?? '').toString());
@@ -43,7 +43,7 @@ it.each(files)('the history %s goes on with a wrong input that was taken when it
   await replay(history);
 });
 
-it('fault 35: a history that the workflow would not have made is noticed', async () => {
+it('fault 35: a history that the workflow would not have made is detected', async () => {
   const history = decode(files.find((file) => file.includes('-done-')) as string);
   const scheduled = history.events.find((event) => event.activityTaskScheduledEventAttributes);
   const type = scheduled?.activityTaskScheduledEventAttributes?.activityType;

@@ -28,7 +28,7 @@ async function open(rows: number, options: Partial<SandboxOptions>) {
   return { folder, sandbox, taskQueue: config.taskQueue };
 }
 
-it('runAgentRows runs an agent for each row, never more at once than there are places, whoever starts it', async () => {
+it('runAgentRows runs an agent for each row, and never more at once than there are slots', async () => {
   const { folder, sandbox, taskQueue } = await open(130, { agentRuns: { durationMs: { min: 100, max: 1500 } } });
   const input: AgentRowsInput = {
     input: folder.input,

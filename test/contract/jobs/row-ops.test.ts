@@ -67,7 +67,7 @@ const found: Readonly<Record<string, object>> = {
 };
 
 describe.each(operations)('%s for every row', (operation, request, check) => {
-  it('is bought once for each distinct request, loaded for every row, and the same again sends nothing', async () => {
+  it('is bought once for each distinct request and loaded for every row; the same command again sends nothing', async () => {
     const { plan, summary } = await run(request);
     expect(plan).toMatchObject({ status: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
     expect(plan.badRows[0]?.message).toMatch(/line 31, column [23] \("(name|url)"\): /);
@@ -84,7 +84,7 @@ describe.each(operations)('%s for every row', (operation, request, check) => {
     expect(await folder.query(check)).toEqual([found[operation]]);
     const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
     expect(cost).toBe(summary?.costMicros);
-    // A research task doesn't tell what it cost.
+    // A research task does not report its cost.
     if (operation !== 'research') expect(cost).toBe(sandbox.bill().micros);
 
     const sent = sandbox.log().length;
@@ -94,7 +94,7 @@ describe.each(operations)('%s for every row', (operation, request, check) => {
   });
 });
 
-it('several rows share a run, and each finds its part of the output', async () => {
+it('several rows share a run, and each gets its part of the output', async () => {
   const request = {
     operation: 'agent',
     rowsPerRun: 8,
@@ -110,7 +110,7 @@ it('several rows share a run, and each finds its part of the output', async () =
   expect((await run(request)).plan).toMatchObject({ status: 'complete', toBuy: 0 });
 });
 
-it('a failed run keeps its reason and its record, and costs what the service says', async () => {
+it('a failed run keeps its reason and its record, and costs the amount that the service reports', async () => {
   await sandbox.close();
   sandbox = await startSandbox({ agentRuns: { durationMs: 100, failureRate: 1 } });
   const { summary } = await run({ operation: 'agent', template: { query }, options: { effort: 'low' } });
@@ -121,7 +121,7 @@ it('a failed run keeps its reason and its record, and costs what the service say
   ]);
 });
 
-describe('before anything is bought, it is refused with its place when', () => {
+describe('a job is refused with the position of the mistake, before anything is bought, when', () => {
   const refused: readonly (readonly [string, Partial<EnrichRequest>, RegExp])[] = [
     ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names no column/],
     ['the template names an unknown one', { operation: 'search', template: { query: '{{nmae}}' } }, /"nmae".*"name"/],
@@ -140,7 +140,7 @@ describe('before anything is bought, it is refused with its place when', () => {
     expect(sandbox.log()).toEqual([]);
   });
 
-  it('another operation comes under the name of a job', async () => {
+  it('another operation uses the name of an existing job', async () => {
     await run({ job: 'named', operation: 'answer', template: { query }, options: {} });
     const sent = sandbox.log().length;
     await expect(run({ job: 'named', operation: 'search', template: { query }, options: {} })).rejects.toThrow(

@@ -31,13 +31,13 @@ const paused: JobState = { phase: 'paused', reason: 'budget', message: 'nothing 
 const running: JobState = { phase: 'running', since: 5 };
 
 describe('without a worker a job', () => {
-  it('that runs waits for one', async () => {
+  it('that runs is waiting for a worker', async () => {
     const { ask } = await begin(running);
     expect(await ask()).toMatchObject({ phase: 'waiting', shown: null });
     expect(await ask({ owners: [{}] })).toMatchObject({ phase: 'waiting' });
   });
 
-  it('that is paused says since when and why', async () => {
+  it('that is paused shows its time and reason', async () => {
     const { ask } = await begin(paused);
     const told = { phase: 'paused', message: 'nothing is left', since: 1 };
     expect(await ask()).toMatchObject(told);
@@ -51,7 +51,7 @@ describe('without a worker a job', () => {
     expect(await ask({ owners: [], away: true })).toMatchObject(told);
   });
 
-  it('that was ended by force says why, whatever was written down before', async () => {
+  it('that was terminated shows why, despite an earlier recorded state', async () => {
     const { handle, ask } = await begin(paused);
     await handle.terminate('stopped: its command was stopped');
     const told = await ask();
@@ -59,13 +59,13 @@ describe('without a worker a job', () => {
     expect(told.since).toBeGreaterThan(paused.since);
   });
 
-  it('that failed says why', async () => {
+  it('that failed shows the reason', async () => {
     const { handle, ask } = await begin(running);
     await handle.terminate('broken');
     expect(await ask()).toMatchObject({ phase: 'failed', message: 'broken' });
   });
 
-  it('that is done stays done where its server is away', async () => {
+  it('that is done stays done while its server is down', async () => {
     const { ask } = await begin({ phase: 'done', since: 7 }, 'g');
     expect(await ask({ away: true })).toMatchObject({ phase: 'done', since: 7, message: null });
     const older = await begin(undefined, 'g');
@@ -81,13 +81,13 @@ describe('without a worker a walk', () => {
     return { handle, ask: (abandoned = false) => walkState(temporal.client, { job, workflowId }, abandoned) };
   }
 
-  it('that runs waits for one, and is stopped where its command died', async () => {
+  it('that runs is waiting for a worker, and is stopped if its command died', async () => {
     const { ask } = await beginWalk();
     expect(await ask()).toEqual({ phase: 'waiting', since: expect.any(Number) });
     expect(await ask(true)).toEqual({ phase: 'stopped', since: null });
   });
 
-  it('that was ended by force is stopped or failed, since then', async () => {
+  it('that was terminated is stopped or failed, with the time', async () => {
     for (const [reason, phase] of [
       ['stopped: its command was stopped', 'stopped'],
       ['broken', 'failed'],

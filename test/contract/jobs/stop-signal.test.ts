@@ -38,7 +38,7 @@ it('fault 63: a job with the signal stop lands requests in flight, ends as stopp
   ]);
 });
 
-it('fault 63: a job that waits for a person stops for the person who says so', async () => {
+it('fault 63: a paused job stops for the person who sends the signal', async () => {
   const setting = await openSetting(temporal);
   onTestFinished(() => setting.close());
   const refused = { when: {}, do: { kind: 'status', status: 402 } } as const;
@@ -49,7 +49,7 @@ it('fault 63: a job that waits for a person stops for the person who says so', a
   expect(await job.result()).toMatchObject({ phase: 'stopped', stoppedFor: 'person', message: 'stopped by a person' });
 });
 
-it('fault 63: a walk on events that is told to stop ends as stopped at its last page', async () => {
+it('fault 63: a walk of events with the signal stop ends as stopped at its last page', async () => {
   const events = { count: 4000, from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
   const setting = await WalkSetting.open(temporal, events, { latencyMs: 120 });
   onTestFinished(() => setting.close());

@@ -14,7 +14,7 @@ const folder = new Folder();
 const config = (): ReturnType<Folder['config']> => folder.config(server.url);
 beforeAll(async () => {
   temporal = await openTemporal();
-  // Fails every second page, and says more of everything than any document does.
+  // Fails every second page, and adds fields that no document describes.
   server = await rawServer(({ body }, socket) => {
     const { urls } = JSON.parse(body) as { urls: string[] };
     const good = urls.filter((_url, index) => index % 2 === 0);
@@ -35,7 +35,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-it('unknown fields come from the wire through the job into the warehouse', async () => {
+it('unknown fields are carried from the answers through the job into the warehouse', async () => {
   const rows = plainRows(4);
   folder.write(rows);
   const job = await Job.start(temporal, config().taskQueue, folder);

@@ -27,7 +27,7 @@ const folder = new Folder();
 const run = (changes?: Partial<EnrichRequest>) =>
   enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
 
-/** The URLs that were asked for since the last look, each as often as it was. */
+/** The URLs that were requested since the last call, each as often as it was. */
 let seen: Record<string, number> = {};
 function askedNow(): string[] {
   const bill = sandbox.bill();
@@ -60,7 +60,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-it('every row ends in the warehouse exactly once, in order, and equal URLs are bought once', async () => {
+it('every row is loaded into the warehouse exactly once, in order, and equal URLs are bought once', async () => {
   const { plan, summary } = await run();
   expect(plan).toMatchObject({ status: 'new', toBuy: distinct.length, alreadyBought: 0 });
   expect(plan.badRows).toHaveLength(bad.length);
@@ -81,19 +81,19 @@ it('every row ends in the warehouse exactly once, in order, and equal URLs are b
   expect(byStatus('success').every((row) => (row.text ?? '').length > 0)).toBe(true);
 });
 
-it('the CSV holds the rows in their order, their cells untouched, beside what was bought', async () => {
+it('the CSV holds the rows in their order, with unchanged cells and the results beside them', async () => {
   const enriched = folder.enriched();
   expect(enriched.map(({ id, name, url }) => [id, name, url])).toEqual(rows);
   expect(enriched.filter(({ status }) => status === 'success')).toHaveLength(rows.length - bad.length - 3);
 });
 
-it('the same again is complete and sends nothing', async () => {
+it('the same job again is complete and sends nothing', async () => {
   const { plan } = await run();
   expect(plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: distinct.length, estimateMicros: 0 });
   expect(askedNow()).toEqual([]);
 });
 
-it('ten rows added to the file are ten URLs bought', async () => {
+it('ten rows added to the file cause ten purchases', async () => {
   folder.write([...rows.slice(0, 100), ...plainRows(10, 1000), ...rows.slice(100)]);
   const { plan, summary } = await run();
   expect(plan).toMatchObject({ status: 'changed', toBuy: 10, alreadyBought: distinct.length });
@@ -130,7 +130,7 @@ it('a deleted warehouse is loaded again from the journal without a request', asy
   expect(folder.enriched()).toHaveLength(rows.length);
 });
 
-it('--retry-failed buys the transient failures again, and nothing else', async () => {
+it('--retry-failed buys the temporary failures again, and nothing else', async () => {
   const { plan, summary } = await run({ retryFailed: true });
   expect(plan.toBuy).toBe(transient.length);
   expect(askedNow().sort()).toEqual([...transient].sort());
@@ -138,7 +138,7 @@ it('--retry-failed buys the transient failures again, and nothing else', async (
   expect((await run()).plan.status).toBe('complete');
 });
 
-it('--refresh-after buys again only what landed longer ago', async () => {
+it('--refresh-after buys again only older answers', async () => {
   expect((await run({ refreshAfterMs: 3_600_000 })).plan.toBuy).toBe(0);
   expect(askedNow()).toEqual([]);
   const { plan } = await run({ refreshAfterMs: 0 });
@@ -147,7 +147,7 @@ it('--refresh-after buys again only what landed longer ago', async () => {
   expect(await folder.warehouseRows()).toHaveLength(rows.length);
 });
 
-it('other options are said in the plan and bought anew, and the first ones stay bought', async () => {
+it('other options are shown in the plan and bought separately, and the first answers stay bought', async () => {
   const { plan, summary } = await run({ options: { summary: true } });
   expect(plan).toMatchObject({ status: 'changed', toBuy: distinct.length });
   expect(plan.notes.join()).toMatch(/options differ/);

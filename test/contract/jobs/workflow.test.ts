@@ -25,7 +25,7 @@ function expectWhole({ sandbox }: Setting, { folder }: Job): void {
   expect(boughtAgain(sandbox)).toEqual({});
 }
 
-it('continuing as new loses and doubles nothing, and progress goes on counting through it', async () => {
+it('continue-as-new neither loses nor repeats rows, and progress counts on through it', async () => {
   const setting = await open({ sandbox: { latencyMs: 2 } });
   const job = await setting.begin(rows);
   const answers = await watch(job);

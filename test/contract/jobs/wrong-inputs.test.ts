@@ -251,7 +251,7 @@ function filesIn(dir: string): string[] {
 }
 
 describe('a wrong input', () => {
-  it('is refused by its workflow at once and for good, with a sentence for each field, and nothing is written or sent', async () => {
+  it('is refused by its workflow at once and for good, with a sentence for each field; nothing is written or sent', async () => {
     const before = filesIn(folder.dir);
     const started = await Promise.all(
       cases.map(async ([workflow, args, message], index) => {
@@ -287,7 +287,7 @@ describe('a wrong input', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('is at least sixty different ones, over every workflow', () => {
+  it('has at least sixty forms, over every workflow', () => {
     const workflows = new Set(cases.map(([workflow]) => workflow));
     expect(cases.length).toBeGreaterThanOrEqual(60);
     expect(workflows.size).toBe(14);
@@ -302,7 +302,7 @@ describe('a field of another version', () => {
     input: { into, later: 1 },
   };
 
-  it('is refused from a client, and left alone in the run of a schedule of the command', async () => {
+  it('is refused from a client, and ignored in a scheduled run of the command', async () => {
     expect(inputProblems('scheduledJob', [run], true)).toEqual([
       'input.later is not a field of input; its fields are into, host, types, parallel, origin, scheduled.',
     ]);

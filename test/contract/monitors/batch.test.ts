@@ -26,7 +26,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
 
 exactBatches(batchCases.slice(-1), () => temporal);
 
-it('a batch endpoint that is endless ends the loop with an error within three calls that affect nothing new', async () => {
+it('a batch call that always reports more ends the loop with an error after three calls without progress', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(60);
   setting.server.monitors.batches = 'endless';
@@ -51,7 +51,7 @@ describe('approval', () => {
     return { setting, handle };
   }
 
-  it('nothing is deleted before somebody approves, and the audit says who and why', async () => {
+  it('nothing is deleted before the approval, and the audit names the approver and the reason', async () => {
     const { setting, handle } = await waiting();
     expect((await setting.progress(handle)).plan).toMatchObject({ planned: 10, examples: { length: 10 } });
     expect(setting.batchCalls()).toEqual([]);
@@ -79,7 +79,7 @@ describe('approval', () => {
     ]);
   });
 
-  it('an approval that does not come in time ends the batch', async () => {
+  it('a batch ends when its approval does not arrive in time', async () => {
     const { setting, handle } = await waiting({ approvalWithinMs: 1500 });
     expect(await handle.result()).toMatchObject({ phase: 'expired', effect: null });
     expect(setting.batchCalls()).toEqual([]);
@@ -96,11 +96,11 @@ it.each([
   [{ action: 'unpause', filter: { name: 'a' }, limit: 501 }, /limit/],
   [{ action: 'stop', filter: { name: 'a' } }, /action/],
   [{ action: 'delete', filter: { name: 'a' }, approval: 'none' }, /approval/],
-])('%j is no batch', (input, message) => {
+])('%j is not a valid batch', (input, message) => {
   expect(batchProblem(input as BatchMonitorsInput)).toMatch(message);
 });
 
-it('what is no batch is refused before anything is sent', async () => {
+it('an invalid batch is refused before anything is sent', async () => {
   const setting = await MonitorSetting.open(temporal);
   const handle = await setting.batch({ action: 'pause', filter: { metadata: {} } });
   expect(await failureOf(handle.result())).toMatchObject({
@@ -110,11 +110,11 @@ it('what is no batch is refused before anything is sent', async () => {
   expect(setting.server.log).toEqual([]);
 });
 
-it('a service whose dry run contradicts its list is not trusted with anything', async () => {
+it('a batch does nothing if the dry run of the service contradicts its list', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(20);
   const { server } = setting;
-  // Between each list and its dry run a monitor comes along.
+  // Between each list and its dry run a monitor is added.
   server.meanwhile = (_call, method) => {
     if (method === 'POST') server.monitors.add({ name: 'daily newcomer' });
   };
@@ -123,7 +123,7 @@ it('a service whose dry run contradicts its list is not trusted with anything', 
   expect(setting.batchCalls()).toEqual([]);
 });
 
-it('where nothing matches nothing is called, and nobody is asked', async () => {
+it('a batch without matches makes no call and needs no approval', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(10);
   const summary = await (await setting.batch({ action: 'delete', filter: { name: 'nothing has this name' } })).result();
@@ -131,7 +131,7 @@ it('where nothing matches nothing is called, and nobody is asked', async () => {
   expect(setting.batchCalls()).toEqual([]);
 });
 
-it('a batch that is meant for another service is left alone by a worker of this one', async () => {
+it('a batch for another service is ignored by the worker', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(10);
   const origin = 'https://another.example';

@@ -34,7 +34,7 @@ async function open() {
   return { setting, server, folder, write, run };
 }
 
-it('monitors are made, changed, listed, paused, triggered and deleted by the command', async () => {
+it('monitors are created, changed, listed, paused, triggered and deleted by the command', async () => {
   const { server, write, run } = await open();
   const made = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('webhook secret is in')]);
@@ -54,7 +54,7 @@ it('monitors are made, changed, listed, paused, triggered and deleted by the com
   expect([gone.code, gone.err]).toEqual([1, expect.stringMatching(/404/)]);
 });
 
-it('a secret that the answer does not hold is missing, and said to be', async () => {
+it('a secret that is missing from the answer is reported as missing', async () => {
   const { server, run } = await open();
   server.monitors.secret = null;
   const { code, err } = await run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
@@ -62,11 +62,11 @@ it('a secret that the answer does not hold is missing, and said to be', async ()
   expect(err).not.toContain('webhook secret is in');
 });
 
-it('a monitor that was made for a command that could not say so is told by the same command, and not made again', async () => {
+it('a monitor whose creation was never printed is printed by the same command, and not created again', async () => {
   const { server, folder, run } = await open();
   const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   const id = (await create()).out.trim();
-  // As if it had been killed before it wrote down that it told.
+  // As if it had been killed before it recorded that it printed the monitor.
   rmSync(join(folder.dir, '.searchflow', 'told-results'));
   const again = await create();
   expect([again.code, again.out.trim(), again.err]).toEqual([
@@ -80,7 +80,7 @@ it('a monitor that was made for a command that could not say so is told by the s
   expect(server.monitors.records.size).toBe(2);
 });
 
-it('--yes approves the same batch where it waits for its approval, and says that its --limit stays', async () => {
+it('--yes approves the same batch while it waits for its approval, and reports that its --limit stays', async () => {
   const { setting, server, run } = await open();
   for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
   const waiting = run('delete', '--name', 'old', '--limit', '2', '--wait-for-approval');
@@ -122,7 +122,7 @@ it.each([
 });
 
 it.runIf(process.platform === 'linux')(
-  'refuses a secret file that can not be made before anything is sent',
+  'refuses a secret file that cannot be created before anything is sent',
   async () => {
     const { server, run } = await open();
     const { code, err } = await run('create', 'definition.json', '--secret-file', '/proc/nowhere/s.json');

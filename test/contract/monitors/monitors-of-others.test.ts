@@ -17,14 +17,14 @@ afterAll(() => temporal?.teardown());
 
 const approval = { by: 'Bob', why: 'as agreed' };
 
-/** Monitors that match `daily`, by their ids. */
+/** Adds monitors that match `daily`; returns their ids. */
 async function open(count: number): Promise<{ setting: MonitorSetting; ids: string[] }> {
   const setting = await MonitorSetting.open(temporal);
   const ids = Array.from({ length: count }, (_, index) => setting.server.monitors.add({ name: `daily ${index}` }).id);
   return { setting, ids };
 }
 
-/** What somebody else does just before the first call of a batch, and between its first and its second one. */
+/** Changes by another client just before the first call of a batch, and between its first and its second one. */
 function meanwhile(setting: MonitorSetting, first: () => void, second: () => void = () => undefined) {
   const acts = [first, second];
   setting.server.meanwhile = (_call, _method, path) => {
@@ -44,8 +44,8 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
   return error.cause as ApplicationFailure;
 }
 
-describe('a monitor that somebody else', () => {
-  it('pauses, renames or deletes before our call is reported, and so is one that begins to match', async () => {
+describe('a change by another client', () => {
+  it('before our call is reported (pause, rename, delete), and so is a monitor that newly matches', async () => {
     const { setting, ids } = await open(4);
     const { server } = setting;
     const [first, second, third, fourth] = ids as [string, string, string, string];
@@ -67,14 +67,14 @@ describe('a monitor that somebody else', () => {
     expect(server.monitors.records.get(fourth)?.status).toBe('paused');
   });
 
-  it('edits before our call, or un-pauses behind it, is reported though our call hits it', async () => {
+  it('is reported also for a monitor that our call affects (edited before it, or unpaused after it)', async () => {
     const { setting, ids } = await open(6);
     const { server } = setting;
     const [edited, , , , , undone] = ids as [string, string, string, string, string, string];
     meanwhile(
       setting,
       () => server.monitors.change(edited, { search: { query: 'another question' } }),
-      // The newest is paused by the first call.
+      // The first call pauses the newest monitor.
       () => server.monitors.change(undone, { status: 'active' }),
     );
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
@@ -94,12 +94,12 @@ describe('a monitor that somebody else', () => {
   });
 });
 
-it('monitors that begin to match all the while are paused, too, and the loop ends when they stop coming', async () => {
+it('monitors that keep being added are paused, too, and the loop ends when no more are added', async () => {
   const { setting } = await open(6);
   const { server } = setting;
   server.meanwhile = (_call, _method, path) => {
     const calls = setting.batchCalls().length;
-    // For five calls there are more new ones than a call takes.
+    // In five calls, more monitors are added than one call affects.
     if (path === '/monitors/batch' && calls >= 1 && calls <= 5)
       for (let n = 0; n < 2; n++) server.monitors.add({ name: 'daily' });
   };
@@ -108,7 +108,7 @@ it('monitors that begin to match all the while are paused, too, and the loop end
   expect(server.monitors.idsOf('active')).toEqual([]);
 });
 
-it('a call that deletes takes no more than was approved, and one that deleted another monitor is the last', async () => {
+it('a delete call is limited to the approved number, and a call that deleted another monitor is the last', async () => {
   const { setting, ids } = await open(6);
   const { server } = setting;
   let added = '';
@@ -137,7 +137,7 @@ it('a call that deletes takes no more than was approved, and one that deleted an
   ]);
 });
 
-describe('behind an approval', () => {
+describe('after an approval', () => {
   async function waiting(input: Partial<BatchMonitorsInput> = {}) {
     const { setting, ids } = await open(5);
     const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, ...input });
@@ -149,23 +149,26 @@ describe('behind an approval', () => {
     ['renamed', { name: 'daily, keep this' }],
     ['paused', { status: 'paused' }],
     ['asked something else', { search: { query: 'another question' } }],
-  ])('nothing is deleted where one was %s since the plan, and the audit says who approved', async (_what, fields) => {
-    const { setting, ids, handle } = await waiting();
-    setting.server.monitors.change(ids[2] as string, fields);
-    await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
-    expect(await failureOf(handle.result())).toMatchObject({
-      type: 'PlanChanged',
-      message: expect.stringMatching(/^1 matching monitor.*has changed since/),
-    });
-    expect(setting.batchCalls()).toEqual([]);
-    expect(
-      await setting.query(
-        'SELECT phase, decided_by, decided_why, CAST(approved AS INTEGER) AS approved FROM monitor_batches',
-      ),
-    ).toEqual([{ phase: 'failed', decided_by: 'Bob', decided_why: 'old ones', approved: 1 }]);
-  });
+  ])(
+    'nothing is deleted if a monitor was %s since the plan, and the audit names the approver',
+    async (_what, fields) => {
+      const { setting, ids, handle } = await waiting();
+      setting.server.monitors.change(ids[2] as string, fields);
+      await handle.executeUpdate('approve', { args: [{ by: 'Bob', why: 'old ones' }] });
+      expect(await failureOf(handle.result())).toMatchObject({
+        type: 'PlanChanged',
+        message: expect.stringMatching(/^1 matching monitor.*has changed since/),
+      });
+      expect(setting.batchCalls()).toEqual([]);
+      expect(
+        await setting.query(
+          'SELECT phase, decided_by, decided_why, CAST(approved AS INTEGER) AS approved FROM monitor_batches',
+        ),
+      ).toEqual([{ phase: 'failed', decided_by: 'Bob', decided_why: 'old ones', approved: 1 }]);
+    },
+  );
 
-  it('what has come to match since the plan was not approved: nothing is done', async () => {
+  it('nothing is deleted if a monitor matches that was not in the plan', async () => {
     const { setting, handle } = await waiting();
     setting.server.monitors.add({ name: 'daily newcomer' });
     await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });
@@ -176,7 +179,7 @@ describe('behind an approval', () => {
     expect(setting.server.monitors.records.size).toBe(6);
   });
 
-  it('one that no longer matches is left alone, and the rest is done', async () => {
+  it('a monitor that no longer matches is left alone, and the others are deleted', async () => {
     const { setting, ids, handle } = await waiting();
     setting.server.monitors.change(ids[2] as string, { name: 'something else' });
     await handle.executeUpdate('approve', { args: [{ by: 'Bob' }] });

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('the bill counts each unit, the options that change it, and what failed for free', async () => {
+test('the bill counts each unit, the options that change its price, and free failures', async () => {
   const failures = { 'https://site.example/2': 'CRAWL_NOT_FOUND' };
   const sandbox = await startSandbox({ failureRate: 0, failures });
   await post(sandbox, '/contents', { urls: urls(2) });
@@ -38,7 +38,7 @@ test('the bill counts each unit, the options that change it, and what failed for
   await sandbox.close();
 });
 
-test('the purchase log, the credits and their rest survive a restart; request ids never repeat', async () => {
+test('the purchase log and the credits survive a restart; request ids never repeat', async () => {
   const first = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
   const one = await post(first, '/contents', { urls: urls(100) });
   first.setCredits(0.25);
@@ -56,7 +56,7 @@ test('the purchase log, the credits and their rest survive a restart; request id
   await second.close();
 });
 
-test('a torn last line is dropped and does not spoil the next one; another bad line is an error', async () => {
+test('a torn last line is dropped and does not damage the next one; another bad line is an error', async () => {
   const first = await startSandbox({ failureRate: 0, bookFile });
   await post(first, '/contents', { urls: urls(1) });
   await first.close();

@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 const trigger = (...args: string[]) => runCommand(['sandbox', 'trigger', ...args, '--url', sandbox.url], { cwd });
 
-test('the command makes events and monitor runs happen in a running sandbox', async () => {
+test('the command creates events and monitor runs in a running sandbox', async () => {
   const { code, out } = await trigger('webset.idle', '--count', '2');
   const ids = out.trim().split('\n');
   expect([code, ids.length]).toEqual([0, 2]);

@@ -10,7 +10,7 @@ import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// The commands as they are typed, on a real Temporal server, without a worker: what a schedule is told is all there is to it.
+// The commands as they are typed, on a real Temporal server, without a worker: the input of a schedule is all that matters.
 let temporal: TestWorkflowEnvironment;
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-schedules-'));
@@ -43,7 +43,7 @@ const access = (): WorkflowAccess => ({
   allow: async () => undefined,
 });
 
-/** A command line; its schedules are those of the server. */
+/** Runs a command line; its schedules are those of the server. */
 function type(line: string, changes: Partial<Runtime> = {}) {
   return typeCommand(cwd, line, {
     plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into } }),
@@ -52,7 +52,7 @@ function type(line: string, changes: Partial<Runtime> = {}) {
   });
 }
 
-/** What the server keeps of a schedule. */
+/** The description of a schedule at the server. */
 async function kept(name: string) {
   const { spec, action, policies, state } = await temporal.client.schedule
     .getHandle(`searchflow-schedule-${name}`)
@@ -60,7 +60,7 @@ async function kept(name: string) {
   return { spec, action, policies, state };
 }
 
-/** A schedule of ours that is deleted behind the test. */
+/** A schedule that is deleted after the test. */
 async function made(name: string, flags: string) {
   onTestFinished(async () => void (await type(`schedule delete ${name}`)));
   return type(`enrich in.csv --into ${into} ${flags} --schedule-name ${name} --yes`);
@@ -68,7 +68,7 @@ async function made(name: string, flags: string) {
 
 const hour = 3_600_000;
 
-it('enrich --cron makes a schedule of all that was typed: time, zone, one run at a time, and what a run may buy', async () => {
+it('enrich --cron creates a schedule with all typed options: time, zone, overlap rule, cost of a run', async () => {
   const flags = `--op search --query {{name}} --delimiter , --job brands --csv out.csv --refresh-after 30d --retry-failed --max-cost 0.5`;
   const { err, code } = await made('daily', `--cron '0 6 * * *' --tz Europe/Berlin ${flags}`);
   expect(code).toBe(0);
@@ -120,7 +120,7 @@ it.each([
   ['6h', 6 * hour, 30_000, 6 * hour],
   ['1w', 168 * hour, 30_000, 24 * hour],
 ])(
-  '--every %s runs that often, a little spread, and makes up for what was missed so long',
+  '--every %s runs at that interval, with a small spread, and catches up on missed runs of the same time',
   async (every, everyMs, jitter, catchupWindow) => {
     const { err } = await made('often', `--every ${every}`);
     expect(err).toContain('Each run buys new rows of the file, without a cap (set one with --max-cost).');
@@ -130,7 +130,7 @@ it.each([
   },
 );
 
-it('the same command again changes it, a paused one stays paused, and --every never takes it away', async () => {
+it('the same command again changes the schedule and keeps a pause, and --every never removes it', async () => {
   await made('mine', '--every 1d');
   await type("schedule pause mine --why 'holidays'");
   expect((await made('mine', '--every 2d')).err).toMatch(/Schedule mine changed: every 2d; it is paused/);
@@ -149,7 +149,7 @@ it('the same command again changes it, a paused one stays paused, and --every ne
   expect([gone.code, gone.refusal]).toEqual([2, expect.stringContaining('No schedule was created')]);
 });
 
-it('a schedule that names its database without a password says who needs it', async () => {
+it('a schedule that names its database without a password reports which workers need it', async () => {
   const note = 'The schedule stores no user or password';
   const withUser = (url: string) => ({
     workflows: async () => ({
@@ -167,7 +167,7 @@ it('a schedule that names its database without a password says who needs it', as
   }
 });
 
-it('schedules of other work keep their input: events sync and monitors export', async () => {
+it('schedules of events sync and monitors export keep their input', async () => {
   onTestFinished(async () => {
     for (const name of ['events', 'runs']) await type(`schedule delete ${name}`);
   });
@@ -178,7 +178,7 @@ it('schedules of other work keep their input: events sync and monitors export', 
     ...{ kind: 'schedule', made: true, name: 'events', when: 'every 15m', workflow: 'syncEvents' },
     input: { into, origin: service.url, types: ['webset.created', 'webset.idle'], parallel: 3 },
   });
-  // It exports at once, too, which needs a worker.
+  // It also exports at once, which needs a worker.
   const runs = type(`monitors export --name news --into ${into} --cron '@daily' --schedule-name runs`);
   const work = async () => ((await kept('runs')).action.args ?? [])[0] as ScheduledWork;
   await expect
@@ -215,7 +215,7 @@ it('schedules of other work keep their input: events sync and monitors export', 
   expect(out).toMatch(/^Run cost: +free$/m);
 });
 
-it('is shown with its times, paused with a reason, and triggered: one now, one behind it, no third', async () => {
+it('a schedule shows its times, is paused with a reason, and is triggered twice at most: one run now, one queued', async () => {
   await made('nightly', "--cron '30 2 * * *' --max-cost 2");
   const { out } = await type('schedule show nightly');
   expect(out).toMatch(
@@ -262,7 +262,7 @@ it('is shown with its times, paused with a reason, and triggered: one now, one b
     .toEqual(['waiting', 'cancelled']);
 });
 
-it('a backfill has both ends, is bounded, and says which runs it starts', async () => {
+it('a backfill needs both ends, is limited, and reports which runs it starts', async () => {
   await made('hourly', '--every 1h');
   const control = new ScheduleControl(access());
   // Each time is late by up to half a minute.

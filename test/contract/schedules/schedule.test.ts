@@ -32,7 +32,7 @@ let jobs = 0;
 /** A file of rows, and the schedule of a job on it. */
 function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: readonly Fault[] = []) {
   const folder = new Folder();
-  // Of URLs that no other job here has bought.
+  // With URLs that no other job here has bought.
   folder.write(plainRows(rows, 1000 * ++jobs));
   setting.sandbox.reset();
   setting.sandbox.setFaults(faults);
@@ -68,7 +68,7 @@ function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: read
   };
 }
 
-it('a schedule is found by its short name where only one has it', async () => {
+it('a schedule is found by its short name if no other schedule has it', async () => {
   const { control, work } = begin(10);
   const put = (name: string) => control.put(name, { ...work, workflowId: name }, yearly);
   await put('contents-short-0d4790');
@@ -84,7 +84,7 @@ it('a schedule is found by its short name where only one has it', async () => {
   expect(await control.named('search-short')).toBe('search-short-abcdef');
 });
 
-it('the same schedule again is changed, not made twice; another job under its name is refused', async () => {
+it('the same schedule again is changed, not created twice; another job under its name is refused', async () => {
   const { control, name, put, work } = begin(10);
   expect(await put({ everyMs: 900_000 })).toMatchObject({ made: true, view: { when: 'every 15m', paused: false } });
   const changed = await put({ cron: '0 6 * * *', tz: 'Europe/Berlin' });
@@ -102,12 +102,12 @@ it('the same schedule again is changed, not made twice; another job under its na
   await expect(put({ everyMs: 1000 })).rejects.toThrow(/must be at least a minute/);
 });
 
-it('is paused, resumed and deleted by its name, and what is not there is said', async () => {
+it('a schedule is paused, resumed and deleted by its name, and a missing one is reported', async () => {
   const { control, name, put } = begin(10);
   await put();
   await control.pause(name, 'holidays');
   expect(await control.show(name)).toMatchObject({ paused: true, note: 'holidays', next: [] });
-  // Brought up to date it stays paused.
+  // An update keeps the pause.
   expect((await put()).view.paused).toBe(true);
   await control.resume(name);
   const resumed = await control.show(name);
@@ -124,7 +124,7 @@ it('is paused, resumed and deleted by its name, and what is not there is said', 
   for (const way of ways) await expect(way()).rejects.toThrow(/There is no schedule/);
 });
 
-it('fault 13: a run that is out of budget stops, and the next ones go on with what is left, until all is bought once', async () => {
+it('fault 13: a run without budget stops, and the next runs continue with the rest until all is bought once', async () => {
   const { folder, control, name, put, run } = begin(50, { maxCostDollars: 0.02 });
   await put();
   const first = await run();
@@ -144,7 +144,7 @@ it('fault 13: a run that is out of budget stops, and the next ones go on with wh
   expect(boughtAgain(setting.sandbox)).toEqual({});
 });
 
-it('fault 12: a run whose key is refused stops, and the next one goes on with another key', async () => {
+it('fault 12: a run whose key is refused stops, and the next run continues with another key', async () => {
   const refused: Fault = { when: { every: 1 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } };
   const { put, run } = begin(20, {}, [refused]);
   await put();
@@ -157,7 +157,7 @@ it('fault 12: a run whose key is refused stops, and the next one goes on with an
   expect(await run()).toMatchObject({ phase: 'done', message: null, summary: { phase: 'done', costMicros: 20_000 } });
 });
 
-it('fault 27: a run is left out while somebody has the job, and then finds that all is bought', async () => {
+it('fault 27: a run is skipped while a command runs the job, and the next one finds nothing to buy', async () => {
   const { put, run, work, workflowId } = begin(20);
   await put();
   const byHand = await temporal.client.workflow.start('enrichCsv', {
@@ -165,7 +165,7 @@ it('fault 27: a run is left out while somebody has the job, and then finds that 
     taskQueue: setting.config.taskQueue,
     args: [{ ...work.input, maxCostDollars: 0.01 }],
   });
-  // Out of budget it waits for them.
+  // Without budget it waits for the next run.
   const phase = async () => (await byHand.query<JobProgress>('progress')).phase;
   await expect.poll(phase, soon).toBe('paused');
   expect(await run()).toMatchObject({
@@ -191,7 +191,7 @@ it.each([
   expect(await run()).toMatchObject({ phase: 'done', summary: { added: 0 } });
 });
 
-it('a run says which rows it is of, and leaves the job complete for whoever runs it by hand', async () => {
+it('a run shows which rows it covers, and leaves the job complete for a later command', async () => {
   const { folder, put, run, workflowId } = begin(20);
   await put();
   const { summary } = await run();
@@ -204,7 +204,7 @@ it('a run says which rows it is of, and leaves the job complete for whoever runs
   ]);
 });
 
-it('a run whose file is gone fails with the reason, which schedule and job tell, and the next one goes on', async () => {
+it('a run whose file is gone fails with the reason, shown for schedule and job, and the next run continues', async () => {
   const { folder, control, name, put, run, workflowId } = begin(10);
   const job = jobHandle(temporal.client, 'x', workflowId);
   await put();
@@ -218,7 +218,7 @@ it('a run whose file is gone fails with the reason, which schedule and job tell,
   expect(await job.ending()).toBeNull();
 });
 
-it('a run that is cancelled ends the job with it, and what was paid for has landed', async () => {
+it('a cancelled run ends its job, and paid requests land', async () => {
   const { control, name, put, run } = begin(50);
   await put();
   setting.sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'drip', bytes: 400, everyMs: 200 } }]);
@@ -232,7 +232,7 @@ it('a run that is cancelled ends the job with it, and what was paid for has land
   expect(boughtAgain(setting.sandbox)).toEqual({});
 });
 
-it('a run of another service is left alone by the worker', async () => {
+it('a run for another service is ignored by the worker', async () => {
   const { control, name, put, workflowId } = begin(10, { origin: 'https://elsewhere.example' });
   await put();
   await control.trigger(name);
@@ -242,7 +242,7 @@ it('a run of another service is left alone by the worker', async () => {
     return pendingActivities?.[0]?.lastFailure?.message ?? '';
   };
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
-  // Nothing is staged, so there are no slices that could tell.
+  // Nothing is staged, so no slice can show it.
   const looks = async () => {
     const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
     return [progress.phase, progress.job, running[0]?.waitingFor];
@@ -250,7 +250,7 @@ it('a run of another service is left alone by the worker', async () => {
   await expect
     .poll(looks, soon)
     .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
-  // The worker of this test has no place on the queue, as one that is gone.
+  // The worker of this test is not the worker of the queue, as after its end.
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');
   await job.terminate();
   await expect
@@ -259,7 +259,7 @@ it('a run of another service is left alone by the worker', async () => {
   expect(setting.sandbox.log()).toEqual([]);
 });
 
-it('a backfill runs for each time in between, one after the other, and buys nothing twice', async () => {
+it('a backfill runs for each time in its range, one after the other, and buys nothing twice', async () => {
   const { control, name, put } = begin(20);
   await put({ everyMs: 3_600_000 });
   const until = Date.UTC(2026, 0, 2, 3, 30);

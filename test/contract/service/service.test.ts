@@ -18,7 +18,7 @@ async function post({ url, key }: Pick<Service, 'url' | 'key'>, path: string, bo
 
 const page = (number: number) => ({ urls: [`https://site-${number}.example/`], text: true });
 
-it('admits so many units in any second, tells others to wait, and writes each call down', async () => {
+it('admits the set number of units in any second, refuses others with a wait, and logs each call', async () => {
   const { service, post } = await open({ qps: 3, retryAfter: 1 });
   const statuses = [];
   for (const path of ['/contents', '/agent/runs', '/contents'])
@@ -51,7 +51,7 @@ it.each([
   expect(Object.keys(service.book.report().units)).toHaveLength(units);
 });
 
-it('charges nothing for pages that it does not have', async () => {
+it('charges nothing for missing pages', async () => {
   const { service, post } = await open({ rows: { failureRate: 1 } });
   const { text } = await post('/contents', page(1));
   expect(JSON.parse(text)).toMatchObject({ results: [], statuses: [{ status: 'error' }], costDollars: { total: 0 } });
@@ -66,7 +66,7 @@ it.each([
   ['empty', 200, 1],
   ['html', 200, 0],
   ['status', 503, 0],
-] as const)('a call that goes %s is answered with %j and %i times charged', async (how, status, times) => {
+] as const)('a call with the fault %s gets the answer %j and is charged %i times', async (how, status, times) => {
   const { service, post } = await open();
   service.next({ what: 'contents', how, status: 503 });
   const answer = await post('/contents', page(1)).catch(() => null);
@@ -76,7 +76,7 @@ it.each([
   expect(service.book.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
 });
 
-it('hits the same calls by a rule on every run', async () => {
+it('applies a rule to the same calls on every run', async () => {
   const rounds = [];
   for (let round = 0; round < 2; round++) {
     const { post } = await open({ faults: [{ what: 'rows', how: 'status', status: 503, share: 0.3, seed: 7 }] });
@@ -101,13 +101,13 @@ it.each([
   expect(service.book.report().requests).toBe(0);
 });
 
-it('takes no other key than its own', async () => {
+it('accepts only its own key', async () => {
   const { post } = await open({ key: 'right' });
   expect((await post('/contents', page(1), 'wrong')).status).toBe(401);
   expect((await post('/contents', page(1))).status).toBe(200);
 });
 
-it('as a process tells its log and its book, and ends with its standard input', async () => {
+it('as a process shows its log and its purchases, and ends with its standard input', async () => {
   const main = fileURLToPath(new URL('../../service/main.mjs', import.meta.url));
   const child = spawn(process.execPath, [main, '{"qps":100}'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout, 'data');
@@ -122,7 +122,7 @@ it('as a process tells its log and its book, and ends with its standard input', 
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-it('tells the time by the clock of its events, which can be moved ahead', async () => {
+it('reports the time of the clock of its events, which can be moved forward', async () => {
   const { service } = await open({ events: { arrivingPerSecond: 0 } });
   service.events.advance(3_600_000);
   const answer = await fetch(`${service.url}/websets/v0/events?limit=1`, { headers: { 'x-api-key': 'any' } });

@@ -12,7 +12,7 @@ const newDir = () => join(root, String(++count));
 const LINES = 'job/gen/000000.journal';
 const UNITS = 'job/gen/000000.units.jsonl';
 
-/** A book with a line of each kind: 1–4 have landed, 5 is unknown, 6 was never sent, 7 was given up, 8 runs at the service. */
+/** A segment with a line of each kind: 1–4 have landed, 5 is unknown, 6 was never sent, 7 was given up, 8 runs at the service. */
 async function bookOfAllKinds(dir: string): Promise<void> {
   const journal = await FileJournal.open(dir, { writes: true });
   const buy = async (numbers: number[]) => {
@@ -52,13 +52,13 @@ async function expectAllLanded(journal: FileJournal): Promise<void> {
 const copies = (dir: string) => readdirSync(join(dir, 'job/gen')).filter((name) => name.includes('.damaged-'));
 
 describe('a flipped bit in the journal', () => {
-  it('loses no landed answer, in any line and position, and is reported once, with a copy', async () => {
+  it('loses no landed answer, at any line and position, and is reported once, with a copy', async () => {
     const whole = newDir();
     await bookOfAllKinds(whole);
     const [lines, units] = [readFileSync(join(whole, LINES)), readFileSync(join(whole, UNITS))];
     const dir = newDir();
     await bookOfAllKinds(dir);
-    // A step that is no divisor of the length of any line: each has it in other places.
+    // A step that does not divide the length of any line: each line is hit at other positions.
     for (let at = 3; at < lines.length; at += 37) {
       for (const old of copies(dir)) rmSync(join(dir, 'job/gen', old));
       const damaged = Buffer.from(lines);
@@ -81,7 +81,7 @@ describe('a flipped bit in the journal', () => {
     }
   });
 
-  it('lets what was bought since then be written behind it', async () => {
+  it('does not stop later purchases from being appended', async () => {
     const dir = newDir();
     await bookOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
@@ -95,7 +95,7 @@ describe('a flipped bit in the journal', () => {
     await again.close();
   });
 
-  it('that leaves an answer without line and body lets it be bought again only on request', async () => {
+  it('that destroys the line and the body of an answer allows another purchase only on request', async () => {
     const dir = newDir();
     await bookOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
@@ -112,7 +112,7 @@ describe('a flipped bit in the journal', () => {
     expect(existsSync(join(dir, `${LINES}.mended`))).toBe(false);
   });
 
-  it('lets an answer that was bought again be, however often whoever asks is told to buy what is gone', async () => {
+  it('does not cause a second new purchase, however often a rebuy is requested', async () => {
     const dir = newDir();
     await bookOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
@@ -136,7 +136,7 @@ describe.each<[string, (dir: string) => void, number[]]>([
   ['a lost file of bodies', (dir) => rmSync(join(dir, UNITS)), [1, 2, 3, 4, 7]],
   ['a shortened file of bodies', (dir) => truncateSync(join(dir, UNITS), 40), [1, 2, 3, 4, 7]],
 ])('%s', (_, damage, gone) => {
-  it('is bought again only on request, by whatever process, and is loaded whole then', async () => {
+  it('is bought again only on request, by any process, and is then loaded whole', async () => {
     const dir = newDir();
     await bookOfAllKinds(dir);
     damage(dir);
@@ -163,7 +163,7 @@ describe.each<[string, (dir: string) => void, number[]]>([
   });
 });
 
-/** Flips a bit so many bytes behind the first (or last) occurrence of a text. */
+/** Flips a bit this many bytes after the first (or last) occurrence of a text. */
 function flip(dir: string, file: string, text: string, offset: number, which = 0): void {
   const data = readFileSync(join(dir, file));
   const at = (which < 0 ? data.lastIndexOf(text) : data.indexOf(text)) + offset;

@@ -24,7 +24,7 @@ journalContract('FileJournal', async () => {
   const dir = newDir();
   return {
     journal: await openJournal(dir),
-    // The old one is left as a killed process leaves it: open files, no goodbye.
+    // The old one is left as a killed process leaves it: open files, no shutdown.
     reopen: () => openJournal(dir),
     scratch: join(root, `scratch-${++count}.jsonl`),
   };
@@ -75,7 +75,7 @@ describe('the file journal', () => {
     }
   });
 
-  it('refuses a body that fails its checksum, naming the fix, and buys it again only on request', async () => {
+  it('refuses a body that fails its checksum, names the remedy, and buys it again only on request', async () => {
     const dir = newDir();
     await bought(dir, [[1], [2]]);
     const data = readFileSync(join(dir, UNITS));
@@ -91,7 +91,7 @@ describe('the file journal', () => {
     ]);
   });
 
-  it('knows that bodies were pruned, and buys them again only when told', async () => {
+  it('knows that bodies were pruned, and buys them again only on request', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
     rmSync(join(dir, UNITS));
@@ -101,13 +101,13 @@ describe('the file journal', () => {
     expect((await journal.claim([keyOf(1)], 'c', { rebuyBefore: Date.now() })).mine).toHaveLength(1);
   });
 
-  it('keeps its files to their owner', async () => {
+  it('makes its files readable only by their owner', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
     for (const file of [LINES, UNITS]) expect(statSync(join(dir, file)).mode & 0o777).toBe(0o600);
   });
 
-  it('reads beside a writer without taking its calls in flight for lost', async () => {
+  it('reads beside a writer without counting its calls in flight as lost', async () => {
     const dir = newDir();
     const writer = await openJournal(dir);
     await writer.claim([keyOf(1)], 'a');
@@ -142,7 +142,7 @@ describe('the file journal', () => {
     expect((await again.read([keyOf(139), keyOf(0)])).size).toBe(2);
   });
 
-  it('takes the newest answer of a key, whatever book it is in', async () => {
+  it('uses the newest answer of a key, in any segment', async () => {
     const dir = newDir();
     const journal = await openJournal(dir);
     for (const [at, segment] of [
@@ -160,7 +160,7 @@ describe('the file journal', () => {
 });
 
 describe('intents of a dead process', () => {
-  it('are unknown outcomes to whoever reads later, too', async () => {
+  it('are unknown outcomes for later readers, too', async () => {
     const dir = newDir();
     const dead = await openJournal(dir);
     await dead.intend(intent('a', [1]));
@@ -177,7 +177,7 @@ describe('intents of a dead process', () => {
 });
 
 describe('pruning', () => {
-  it('forgets the bodies of old books only, and still knows what was bought', async () => {
+  it('removes only the bodies of old segments, and still knows their purchases', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
     const journal = await openJournal(dir);
@@ -188,12 +188,12 @@ describe('pruning', () => {
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
     expect(existsSync(join(dir, UNITS))).toBe(false);
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
-    // Known at once, not only from a failed read.
+    // Known at once, not only after a failed read.
     const told = { rebuyBefore: Date.now() + 1 };
     expect((await journal.claim([keyOf(1)], 'c', told)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
   });
 
-  it('is not what happened where bodies can’t be looked at: they are not bought again for that', async () => {
+  it('is not assumed for bodies that cannot be read: they are not bought again', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
     const journal = await openJournal(dir);
@@ -205,7 +205,7 @@ describe('pruning', () => {
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
   });
 
-  it('begins a day and a month anew at midnight of UTC, and counts an answer for the day it was asked on', async () => {
+  it('starts a new day and month at midnight UTC, and counts an answer for the day of its request', async () => {
     const dir = newDir();
     let now = Date.UTC(2026, 10, 30, 23, 59, 59);
     const journal = await openJournal(dir, { team: 'team', now: () => now });
@@ -229,7 +229,7 @@ describe('pruning', () => {
     });
   });
 
-  it('heeds caps that another process sets, keeps them to their owner, and spends nothing on damaged ones', async () => {
+  it('respects caps that another process sets, protects their file, and spends nothing if it is damaged', async () => {
     const dir = newDir();
     const journal = await openJournal(dir, { team: 'team' });
     const other = await FileJournal.open(dir, { writes: false, team: 'team' });
@@ -244,7 +244,7 @@ describe('pruning', () => {
     await journal.intend(intent('a', [2]));
   });
 
-  it('counts an answer whose intent can not be read any more, and lines of before there were teams for nobody', async () => {
+  it('counts an answer whose intent is unreadable, and ignores lines from before there were teams', async () => {
     const dir = newDir();
     await bought(dir, [[1], [2]]);
     const data = readFileSync(join(dir, LINES));

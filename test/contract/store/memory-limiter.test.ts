@@ -12,7 +12,7 @@ import { limiterContract, pass } from '../../support/store/limiter-contract.js';
 limiterContract('MemoryLimiter', async () => new MemoryLimiter(flatProfile(20)));
 
 describe('the memory limiter', () => {
-  it('obeys after a restart the block that its predecessor was given', async () => {
+  it('respects after a restart the block that its predecessor received', async () => {
     let kept: { until: number; reason: string } | null = null;
     const memory = {
       load: () => kept,
@@ -28,14 +28,14 @@ describe('the memory limiter', () => {
     await second.close();
   });
 
-  it('starts with a full ring: its predecessor may have used the whole window just now', async () => {
+  it('starts with a full ring, because its predecessor may have used the whole window just now', async () => {
     const limiter = new MemoryLimiter(flatProfile(20));
     const made = performance.now();
     expect((await pass(limiter)) - made).toBeGreaterThanOrEqual(1000);
     await limiter.close();
   });
 
-  it('draws from every bucket that names the class, and from the first where none does', async () => {
+  it('uses every bucket that names the class, and the first one for unknown classes', async () => {
     const limiter = new MemoryLimiter({
       name: 'two',
       buckets: [
@@ -52,7 +52,7 @@ describe('the memory limiter', () => {
     await limiter.close();
   });
 
-  it('takes a new place for a start that was missed by far, before anybody who waits', async () => {
+  it('gives a new turn to a start that was much too late, before all waiting ones', async () => {
     const limiter = new MemoryLimiter(flatProfile(2));
     const grant = await limiter.acquire({ rateClass: 'contents', weight: 1 });
     const order: string[] = [];
@@ -64,7 +64,7 @@ describe('the memory limiter', () => {
     await limiter.close();
   });
 
-  it('draws from a limit of one key beside those of the team', () => {
+  it('uses the limit of one key beside those of the team', () => {
     const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
     const drawn = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
     expect(drawn('search.deep')).toEqual(['search', 'search.deep', 'key']);
@@ -72,7 +72,7 @@ describe('the memory limiter', () => {
     expect(drawn('unheard-of')).toEqual(['search', 'key']);
   });
 
-  it('goes slower while the service queues its calls, a fifth at most', async () => {
+  it('slows down while the service queues its calls, by a fifth at most', async () => {
     const limiter = new MemoryLimiter(flatProfile(20));
     const draw = { rateClass: 'contents', weight: 1 };
     expect((await limiter.view()).effectiveQps).toBe(20);

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores?.stop());
 
-it('a store keeps what came in the place of an answer, and older workers close their intents without it', async () => {
+it('a store keeps answers that did not come from the service, and older workers close their intents without them', async () => {
   const { journal, postgres } = await stores.journal(stores.url());
   const schema = identifier(postgres.address.schema);
   const lose = async (key: string, close: (id: string) => Promise<unknown>) => {

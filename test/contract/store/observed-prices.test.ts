@@ -29,7 +29,7 @@ async function fileJournal(dir: string, now?: () => number): Promise<FileJournal
   return journal;
 }
 
-/** An empty store of each kind, and how its journal is opened again after the death of its process. */
+/** An empty store of each kind, and a function that opens its journal again after the death of its process. */
 const kinds: readonly [
   name: string,
   open: () => Promise<{ journal: PurchaseJournal; reopen(): Promise<PurchaseJournal> }>,
@@ -58,14 +58,14 @@ const kinds: readonly [
 const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
 let used = 0;
 
-/** Intends to buy so many units at a list price of 1,000 micro-dollars each. */
+/** Writes an intent for this many units at a list price of 1,000 micro-dollars each. */
 async function ask(journal: PurchaseJournal, units = 1, changes: Partial<Intent> = {}): Promise<string> {
   const numbers = Array.from({ length: units }, () => ++used);
   await journal.claim(numbers.map(keyOf), 'owner');
   return journal.intend({ ...intent('owner', numbers), cap, ...changes });
 }
 
-/** Lands an answer whose units cost so much each; what failed is free. */
+/** Lands an answer with this cost of each unit; failed units are free. */
 async function land(journal: PurchaseJournal, id: string, micros: number, units = 1, failed = 0): Promise<void> {
   const units_ = Array.from({ length: units }, (_, index): UnitOutcome => {
     const error = { status: 'error', errorTag: 'CRAWL_TIMEOUT', costMicros: 0 } as const;
@@ -83,7 +83,7 @@ const refused = async (asked: Promise<unknown>): Promise<OverBudget> => {
 const openMicros = async (journal: PurchaseJournal) => (await journal.totals('job/')).openMicros;
 
 describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, open) => {
-  it('lets two requests of a kind be in flight until three answers have landed', async () => {
+  it('allows two requests of a kind in flight until three answers have landed', async () => {
     const { journal } = await open();
     const [first, second] = [await ask(journal), await ask(journal)];
     expect(await refused(ask(journal))).toMatchObject({ scope: 'job', unproven: true, openMicros: 2000 });
@@ -95,7 +95,7 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     for (let request = 0; request < 20; request++) await ask(journal);
   });
 
-  it('counts each operation and tier by itself, and each job', async () => {
+  it('counts each operation and tier separately, and each job', async () => {
     const { journal } = await open();
     const low = { operation: 'agent', tier: 'low' };
     for (let request = 0; request < 2; request++) await ask(journal, 1, low);
@@ -106,13 +106,13 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     await ask(journal, 1, { ...low, ...other });
   });
 
-  it('holds nothing back where there is no cap, or nothing to pay', async () => {
+  it('holds nothing back without a cap, or if nothing costs money', async () => {
     const { journal } = await open();
     for (let request = 0; request < 5; request++) await ask(journal, 1, { cap: undefined });
     for (let request = 0; request < 5; request++) await ask(journal, 0, { estimateMicros: 0, operation: 'free' });
   });
 
-  it('holds a team’s budget of a day in the same way', async () => {
+  it('limits the daily budget of a team in the same way', async () => {
     const { journal } = await open();
     await journal.setCaps({ dayMicros: 50_000, monthMicros: null });
     const lone = { cap: undefined, segment: 'calls/2026-11-21' };
@@ -120,7 +120,7 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     expect(await refused(ask(journal, 1, lone))).toMatchObject({ scope: 'day', unproven: true });
   });
 
-  it('takes from the cap what answers have cost, in proportion to the list price', async () => {
+  it('subtracts from the cap the cost of answers, in proportion to the list price', async () => {
     const { journal, reopen } = await open();
     for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 2), 2600, 2);
     await ask(journal, 3);
@@ -128,14 +128,14 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     expect(await journal.totals('job/')).toMatchObject({ costMicros: 15_600, listMicros: 6000 });
     const small = { ...cap, limitMicros: 15_600 + 3 * 2600 + 2600 };
     expect(await refused(ask(journal, 2, { cap: small }))).toMatchObject({ remainingMicros: 2600, multiple: 2.6 });
-    // All of it is what the journal says: it holds after a crash, whose request is lost at the same price.
+    // All of it comes from the journal: it holds after a crash, whose request is lost at the same price.
     const again = await reopen();
     expect((await again.totals('job/')).unknown).toMatchObject([{ estimateMicros: 7800 }]);
     await ask(again, 1, { cap: small });
     expect(await openMicros(again)).toBe(2600);
   });
 
-  it('takes the 95th percentile of the newest hundred answers', async () => {
+  it('uses the 95th percentile of the newest hundred answers', async () => {
     const { journal } = await open();
     await land(journal, await ask(journal), 90_000);
     for (let answer = 1; answer <= 100; answer++) await land(journal, await ask(journal), 1000 + 10 * answer);
@@ -143,9 +143,9 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     expect(await openMicros(journal)).toBe(1950);
   });
 
-  it('takes no less than the estimate, whatever answers have cost', async () => {
+  it('never goes below the estimate, however cheap the answers were', async () => {
     const { journal } = await open();
-    // A search of type auto: listed at the lower end of what it may cost.
+    // A search of type auto: its list price is the lower end of its possible cost.
     const auto = { operation: 'search', estimateMicros: 15_000, listMicros: 7000 };
     for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1, auto), 7000);
     await ask(journal, 1, auto);
@@ -155,7 +155,7 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     expect(await openMicros(journal)).toBe(15_000 + 21_000);
   });
 
-  it('takes units that failed for free, and learns no price where all of them did', async () => {
+  it('counts failed units as free, and learns no price if all of them failed', async () => {
     const { journal } = await open();
     await land(journal, await ask(journal, 4), 2000, 4, 3);
     await land(journal, await ask(journal, 4), 2000, 4, 4);
@@ -166,14 +166,14 @@ describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, 
     expect(await refused(ask(journal))).toMatchObject({ unproven: true });
   });
 
-  it('counts what runs at the service after its start as in flight, also after a crash', async () => {
+  it('counts runs at the service as in flight after their start, also after a crash', async () => {
     const { journal, reopen } = await open();
     for (let run = 0; run < 2; run++) await journal.note(await ask(journal), 'owner', { run: `run-${run}` });
     expect(await refused(ask(await reopen()))).toMatchObject({ unproven: true });
   });
 });
 
-it('processes that share a store are two in flight together, and learn from each other', async () => {
+it('processes that share a store have two requests in flight together, and learn from each other', async () => {
   const url = stores.url();
   const workers = await Promise.all([0, 1, 2].map(async () => (await stores.journal(url)).journal));
   const [one, two] = workers as [PgJournal, PgJournal, PgJournal];
@@ -186,7 +186,7 @@ it('processes that share a store are two in flight together, and learn from each
   expect(await openMicros(one)).toBe(3 * 2600);
 });
 
-it('a new day begins with two in flight: prices change by the day', async () => {
+it('a new day starts with two in flight, because prices change by the day', async () => {
   let now = Date.parse('2026-11-21T12:00:00Z');
   const journal = await fileJournal(join(root, String(++count)), () => now);
   for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal), 1000);

@@ -25,12 +25,12 @@ afterAll(async () => {
 
 type Process = JobEntries & { close(): void };
 
-/** What was said of damaged entries. */
+/** The reports about damaged entries. */
 let said: string[] = [];
 const say = (sentence: string): void => void said.push(sentence);
 
 let count = 0;
-/** As many processes as are asked for, of one folder or one store. */
+/** Processes of one folder or one store, as many as the test asks for. */
 const kinds: Record<string, () => (machine?: string) => Promise<Process>> = {
   folder: () => {
     const dir = join(root, String(++count), 'jobs');
@@ -54,13 +54,13 @@ const entry = (job: string, input: string): JobEntry => ({
   completed: null,
 });
 
-/** Puts a process behind those that are there. */
+/** Puts a process after the existing ones. */
 const joined = (one: Process, workflowId = 'w') =>
   one.claim(workflowId, ({ owned }) => ({
     owned: { workflowId, job: 'x', owners: [...(owned?.owners ?? []), one.owner()] } as OwnedWork,
   }));
 
-/** A command of such a process; every workflow goes on. */
+/** A command of such a process; every workflow continues. */
 function commandOf(entries: Process): WorkOwners {
   const workflow = { getHandle: () => ({ describe: async () => ({ status: { name: 'RUNNING' } }) }) };
   const config = { say: () => undefined } as unknown as RuntimeConfig;
@@ -71,7 +71,7 @@ function commandOf(entries: Process): WorkOwners {
 describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
   const open = () => (kinds[kind] as (typeof kinds)[string])();
 
-  it('stands beside what workflows may name because somebody typed it, each once, for every process', async () => {
+  it('is kept beside the paths that people typed, each once, for every process', async () => {
     const process = open();
     const [one, two] = [await process(), await process()];
     const file = { field: 'into', what: '/data/x.duckdb', host: 'here' };
@@ -86,7 +86,7 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     two.close();
   });
 
-  it('fault 63: is seen by every process with its living owners, in the order they came', async () => {
+  it('fault 63: is visible to every process with its living owners, in the order of their claims', async () => {
     const process = open();
     const [one, two, other] = [await process(), await process(), await process()];
     await joined(one);
@@ -100,7 +100,7 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     two.close();
   });
 
-  it('fault 63: stays its owner’s when a command that watched it ends, and passes to one that watches when its owner leaves', async () => {
+  it('fault 63: stays with its owner when a watching command ends, and passes to a watcher when its owner leaves', async () => {
     const process = open();
     const [one, two, three] = [await process(), await process(), await process()];
     const [owner, watcher, heir] = [commandOf(one), commandOf(two), commandOf(three)];
@@ -119,7 +119,7 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     for (const each of [one, two, three]) each.close();
   });
 
-  it('fault 61: of processes that claim at once each sees what the one before wrote, with the entry of its job', async () => {
+  it('fault 61: processes that claim at once each see the claims before, with the entry of the job', async () => {
     const process = open();
     const all = await Promise.all(Array.from({ length: 5 }, () => process()));
     const take = (one: Process, nth: number) => {
@@ -140,7 +140,7 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
   });
 });
 
-it('fault 63: an owner on another machine lives as long as the store hears of its process', async () => {
+it('fault 63: an owner on another machine lives as long as its process reports to the store', async () => {
   const url = stores.url();
   const [one, other] = [
     new PgJobEntries(await stores.connect(url), join(root, 'there')),
@@ -188,7 +188,7 @@ describe('a damaged entry', () => {
     ['folder', '', 'not JSON'],
     ['PostgreSQL', '{"staged": 5', '{"walk": {"into": 5}}'],
     ['PostgreSQL', '', '5'],
-  ])('of a %s leaves the others listed and claimed, and is named once with the way out', async (kind, job, text) => {
+  ])('of a %s leaves the others listed and claimed, and is reported once with the remedy', async (kind, job, text) => {
     said = [];
     const { jobs, damage } = await (places[kind] as (typeof places)[string])();
     for (const name of ['good', 'bad']) await jobs.put(entry(name, `/${name}.csv`));
@@ -207,7 +207,7 @@ describe('a damaged entry', () => {
       expect.stringMatching(/bad.* is damaged\. Remove it.* and run the job's command again/),
       expect.stringMatching(/ is damaged\. Remove it.*; the next run of its events command writes it again\./),
     ]);
-    // Of its own job it is an error: what it said is no longer known.
+    // For its own job it is an error: its content is no longer known.
     await expect(findJob(jobs, 'bad')).rejects.toThrow(/bad.* is damaged/);
     await expect(jobs.claim('searchflow-bad', () => take('bad'))).rejects.toThrow(/bad.* is damaged/);
     await expect(findJob(jobs, 'nothing')).rejects.toThrow(/There is no job nothing here\. Jobs: good/);

@@ -21,7 +21,7 @@ afterAll(async () => {
 
 async function open(url: string) {
   const postgres = await openStore(url, { applicationName: 'journal', patienceMs: 20_000 });
-  // No beat comes between.
+  // No heartbeat comes in between.
   const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs: 3_600_000 });
   opened.push({ postgres, journal });
   return { postgres, journal };
@@ -44,7 +44,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     return { journal, losing };
   }
 
-  it('makes no claim double or lost', async () => {
+  it('neither doubles nor loses a claim', async () => {
     const { journal, losing } = await cutting();
     const claim = await losing('claim_units', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
     expect(claim.mine).toHaveLength(2);
@@ -53,7 +53,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
   });
 
-  it('makes no intent and no answer count twice', async () => {
+  it('counts no intent and no answer twice', async () => {
     const { journal, losing } = await cutting();
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const cap = { bookPrefix: 'job/', limitMicros: 2000 };
@@ -69,7 +69,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     expect((await journal.spent()).day).toMatchObject({ landedMicros: 2000, openMicros: 0 });
   });
 
-  it('makes no note count twice', async () => {
+  it('counts no note twice', async () => {
     const { journal, losing } = await cutting();
     await journal.claim([keyOf(1)], 'a');
     const id = await journal.intend(intent('a', [1]));
@@ -80,7 +80,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     expect((await journal.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 0, started: { intentId: id } }]);
   });
 
-  it('makes no missed answer and no settled unit count twice', async () => {
+  it('counts no missed answer and no recorded unit twice', async () => {
     const { journal, losing } = await cutting();
     await journal.claim([1, 2, 3].map(keyOf), 'a');
     const lost = await journal.intend(intent('a', [1]));
@@ -97,7 +97,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 });
 
 describe('the shared journal', () => {
-  it('does again what the database rolled back: deadlock, serialization failure, lock wait, statement timeout (41)', async () => {
+  it('repeats after a rollback: deadlock, serialization failure, lock wait, statement timeout (41)', async () => {
     const { postgres, journal } = await open(await server.database());
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const id = await journal.intend(intent('a', [1, 2]));
@@ -115,7 +115,7 @@ describe('the shared journal', () => {
     expect((await journal.spent()).day).toMatchObject({ landedMicros: 2000, openMicros: 0 });
   });
 
-  it('waits where the database became read-only, until it can write again (40)', async () => {
+  it('waits while the database is read-only, until it can write again (40)', async () => {
     const url = await server.database();
     const name = new URL(url).pathname.slice(1);
     const { journal } = await open(url);
@@ -155,10 +155,10 @@ describe('the shared journal', () => {
     await again;
   });
 
-  it('lets no two processes pass a cap together', async () => {
+  it('lets no two processes exceed a cap together', async () => {
     const url = await server.database();
     const journals = (await Promise.all([open(url), open(url)])).map(({ journal }) => journal);
-    // Three answers tell the price; until then two requests at most are in flight.
+    // Three answers establish the price; until then two requests at most are in flight.
     for (let number = 100; number < 103; number++) {
       const [journal] = journals as [PgJournal];
       await journal.claim([keyOf(number)], 'a');
@@ -176,7 +176,7 @@ describe('the shared journal', () => {
     expect((await journals[0]!.totals('job/')).openMicros).toBe(10_000);
   });
 
-  it('refuses a database that it could not trust, in a sentence without its password', async () => {
+  it('refuses a database that is not safe, in a sentence without its password', async () => {
     const url = await server.database();
     const admin = await openStore(await server.database(), { applicationName: 'admin' });
     await admin.query(

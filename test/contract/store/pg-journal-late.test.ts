@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stores.stop());
 
 /**
- * A process with a request for units 1 and 2 in flight, which was then taken for dead (stopped, cut off) and doesn't know it;
+ * A process with a request for units 1 and 2 in flight, which was then declared dead (stopped, cut off) and does not know it;
  * and another one.
  */
 async function zombie() {
@@ -41,8 +41,8 @@ async function sums(journal: PgJournal) {
   return { landedMicros, openMicros, unknownMicros };
 }
 
-describe('a process that was taken for dead', () => {
-  it('loses its claims, and what it had in flight is unknown, once, whoever looks', async () => {
+describe('a process that was declared dead', () => {
+  it('loses its claims, and its requests in flight are unknown outcomes, once, for every reader', async () => {
     const { dead, heir } = await zombie();
     for (const journal of [dead, heir]) {
       expect((await journal.totals('job/')).unknown).toMatchObject([
@@ -61,7 +61,7 @@ describe('a process that was taken for dead', () => {
     ]);
   });
 
-  it('lands what it bought all the same: no unknown outcome is left', async () => {
+  it('still lands its answer, which removes the unknown outcome', async () => {
     const { heir, land } = await zombie();
     await land();
     expect(await heir.totals('job/')).toMatchObject({ requests: 1, costMicros: 1500, openMicros: 0, unknown: [] });
@@ -71,7 +71,7 @@ describe('a process that was taken for dead', () => {
     expect((await heir.totals('job/')).costMicros).toBe(1500);
   });
 
-  it('leaves units to whoever bought them again; its own purchase counts, and is listed as bought twice', async () => {
+  it('does not replace units that were bought again; its own purchase counts, and is listed as bought twice', async () => {
     const { heir, land, requestOf } = await zombie();
     await heir.claim([keyOf(1)], 'heir');
     await heir.land(await heir.intend(intent('heir', [1])), answer('again', [1]));
@@ -85,7 +85,7 @@ describe('a process that was taken for dead', () => {
     expect(await sums(heir)).toEqual({ landedMicros: 2500, openMicros: 0, unknownMicros: 0 });
   });
 
-  it('spares whoever is about to buy its units again', async () => {
+  it('prevents another purchase of its units when it lands first', async () => {
     const { heir, land } = await zombie();
     await heir.claim([1, 2, 3].map(keyOf), 'heir');
     await land();
@@ -96,7 +96,7 @@ describe('a process that was taken for dead', () => {
     expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
   });
 
-  it('has its units listed as bought twice where the other’s request was in flight when it landed', async () => {
+  it('has its units listed as bought twice if another request for them was in flight when it landed', async () => {
     const { heir, land, requestOf } = await zombie();
     await heir.claim([keyOf(1)], 'heir');
     const id = await heir.intend(intent('heir', [1]));
@@ -108,7 +108,7 @@ describe('a process that was taken for dead', () => {
     expect(totals.unknown).toMatchObject([{ keys: [keyOf(1)], reason: expect.stringMatching(/^bought twice: 1 of/) }]);
   });
 
-  it('takes back an unknown outcome that, as it knows, was never sent', async () => {
+  it('removes an unknown outcome for a request that it never sent', async () => {
     const { dead, heir, id } = await zombie();
     await dead.miss(id, 'held back before it was sent', 'never');
     expect(await heir.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
@@ -116,7 +116,7 @@ describe('a process that was taken for dead', () => {
     expect((await heir.claim([keyOf(1)], 'heir')).mine).toEqual([{ key: keyOf(1), unknowns: 0 }]);
   });
 
-  it('buys nothing more of what it had claimed, but can claim anew', async () => {
+  it('buys nothing more with its old claims, but can claim again', async () => {
     const { dead, heir } = await zombie();
     await expect(dead.intend(intent('dead', [3]))).rejects.toThrow(ClaimLost);
     await expect(dead.recordOutcomes('dead', 'job/gen/0', 'contents', [outcome(3)])).rejects.toThrow(ClaimLost);
@@ -125,7 +125,7 @@ describe('a process that was taken for dead', () => {
     expect((await heir.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
   });
 
-  it('has a success put in place of a unit that was given up meanwhile', async () => {
+  it('replaces a unit that was given up meanwhile with its success', async () => {
     const { heir, land, requestOf } = await zombie();
     await heir.claim([keyOf(1)], 'heir');
     const given = outcome(1, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null });
@@ -137,8 +137,8 @@ describe('a process that was taken for dead', () => {
   });
 });
 
-describe('a process that ends in order', () => {
-  it('gives back what it holds at once', async () => {
+describe('a process that shuts down', () => {
+  it('releases its claims at once', async () => {
     const url = stores.url();
     const postgres = await stores.connect(url);
     const journal = await PgJournal.open(postgres, { team: 'team' });
@@ -153,8 +153,8 @@ describe('a process that ends in order', () => {
   });
 });
 
-describe('a process that was out of touch with the database', () => {
-  it('takes nobody for dead at first: the others may have been out of touch, too', async () => {
+describe('a process that had no connection to the database', () => {
+  it('declares no other process dead at first, because the others may have been cut off, too', async () => {
     const postgres = await stores.connect(stores.url());
     const schema = identifier(postgres.address.schema);
     const [one, other] = [randomUUID(), randomUUID()];
@@ -169,7 +169,7 @@ describe('a process that was out of touch with the database', () => {
     while ((await known()) > 1) await beat();
   });
 
-  it('buries no living worker by coming in: a new process waits until it has been in touch itself', async () => {
+  it('declares nobody dead when it joins: it waits until it has reported itself', async () => {
     const { journal: living, postgres } = await stores.journal(stores.url());
     const schema = identifier(postgres.address.schema);
     await living.claim([keyOf(1)], 'living');

@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A journal of a new store, and how to open it again once its process is dead. */
+/** A journal of a new store, and a function that opens it again once its process is dead. */
 async function mortal() {
   const url = stores.url();
   let last = await stores.journal(url);
@@ -37,7 +37,7 @@ spendContract('PgJournal', async () => {
   return { journal: journal, reopen };
 });
 
-it('functions of the store look no name up where the session says', async () => {
+it('functions of the store do not resolve names by the search path of the session', async () => {
   const postgres = await stores.connect(stores.url());
   const rows = await postgres.query<{ name: string; config: string[] | null }>(
     'SELECT proname AS name, proconfig AS config FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY 1',

@@ -81,7 +81,7 @@ describe('the rule of the limit, in SQL', () => {
       let now = 0;
       for (const { wait, ...step } of steps) {
         now += wait;
-        // Only what had a start can be refused.
+        // Only a call with a start can be refused.
         const known = new Set(buckets.keys());
         const drawn = Object.entries(step.on).map(([name, limit]) => {
           const bucket = buckets.get(name) ?? newBucket(limit, now);
@@ -102,7 +102,7 @@ describe('the rule of the limit, in SQL', () => {
   );
 });
 
-/** Asks the function in SQL at a time of the test's own. */
+/** Calls the function in SQL at a time of the test's choice. */
 async function asked(team: string, step: Omit<AskStep, 'starts' | 'comeAt'>): Promise<Answered> {
   const { now, who, on = { all: 4 }, weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil } = step;
   const names = weight > 0 ? Object.keys(on).sort() : [];

@@ -26,9 +26,9 @@ function limiterOf(team: string, profile: RateProfile = flatProfile(20), over: P
 
 limiterContract('PgLimiter', async () => limiterOf(randomUUID()));
 
-// Side by side, since most of each is waiting.
+// In parallel, because most of each is waiting.
 describe.concurrent('the limiter on PostgreSQL', () => {
-  it('is one for all processes of a team: together they never pass the limit, and each gets its share', async () => {
+  it('is one for all processes of a team: together they never exceed the limit, and each gets its share', async () => {
     const team = randomUUID();
     const processes = await Promise.all(
       [1, 2, 3].map(async () => ({ limiter: limiterOf(team, flatProfile(20), await stores.connect(url)) })),
@@ -74,7 +74,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await Promise.all([told.close(), other.close()]);
   });
 
-  it('keeps its block and its rings for whoever comes after', async () => {
+  it('keeps its block and its rings for later processes', async () => {
     const team = randomUUID();
     const first = limiterOf(team, flatProfile(2));
     await Promise.all([pass(first), pass(first)]);
@@ -91,7 +91,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await third.close();
   });
 
-  it('wastes at most what was granted to a process that died', async () => {
+  it('wastes only the turns that were granted to a process that died', async () => {
     const team = randomUUID();
     const dead = limiterOf(team);
     const waiting = Array.from({ length: 40 }, () => dead.acquire(one).catch(() => null));
@@ -106,7 +106,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await heir.close();
   });
 
-  it('lets calls wait while the database is away, and none pass', async () => {
+  it('makes calls wait while the database is down, and lets none pass', async () => {
     const team = randomUUID();
     let away = false;
     const flaky: Postgres = {
@@ -121,7 +121,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     away = true;
     const passed: number[] = [];
     const waiting = [one, { ...one, weight: 0 }].map((draw) => pass(limiter, draw).then((at) => passed.push(at)));
-    // A look waits for the database too, for a second: then what is known must do.
+    // A poll waits for the database too, for a second: then the known state must be enough.
     expect(await limiter.view()).toMatchObject({ profile: 'flat-20', blockedUntil: null, waiting: 2 });
     expect(passed).toEqual([]);
     away = false;
@@ -148,7 +148,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await Promise.all([slow.close(), fast.close()]);
   });
 
-  it('holds deep searches to their own rate and to that of all searches', async () => {
+  it('limits deep searches by their own rate and by that of all searches', async () => {
     const limiter = limiterOf(randomUUID(), rateProfiles.public);
     const starts: { at: number; weight: number; deep: boolean }[] = [];
     const go = async (rateClass: string) =>
@@ -162,7 +162,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await limiter.close();
   });
 
-  it('goes slower while the service queues its calls, and says so to all', async ({ expect }) => {
+  it('slows down while the service queues its calls, and tells all processes', async ({ expect }) => {
     const team = randomUUID();
     const [told, other] = [limiterOf(team), limiterOf(team)];
     await pass(told);
@@ -175,7 +175,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await Promise.all([told.close(), other.close()]);
   });
 
-  it('shows what waits in every process', async ({ expect }) => {
+  it('shows the waiting calls of every process', async ({ expect }) => {
     const team = randomUUID();
     const [busy, looker] = [limiterOf(team), limiterOf(team)];
     await busy.block(5000, 'told');
@@ -186,7 +186,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await Promise.all(waiting);
   });
 
-  it('starts anew with a full ring where the database lost its rings', async () => {
+  it('restarts with a full ring if the database lost its rings', async () => {
     const team = randomUUID();
     const limiter = limiterOf(team);
     await pass(limiter);

@@ -38,7 +38,7 @@ function stage(generation: string, slices: number) {
   return { job: 'brands-1', generation, slices, stageDir };
 }
 
-it('workers of one service and task queue whose key has a limit of its own are known to each other, as long as they live', async () => {
+it('workers of one service and task queue whose key has its own limit know each other, as long as they live', async () => {
   const dir = newDir();
   const store = storeAddress(stores.url());
   const worker = async (key: string, changes: Partial<RuntimeConfig> = {}) => {
@@ -81,7 +81,7 @@ describe('staged rows in a store', () => {
     return { one, other, cacheDir };
   }
 
-  it('are brought to a machine that has not staged them, byte for byte, once', async () => {
+  it('are copied to a machine that has not staged them, byte for byte, once', async () => {
     const { one, other, cacheDir } = await machines();
     const staged = stage('gen', 3);
     await one.share(staged);
@@ -94,7 +94,7 @@ describe('staged rows in a store', () => {
     expect(readdirSync(join(cacheDir, 'brands-1', 'gen'))).toEqual(['000002.jsonl.gz']);
   });
 
-  it('go on being shared where somebody was killed while sharing them', async () => {
+  it('are shared again after a process was killed while sharing them', async () => {
     const { one, other } = await machines();
     const staged = stage('gen', 3);
     const kept = readFileSync(sliceFile(staged.stageDir, 2));
@@ -106,7 +106,7 @@ describe('staged rows in a store', () => {
     for (const path of await Promise.all(paths)) expect(existsSync(path)).toBe(true);
   });
 
-  it('are forgotten but for the newest contents, here and there, and say the way out', async () => {
+  it('are removed except for the newest generations, here and there, with a remedy in the error', async () => {
     const { one, other, cacheDir } = await machines();
     const all = Array.from({ length: 6 }, (_, index) => stage(`gen${index}`, 1));
     for (const staged of all) {
@@ -121,7 +121,7 @@ describe('staged rows in a store', () => {
     await other.slice({ ...all[5]!, stageDir: '/nowhere' }, 0);
   });
 
-  it('never write outside of their folder', async () => {
+  it('are never written outside their folder', async () => {
     const { other } = await machines();
     const staged = { job: '../../x', generation: 'gen', slices: 1, stageDir: '/nowhere' };
     await expect(other.slice(staged, 0)).rejects.toThrow('is not a valid id');
@@ -146,7 +146,7 @@ describe('job entries in a store', () => {
     completed: null,
   });
 
-  it('are seen from every process as they were put last, the longest untouched first', async () => {
+  it('are visible to every process in their last version, the least recently used first', async () => {
     const url = stores.url();
     const one = new PgJobEntries(await stores.connect(url), locks);
     const other = new PgJobEntries(await stores.connect(url), locks);
@@ -158,7 +158,7 @@ describe('job entries in a store', () => {
     expect(await other.all()).toEqual([entry('b-2'), entry('a-1', '/out.csv')]);
   });
 
-  it('are kept apart from walks, which are seen in the same way', async () => {
+  it('are kept apart from walks, which are visible in the same way', async () => {
     const entries = new PgJobEntries(await stores.connect(stores.url()), locks);
     const before = await entries.all();
     const walk = (job: string, into: string) => ({

@@ -18,7 +18,7 @@ afterAll(() => stores.stop());
 slotsContract('PgSlots', async (limit) => new PgSlots({ postgres, team: randomUUID(), limit }));
 
 describe('the slots on PostgreSQL', () => {
-  it('are one set for all processes, which never hold more together', async () => {
+  it('are one set for all processes, which together never hold more', async () => {
     const team = randomUUID();
     const processes = await Promise.all(
       [0, 1, 2].map(async () => new PgSlots({ postgres: await stores.connect(url), team, limit: 4 })),
@@ -41,7 +41,7 @@ describe('the slots on PostgreSQL', () => {
     for (const slots of processes) await slots.close();
   });
 
-  it('go to whoever waits longest, in whatever process it waits', async () => {
+  it('go to the longest waiting owner, in any process', async () => {
     const team = randomUUID();
     const processes = [0, 1, 2].map(() => new PgSlots({ postgres, team, limit: 1 }));
     const [first, second, third] = processes as [PgSlots, PgSlots, PgSlots];
@@ -66,7 +66,7 @@ describe('the slots on PostgreSQL', () => {
     for (const slots of processes) await slots.close();
   });
 
-  it('stay taken when the process that took them dies, until they are released', async () => {
+  it('stay taken when their process dies, until they are released', async () => {
     const team = randomUUID();
     const doomed = new PgSlots({ postgres: await stores.connect(url), team, limit: 1 });
     await doomed.take('a');
@@ -82,7 +82,7 @@ describe('the slots on PostgreSQL', () => {
     await heir.close();
   });
 
-  it('are given on although the notification is lost', async () => {
+  it('are passed on although the notification is lost', async () => {
     const team = randomUUID();
     const deaf: Postgres = { ...postgres, listen: async () => async () => undefined };
     const [busy, waiter] = [new PgSlots({ postgres, team, limit: 1 }), new PgSlots({ postgres: deaf, team, limit: 1 })];
@@ -95,7 +95,7 @@ describe('the slots on PostgreSQL', () => {
     await Promise.all([busy.close(), waiter.close()]);
   });
 
-  it('do not keep a place for a waiter that left while it was given', async () => {
+  it('are not kept for a waiter that left while a slot was given to it', async () => {
     const team = randomUUID();
     let answered = () => {};
     const stop = new AbortController();

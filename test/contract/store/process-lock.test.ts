@@ -34,7 +34,7 @@ async function holderOf(path: string): Promise<ChildProcess> {
   return child;
 }
 
-it('only one holds a lock, also within one process, and giving it back twice does no harm', () => {
+it('allows one holder, also within one process, and releasing it twice does no harm', () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   expect(lock).not.toBeNull();
@@ -47,7 +47,7 @@ it('only one holds a lock, also within one process, and giving it back twice doe
   again?.release();
 });
 
-it('names the process that holds the lock, and nobody once it was given back', () => {
+it('names the process that holds the lock, and none after its release', () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   expect(lockHolder(path)).toEqual({ pid: process.pid });
@@ -56,14 +56,14 @@ it('names the process that holds the lock, and nobody once it was given back', (
   expect(lockHolder(join(dir, 'none.lock'))).toBeNull();
 });
 
-it('keeps lock files and the folders made for them from other users', () => {
+it('makes lock files and their new folders private', () => {
   const path = join(dir, 'made', 'for', 'a.lock');
   tryLock(path)?.release();
   expect(statSync(path).mode & 0o777).toBe(0o600);
   expect(statSync(join(dir, 'made')).mode & 0o777).toBe(0o700);
 });
 
-it('28: a lock ends with its process, however that was killed', async () => {
+it('28: a lock ends with its process, even if that was killed', async () => {
   const path = join(dir, 'a.lock');
   const child = await holderOf(path);
   expect(tryLock(path)).toBeNull();
@@ -75,7 +75,7 @@ it('28: a lock ends with its process, however that was killed', async () => {
   lock?.release();
 });
 
-it('27: waits for the lock of another process, says for whom, and goes on when it is free', async () => {
+it('27: waits for the lock of another process, names it, and continues when it is free', async () => {
   const path = join(dir, 'a.lock');
   const child = await holderOf(path);
   const said: string[] = [];
@@ -88,7 +88,7 @@ it('27: waits for the lock of another process, says for whom, and goes on when i
   expect(lockHolder(path)).toBeNull();
 });
 
-it('stops waiting after the time given and names the holder', async () => {
+it('stops waiting after the given time and names the holder', async () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   const refused = await withLock(path, () => 'done', { waitMs: 100 }).catch((error: unknown) => error);
@@ -97,14 +97,14 @@ it('stops waiting after the time given and names the holder', async () => {
   lock?.release();
 });
 
-it('gives the lock back when what ran under it fails', async () => {
+it('releases the lock if the work under it fails', async () => {
   const path = join(dir, 'a.lock');
   const failing = () => Promise.reject(new Error('no'));
   await expect(withLock(path, failing, { waitMs: 0 })).rejects.toThrow('no');
   expect(await withLock(path, () => 'done', { waitMs: 0 })).toBe('done');
 });
 
-it('lets callers in one after the other', async () => {
+it('admits callers one after the other', async () => {
   const path = join(dir, 'a.lock');
   let inside = 0;
   let most = 0;
@@ -122,22 +122,25 @@ it('lets callers in one after the other', async () => {
   expect(most).toBe(1);
 });
 
-it.skipIf(process.platform === 'win32')('a lock handed over to a child lasts as long as the child', async () => {
-  const path = join(dir, 'a.lock');
-  const lock = tryLock(path);
-  const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], {
-    stdio: ['ignore', 'ignore', 'ignore', lock!.fd],
-  });
-  children.push(child);
-  lock?.handOver(child.pid!);
-  expect(tryLock(path)).toBeNull();
-  expect(lockHolder(path)).toEqual({ pid: child.pid });
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  expect(tryLock(path)?.release()).toBeUndefined();
-});
+it.skipIf(process.platform === 'win32')(
+  'a lock that was passed to a child process lasts as long as the child',
+  async () => {
+    const path = join(dir, 'a.lock');
+    const lock = tryLock(path);
+    const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)'], {
+      stdio: ['ignore', 'ignore', 'ignore', lock!.fd],
+    });
+    children.push(child);
+    lock?.handOver(child.pid!);
+    expect(tryLock(path)).toBeNull();
+    expect(lockHolder(path)).toEqual({ pid: child.pid });
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(tryLock(path)?.release()).toBeUndefined();
+  },
+);
 
-it('tells a process from another one that was given its number', () => {
+it('distinguishes a process from another one with the same number', () => {
   const started = processStartTime(process.pid);
   expect(started).not.toBeNull();
   expect(isAlive(process.pid, started)).toBe(true);
@@ -149,7 +152,7 @@ it('tells a process from another one that was given its number', () => {
   for (const none of [0, -1, Number.NaN]) expect(isAlive(none, null)).toBe(false);
 });
 
-it('a lock file with a dead holder, or with nonsense in it, names no process', () => {
+it('a lock file with a dead holder or nonsense names no process', () => {
   const path = join(dir, 'a.lock');
   writeFileSync(path, JSON.stringify({ pid: process.pid, startTime: 'another life' }));
   expect(lockHolder(path)).toBeNull();

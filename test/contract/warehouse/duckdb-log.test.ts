@@ -15,7 +15,7 @@ function resolvers() {
   return { promise, resolve: () => resolve() };
 }
 
-it('brings a large log into the file although something else was always being written', async () => {
+it('writes a large log into the file although other writes never stop', async () => {
   const file = join(dir, 'large.duckdb');
   const warehouse = Warehouse.at(file);
   const logBytes = () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -31,7 +31,7 @@ it('brings a large log into the file although something else was always being wr
       await connection.run('INSERT INTO others VALUES (1)');
       writing.resolve();
       await write.promise;
-      // A COMMIT could checkpoint, because now nobody else writes.
+      // A COMMIT could checkpoint, because now no other transaction writes.
       await connection.run('ROLLBACK');
     },
     ['state'],
@@ -42,7 +42,7 @@ it('brings a large log into the file although something else was always being wr
   expect(logBytes()).toBeGreaterThan(48 * 1_048_576);
   write.resolve();
   await state;
-  // Uses that write nothing keep it open: closing it would do the same.
+  // Uses that write nothing keep it open, because closing it would do the same.
   const look = async () => {
     await warehouse.use((connection) => connection.run('SELECT 1'), ['incoming']);
     return logBytes();

@@ -25,7 +25,7 @@ import { duckDbUnderTest, queryDuckDb } from '../../support/warehouse/warehouses
 const here = fileURLToPath(new URL('../../support/warehouse/', import.meta.url));
 const run = promisify(execFile);
 
-describe('a DuckDB sink', () => {
+describe('a DuckDB warehouse', () => {
   sinkContract(duckDbUnderTest);
 });
 
@@ -67,7 +67,7 @@ describe('a DuckDB file', () => {
     return child;
   }
 
-  it('is busy, and names the process, while another has it, and continues afterwards', async () => {
+  it('is busy, and names the process, while another one has it, and continues afterwards', async () => {
     const file = newFile();
     const sink = await loaded(file);
     await sink.close();
@@ -85,7 +85,7 @@ describe('a DuckDB file', () => {
     await sink.close();
   });
 
-  it('is given to other processes a moment after its last use', async () => {
+  it('is released to other processes a moment after its last use', async () => {
     const file = newFile();
     await loaded(file);
     const script = `import { DuckDBInstance } from '@duckdb/node-api';
@@ -93,7 +93,7 @@ describe('a DuckDB file', () => {
     await run(process.execPath, ['--input-type=module', '-e', script, file], { cwd: here, timeout: 20_000 });
   });
 
-  it('is one sink a file, however often it is asked for, and shared with a second set of sinks in the process', async () => {
+  it('is opened once for a file, also for a second set of warehouses in the process', async () => {
     const file = newFile();
     const [sinks, others] = [createWarehouses(), createWarehouses()];
     expect(sinks.open(file)).toBe(sinks.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
@@ -104,7 +104,7 @@ describe('a DuckDB file', () => {
     await sinks.close();
   });
 
-  it('takes the newest line of a unit where another line is too long to load all at once', async () => {
+  it('uses the newest line of a unit if another line is too long to load in one piece', async () => {
     const file = newFile();
     const sink = createDuckDbSink({ file });
     const text = 'x'.repeat(17 * 1_048_576);
@@ -157,7 +157,7 @@ describe('a DuckDB file', () => {
     expect(names.flat()).toEqual(['url', 'Status', 'URL_2', 'column_4', 'result_status']);
   });
 
-  it('carries where each row came from, and comments on its tables', async () => {
+  it('holds the source of each row, and comments on its tables', async () => {
     const file = newFile();
     await (await loaded(file)).close();
     const [row] = await queryDuckDb(
@@ -168,7 +168,7 @@ describe('a DuckDB file', () => {
     expect(await queryDuckDb(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
   });
 
-  it('that is no database, no file or of the wrong kind is refused with the way out', async () => {
+  it('that is not a database or not a file is refused with a remedy', async () => {
     const garbage = newFile();
     writeFileSync(garbage, 'x'.repeat(5000));
     const directory = join(dir, 'folder.duckdb');
@@ -205,7 +205,7 @@ describe('a DuckDB file', () => {
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
   });
 
-  it('made by a newer version is refused', async () => {
+  it('of a newer version is refused', async () => {
     const file = newFile();
     await (await loaded(file)).close();
     await change(file, `INSERT INTO searchflow_migrations VALUES ('9999-later', now()::TIMESTAMP)`);
@@ -214,7 +214,7 @@ describe('a DuckDB file', () => {
     );
   });
 
-  it('with a torn log opens as of the last commit; with a damaged one it names the fix', async () => {
+  it('with a torn log opens at the last commit; with a damaged one it names the remedy', async () => {
     const file = newFile();
     const sink = await loaded(file);
     await sink.close();
@@ -231,7 +231,7 @@ describe('a DuckDB file', () => {
     await sink.close();
   });
 
-  it('cut short is refused with the way out', async () => {
+  it('that was truncated is refused with a remedy', async () => {
     const file = newFile();
     await (await loaded(file)).close();
     truncateSync(file, 9000);
@@ -239,7 +239,7 @@ describe('a DuckDB file', () => {
     expect(error).toBeInstanceOf(SinkUnusable);
   });
 
-  it('opens in a directory that does not exist yet, whatever characters are in its path', async () => {
+  it('opens in a new directory, with any characters in its path', async () => {
     const strange = join(dir, `it's [a] *strange* "dir"?`);
     const sink = createDuckDbSink({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
     expect(await problem(createDuckDbSink({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(SinkUnusable);

@@ -23,7 +23,7 @@ it('refuses the file to another instance in the same process meanwhile, and acce
   theirs.closeSync();
 });
 
-it('is one warehouse, with one instance and one queue, for all who name the file in a process', async () => {
+it('is one warehouse, with one instance and one queue, for all users of the file in a process', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'shared.duckdb');
@@ -35,7 +35,7 @@ it('is one warehouse, with one instance and one queue, for all who name the file
   const usual = ['122.0 MiB', 1n];
   const seen: unknown[] = [];
   const opened = openWarehouse(file);
-  // What needs more has it until its end, whatever else begins and ends in the other lane meanwhile.
+  // A statement that needs more memory has it until its end, whatever starts and ends in the other queue meanwhile.
   await warehouse.use(
     async (connection) => {
       await warehouse.use(async (other) => seen.push(await setting(other)), ['incoming']);
@@ -58,11 +58,8 @@ it('is one warehouse, with one instance and one queue, for all who name the file
   await opened.close();
 });
 
-// Its folders are the system's own: nobody can make one there, which Node's own way of making several tries for ever.
-it.runIf(existsSync('/proc/self'))(
-  'refuses a file below /proc, as everywhere where its folder can’t be made',
-  async () => {
-    const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
-    await expect(warehouse.use(async () => null)).rejects.toThrow('cannot be opened: name another file');
-  },
-);
+// Its folders belong to the system: no process can create one there, and Node's own recursive mkdir would try for ever.
+it.runIf(existsSync('/proc/self'))('refuses a file below /proc, as in all folders that cannot be created', async () => {
+  const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
+  await expect(warehouse.use(async () => null)).rejects.toThrow('cannot be opened: name another file');
+});

@@ -32,7 +32,7 @@ const plain = '{"title":"B","text":"b"}';
 const csv = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 const misread = 'title: expected string, received array; text: expected string, received number';
 
-/** The line that today's journal writes for a record, with this text as its result. */
+/** The line that the current journal writes for a record, with this text as its result. */
 function asItCame(json: string): string {
   const record = JSON.parse(json) as UnitRecord;
   const first = record.unit.includes('a.com');
@@ -78,7 +78,7 @@ const places: readonly (readonly [string, () => Place])[] = [
 ];
 
 describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
-  it('is kept as it came, a field of another type is NULL in its column and reported, and dollars are exact', async () => {
+  it('is kept unchanged; a field of another type is NULL in its column and reported, and dollars are exact', async () => {
     const { sink, query } = open();
     const staged = await stageText(dir, csv);
     await runJob(dir, sink, staged, new Service(), undefined, asItCame);
@@ -103,7 +103,7 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
     await sink.close();
   });
 
-  it('that an earlier version did not understand is read again, without buying, or its row says that it cannot be', async () => {
+  it('that an earlier version could not read is read again without buying, or its row says that it cannot be', async () => {
     const { sink, query } = open();
     const staged = await stageText(dir, `${csv}c,https://c.com/\n`, { job: 'old-1', name: 'old' });
     const body = `{"results":[{"id":"https://b.com/","title":"B"},{"id":"https://a.com/","title":"A","author":["x"],"n":1e400}]}`;
@@ -142,7 +142,7 @@ describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
       ],
     ]);
     expect(first.map((row) => Number(row[5]))).toEqual([1000, 1000, 1000]);
-    // The same again changes nothing.
+    // Another read changes nothing.
     expect(await reparse(sink, job, dir)).toEqual({ answers: 2, understood: 0, rows: 2 });
     expect(await query(rows)).toEqual(first);
     await sink.close();

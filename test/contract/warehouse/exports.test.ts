@@ -9,7 +9,7 @@ import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
-/** Texts of all UTF-16 there is: NUL, controls, halves of pairs, everything. */
+/** Texts of any UTF-16: NUL, controls, halves of pairs, everything. */
 const anyText = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 12 });
 const oddText = fc.oneof(
   anyText,
@@ -27,7 +27,7 @@ const anyAnswer = fc.record(
   },
   { requiredKeys: [] },
 );
-/** What may stand in a file of UTF-8. */
+/** Texts that are valid in a UTF-8 file. */
 const anyCell = fc.string({ unit: 'binary', maxLength: 8 });
 
 describe('the exports of a job', () => {
@@ -40,7 +40,7 @@ describe('the exports of a job', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('[45] are the same to the byte from DuckDB and from PostgreSQL, whatever values are in it', async () => {
+  it('[45] are equal to the byte from DuckDB and from PostgreSQL, for any values', async () => {
     const COUNT = runs(300);
     const answers = fc.sample(anyAnswer, { numRuns: COUNT, seed: 45 });
     const cells = fc.sample(anyCell, { numRuns: COUNT, seed: 45 });

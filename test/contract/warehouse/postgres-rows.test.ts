@@ -21,7 +21,7 @@ beforeAll(async () => {
 let schemas = 0;
 const newSchema = () => `${database}?schema=sink_${process.pid}_${++schemas}`;
 
-describe('a PostgreSQL sink', () => {
+describe('a PostgreSQL warehouse under the contract', () => {
   sinkContract(() => postgresUnderTest(newSchema()));
 });
 
@@ -39,7 +39,7 @@ describe('a PostgreSQL warehouse', () => {
   });
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
-  it('is made by the first job and by nothing before', async () => {
+  it('is created by the first job and by nothing before', async () => {
     const url = newSchema();
     const sink = open(url);
     expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
@@ -51,7 +51,7 @@ describe('a PostgreSQL warehouse', () => {
     expect(await pgQuery(database, count)).toEqual([[1]]);
   });
 
-  it('is in a schema of any name, searchflow where none is named', async () => {
+  it('is in a schema of any name, by default searchflow', async () => {
     const odd = `${database}?schema=${encodeURIComponent(`it's "odd"; \\ é`)}`;
     for (const url of [odd, database]) {
       const sink = open(url);
@@ -64,7 +64,7 @@ describe('a PostgreSQL warehouse', () => {
     }
   });
 
-  it('is known by an address without user and password, and opened with the credentials for it', async () => {
+  it('is identified by an address without user and password, and opened with its credentials', async () => {
     const url = newSchema();
     const address = warehouseAddress(url);
     expect(address).toBe(url.replace(/\/\/.*@/, '//'));
@@ -131,7 +131,7 @@ describe('a PostgreSQL warehouse', () => {
     expect(await pgQuery(url, 'SELECT input[10000] FROM enriched_rows')).toEqual([['9998']]);
   });
 
-  it('[45] says by row what its text can not hold, keeps that exactly, and lets every query go on', async () => {
+  it('[45] reports by row which text it cannot hold, keeps it exactly, and lets every query continue', async () => {
     const url = newSchema();
     const sink = open(url);
     const service = new Service((asked) =>
@@ -164,7 +164,7 @@ describe('a PostgreSQL warehouse', () => {
     ]);
   });
 
-  it('is exported and summed up by a user who may only read it', async () => {
+  it('is exported and counted by a user with read permission only', async () => {
     const url = newSchema();
     await runJob(dir, open(url), await stageText(dir, small), new Service());
     const schema = new URL(url).searchParams.get('schema');
@@ -225,7 +225,7 @@ describe('a PostgreSQL warehouse', () => {
     expect(silent).toEqual([]);
   });
 
-  it('that is no address, no database, or has the wrong password is refused with the fix', async () => {
+  it('without a valid address, a database, or the right password is refused with a remedy', async () => {
     expect(() => createPostgresSink({ url: 'postgres://me:canary@host' })).toThrow(SinkUnusable);
     const wrong = {
       [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,

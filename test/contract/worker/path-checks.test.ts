@@ -39,7 +39,7 @@ it.each([
   ['hard.csv', 'is the input'],
   ['soft.csv', 'is the input'],
   ['dangling.csv', 'is a link to'],
-  // The warehouse by default, which is not there yet, and what DuckDB keeps beside it.
+  // The default warehouse, which does not exist yet, and the files that DuckDB keeps beside it.
   ['out/in.duckdb', 'is the warehouse'],
   ['folder/out/in.duckdb', 'is the warehouse'],
   ['warehouse.csv', 'is the warehouse'],
@@ -75,7 +75,7 @@ it.each([
   ['empty', 'not a DuckDB database'],
   ['data.parquet', 'is a Parquet file'],
   ['out', 'is a folder'],
-])('a warehouse at %s is refused by job, setting and warehouse alike: it is %s', async (into, reason) => {
+])('a warehouse at %s is refused by job, setting and warehouse in the same way: it is %s', async (into, reason) => {
   expect(why({ into })).toContain(reason);
   const config = () => readConfig({ env: {}, flags: { into }, cwd: dir, say: () => undefined });
   expect(config).toThrow(reason);
@@ -88,11 +88,11 @@ it.each([
   await warehouses.close();
 });
 
-it.each(['other.duckdb', 'new.duckdb', 'new.db', 'new', 'folder/new.ddb'])('a warehouse at %s is taken', (into) => {
+it.each(['other.duckdb', 'new.duckdb', 'new.db', 'new', 'folder/new.ddb'])('a warehouse at %s is accepted', (into) => {
   expect(why({ into })).toBeNull();
 });
 
-it('an export of a job is refused by its warehouse, too, whoever asks for it', async () => {
+it('an export of a job is also refused by its warehouse', async () => {
   const warehouses = createWarehouses();
   const { rows } = warehouses.open(at('house.duckdb'));
   const record = {

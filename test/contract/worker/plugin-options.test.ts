@@ -16,7 +16,7 @@ it.each([
 });
 
 it.skipIf(process.platform === 'win32')(
-  'the plugin refuses a state folder that others may write, unless it is told to trust it',
+  'the plugin refuses a state folder that others may write, unless an option trusts it',
   () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'searchflow-plugin-'));
     chmodSync(stateDir, 0o777);

@@ -21,14 +21,14 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const pluginOf = (options: Partial<SearchflowPluginOptions> = {}) =>
   new SearchflowPlugin({ apiKey: 'key', origin: 'sandbox', stateDir: join(root, 'state'), ...options });
 
-describe('activities of the owner', () => {
+describe("activities of the worker's owner", () => {
   const mine = async () => 'mine';
   const configure = (names: readonly string[], options: Partial<SearchflowPluginOptions> = {}) => {
     const activities = Object.fromEntries(names.map((name) => [name, mine]));
     return pluginOf(options).configureWorker({ taskQueue: 'q', activities }).activities as Record<string, unknown>;
   };
 
-  it('with a name of ours are refused, with the names and the ways out', () => {
+  it('with one of our names are refused, with the names and the remedies', () => {
     expect(() => configure(['search', 'answer', 'greet'])).toThrow(
       "Activities of this worker have the same names as searchflow's: search, answer. Rename them, or pass operations: false to SearchflowPlugin.",
     );
@@ -36,7 +36,7 @@ describe('activities of the owner', () => {
     expect(Object.keys(configure(['greet']))).toEqual(expect.arrayContaining(['greet', 'search', 'enrichSlice']));
   });
 
-  it('stay theirs without our operations', () => {
+  it('are kept unchanged without our operations', () => {
     const found = configure(['search', 'answer'], { operations: false });
     expect([found.search, found.answer]).toEqual([mine, mine]);
     expect(Object.keys(found)).not.toContain('getContents');
@@ -68,7 +68,7 @@ describe('a workflows file', () => {
     return sentences.map((sentence) => sentence.replace(workflowsPath, 'workflows.js'));
   };
 
-  it('that hides a workflow of ours, or lacks the one that every worker needs, is told of', async () => {
+  it('that hides a workflow of ours, or lacks the one that every worker needs, is reported', async () => {
     const all = "export * from 'searchflow/workflows';\n";
     expect(await said(`${all}export async function greet() {}`)).toEqual([]);
     expect(await said(`${all}export async function enrichCsv() {}\nexport const syncEvents = async () => 1;`)).toEqual([
@@ -80,7 +80,7 @@ describe('a workflows file', () => {
   });
 });
 
-it('a worker that is refused at its start is over, and its connection can be closed', async () => {
+it('a worker that is refused at its start has ended, and its connection can be closed', async () => {
   const stateDir = join(root, 'taken');
   mkdirSync(stateDir, { recursive: true });
   const lock = tryLock(join(stateDir, 'worker.lock'));

@@ -10,11 +10,11 @@ import { pruneJournal } from '../../../src/worker/host/worker-here.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
-it('the warehouse of a job that is done is asked in silence, and only if the journal has something to remove', async () => {
+it('the warehouse of a finished job is queried without messages, and only if the journal has something to remove', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-prune-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   let logins = 0;
-  // Refuses every login, as a database does whose password has changed.
+  // Refuses every login, like a database whose password has changed.
   const refusal = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
   const length = Buffer.alloc(4);
   length.writeInt32BE(refusal.length + 4);

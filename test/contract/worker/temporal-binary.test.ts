@@ -19,7 +19,7 @@ import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-server/temporal-binary.js';
 import { installTemporal } from '../../../src/worker/temporal-server/temporal-install.js';
 
-// Temporal's program is stood in for by a script that answers as it does: the real one is 250 MB.
+// A script with the same answers replaces Temporal's program: the real one is 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;
 
 let dir: string;
@@ -42,14 +42,14 @@ const bare = (...path: string[]) => ({ HOME: inDir('home'), PATH: [...path, '/bi
 const find = (env: Record<string, string>, allowDownload = false) =>
   findTemporalBinary({ env, say, cacheDir: inDir('cache'), allowDownload });
 
-/** The download service of this test; answers with its address. */
+/** The download service of this test; returns its address. */
 async function serve(listener: RequestListener): Promise<string> {
   server = createServer(listener).listen(0, '127.0.0.1');
   await new Promise((resolve) => server?.once('listening', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A service that offers this program in the way the real one does. */
+/** A service that offers this program as the real one does. */
 async function offer(script: string, asked: string[] = []): Promise<string> {
   put(script, 'offer', 'temporal');
   execFileSync('tar', ['-czf', inDir('offer.tar.gz'), '-C', inDir('offer'), 'temporal']);
@@ -90,8 +90,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-describe.skipIf(process.platform === 'win32')('looking for the program', () => {
-  it('takes TEMPORAL_CLI, then PATH, the cache of the user, and the folders of Go, in this order', async () => {
+describe.skipIf(process.platform === 'win32')('the search for the program', () => {
+  it('checks TEMPORAL_CLI, then PATH, the cache of the user, and the folders of Go, in this order', async () => {
     const go = put(temporal('go'), 'home', 'go', 'bin', 'temporal');
     expect(await find(bare())).toEqual({ path: go, version: 'temporal version go' });
     const gobin = put(temporal('gobin'), 'gobin', 'temporal');
@@ -115,7 +115,7 @@ describe.skipIf(process.platform === 'win32')('looking for the program', () => {
     }
   });
 
-  it('tells a program that does not answer, such as a stopped one, from one that is not Temporal’s', async () => {
+  it('distinguishes a program that does not answer, such as a stopped one, from a wrong one', async () => {
     const stopped = put('#!/bin/sh\nkill -STOP $$\n', 'stopped', 'temporal');
     const lookup = { env: { ...bare(), TEMPORAL_CLI: stopped }, say, cacheDir: inDir('cache'), answerMs: 300 };
     const error = await findTemporalBinary(lookup).catch((reason: unknown) => reason);
@@ -123,14 +123,14 @@ describe.skipIf(process.platform === 'win32')('looking for the program', () => {
     expect(String(error)).toContain(`${stopped} --version did not answer within 0.3 s`);
   });
 
-  it('passes by what does not run, and says so', async () => {
+  it('skips programs that do not run, and reports them', async () => {
     const broken = put('#!/bin/sh\nexit 1\n', 'tools', 'temporal');
     const good = put(temporal('good'), 'cache', 'temporal');
     expect((await find(bare(inDir('tools')))).path).toBe(good);
     expect(said).toEqual([expect.stringContaining(broken)]);
   });
 
-  it('names every way where there is none and none may be installed', async () => {
+  it('names every remedy if there is none and none may be installed', async () => {
     const refused = (await find(bare()).catch((error: unknown) => error)) as Error;
     expect(refused).toBeInstanceOf(UsageError);
     for (const way of ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', inDir('cache'), 'Go', 'temporal.download']) {
@@ -140,12 +140,12 @@ describe.skipIf(process.platform === 'win32')('looking for the program', () => {
   });
 });
 
-describe.skipIf(process.platform === 'win32')('installing the program', () => {
-  // Stands in for Go: what it is asked for is written down, and its product put where GOBIN says.
+describe.skipIf(process.platform === 'win32')('the installation of the program', () => {
+  // Replaces Go: it writes down its arguments, and puts its product into GOBIN.
   const go = (body: string) => put(`#!/bin/sh\necho "$@" > "${inDir('go.asked')}"\n${body}\n`, 'go', 'go');
   const makes = (script: string) => `printf '%s' '${script}' > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"`;
 
-  it('downloads it where Go is missing, and leaves nothing else behind', async () => {
+  it('downloads it if Go is missing, and leaves nothing else', async () => {
     const asked: string[] = [];
     const found = await install(bare(), await offer(temporal('1.5.1'), asked));
     expect(found).toEqual({ path: inDir('cache', 'temporal'), version: 'temporal version 1.5.1' });
@@ -154,13 +154,13 @@ describe.skipIf(process.platform === 'win32')('installing the program', () => {
     expect(said[0]).toContain('can take some minutes');
   });
 
-  it('opens no archive but the known one', async () => {
+  it('opens only the known archive', async () => {
     const refused = install(bare(), await offer(temporal('1.5.1')), 'f'.repeat(64));
     await expect(refused).rejects.toThrow('download: the archive has an unexpected SHA-256');
     expect(readdirSync(inDir('cache'))).toEqual(['install.lock']);
   });
 
-  it('shows no key to what it runs, be it Go or a program that may be any', async () => {
+  it('shows no key to the programs that it runs, be it Go or an unknown one', async () => {
     const env = {
       SEARCHFLOW_API_KEY: 'canary',
       EXA_API_KEY: 'canary',
@@ -186,27 +186,27 @@ describe.skipIf(process.platform === 'win32')('installing the program', () => {
     expect(texts.join()).toContain('GOPROXY=off');
   });
 
-  it('has Go build it where the download does not answer', async () => {
+  it('builds it with Go if the download does not answer', async () => {
     go(makes(temporal('built')));
     const found = await install(bare(inDir('go')), await noService());
     expect(found.version).toBe('temporal version built');
     expect(readFileSync(inDir('go.asked'), 'utf8')).toBe('install github.com/temporalio/cli/cmd/temporal@v1.5.1\n');
   });
 
-  it('stops Go when the download was faster', async () => {
+  it('stops Go if the download was faster', async () => {
     go(`trap 'echo stopped > "${inDir('go.stopped')}"; exit 1' INT\nwhile :; do sleep 0.05; done`);
     const found = await install(bare(inDir('go')), await offer(temporal('1.5.1')));
     expect(found.version).toBe('temporal version 1.5.1');
     expect(existsSync(inDir('go.stopped'))).toBe(true);
   });
 
-  it('stops the download when Go was faster', async () => {
+  it('stops the download if Go was faster', async () => {
     go(makes(temporal('built')));
     const found = await install(bare(inDir('go')), await serve(() => undefined));
     expect(found.version).toBe('temporal version built');
   });
 
-  it('installs once for all who ask at once', async () => {
+  it('installs once for all processes that ask at once', async () => {
     const asked: string[] = [];
     const source = await offer(temporal('1.5.1'), asked);
     const all = await Promise.all([1, 2, 3].map(() => install(bare(), source)));
@@ -214,19 +214,19 @@ describe.skipIf(process.platform === 'win32')('installing the program', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('clears away what a killed installation left', async () => {
+  it('removes the remains of a killed installation', async () => {
     put('half', 'cache', '.install-build-1', 'temporal');
     await install(bare(), await offer(temporal('1.5.1')));
     expect(readdirSync(inDir('cache')).sort()).toEqual(['install.lock', 'temporal']);
   });
 
-  it('does not keep what does not run', async () => {
+  it('does not keep a program that does not run', async () => {
     const refused = install(bare(), await offer('#!/bin/sh\nexit 1\n'));
     await expect(refused).rejects.toThrow('download: the program does not run here; Go is not on PATH');
     expect(readdirSync(inDir('cache'))).toEqual(['install.lock']);
   });
 
-  it('names the reasons of both ways when both fail', async () => {
+  it('names the reasons of both ways if both fail', async () => {
     go('echo "dial tcp: no such host" >&2; exit 1');
     const refused = install(bare(inDir('go')), await noService());
     await expect(refused).rejects.toThrow(
@@ -234,7 +234,7 @@ describe.skipIf(process.platform === 'win32')('installing the program', () => {
     );
   });
 
-  it('refuses an answer that names a file outside of its folder', async () => {
+  it('refuses an answer that names a file outside its folder', async () => {
     const source = await serve((_, response) =>
       response.end(JSON.stringify({ archiveUrl: 'http://127.0.0.1:1/', fileToExtract: '../temporal' })),
     );
