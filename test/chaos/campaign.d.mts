@@ -1,15 +1,15 @@
 export interface CampaignOptions {
   readonly shape?: 'rows' | 'search' | 'agents' | 'events' | 'monitors' | 'postgres';
-  /** How many disturbances: kills most of all. */
+  /** Number of disturbances; most of them are kills. */
   readonly kills?: number;
   readonly seed?: number;
-  /** Where the warehouse is; default: what the shape has. */
+  /** Address of the warehouse; default: that of the shape. */
   readonly into?: 'duckdb' | 'postgres';
-  /** Of each job, and of each batch. */
+  /** Rows of each job, and monitors of each batch. */
   readonly rows?: number;
   readonly monitors?: number;
   say?(sentence: string): void;
-  /** Ends the campaign early, its processes with it. */
+  /** Ends the campaign early, together with its processes. */
   readonly interrupt?: AbortSignal;
 }
 
@@ -17,11 +17,11 @@ export interface CampaignReport {
   readonly shape: string;
   readonly seed: number;
   readonly seconds: number;
-  /** How often each disturbance came. */
+  /** Number of times each disturbance happened. */
   readonly done: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
   readonly figures: Readonly<Record<string, unknown>>;
-  /** Promises that were broken. */
+  /** Broken promises. */
   readonly findings: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 // A seeded campaign: commands work on a strict service while processes are killed and stopped, the service fails, the disk fills and
-// the clock jumps. Then the judgement, by the service's book and log and by SQL, never by what searchflow counts itself.
+// the clock jumps. The judges then use the log and the purchases of the service, and SQL, never the counters of searchflow.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ import { startTemporal } from './temporal.mjs';
 
 const clock = fileURLToPath(new URL('../support/schedules/clock.mjs', import.meta.url));
 const KEY = 'canary-key-of-the-campaign';
-/** Longest time in which nothing may happen, and the longest time of a whole campaign: so much, and so much more for each kill. */
+/** Longest time without any activity, and longest time of a whole campaign: a base and an addition for each kill. */
 const SILENCE_MS = 180_000;
-/** How long after a disturbance a command may still end by it. */
+/** Time after a disturbance in which a command may still end because of it. */
 const AFTER_MS = 10_000;
 const BASE_MS = 180_000;
 const EACH_MS = 60_000;
 
-/** What a shape works with. */
+/** The parts that a shape works with. */
 async function open({ shape, seed, into, say }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-chaos-'));
   const disk = into === 'postgres' ? null : smallDisk(dir);
@@ -31,7 +31,7 @@ async function open({ shape, seed, into, say }) {
   const clockFile = join(dir, 'clock');
   writeFileSync(clockFile, '0');
   mkdirSync(join(dir, 'out'));
-  // A list of events goes either way.
+  // A list of events may have either order.
   const events = { ...shape.service.events, order: into === 'postgres' ? 'oldest' : 'newest' };
   const service = await startService({ key: KEY, ...shape.service, events });
   const postgres = into === 'postgres' ? await startPostgres() : null;
@@ -69,11 +69,11 @@ async function close({ dir, disk, service, postgres, temporal }) {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Runs a command again and again until it ends with 0; it may end otherwise only where something was done to it meanwhile. */
+/** Runs a command again and again until it ends with 0; another exit code is allowed only after a disturbance of it. */
 async function toEnd(campaign, args, more = {}) {
   for (;;) {
     while (campaign.diskIsFull) await delay(100);
-    // It may join work that a disturbance of a moment ago ends.
+    // It may join work that a recent disturbance ends.
     const begunAt = performance.now() - AFTER_MS;
     const sent = campaign.service.log.length;
     const command = startCommand(args, { cwd: campaign.dir, env: { ...campaign.env, ...more } });
@@ -85,7 +85,7 @@ async function toEnd(campaign, args, more = {}) {
     if (campaign.stopped) throw new Error('the campaign was stopped');
     const last = command.err().trim().split('\n').at(-1);
     if (code !== null) campaign.say(`${args.slice(0, 2).join(' ')} ended with ${code}: ${last}`);
-    // A fault that was planned before may reach it, too.
+    // A fault that was planned before may affect it, too.
     const hasFault = campaign.service.log.slice(sent).some(({ fault }) => fault);
     const isDisturbed = campaign.busy || campaign.disturbedAt.some((at) => at >= begunAt);
     if (code !== null && !isDisturbed && !hasFault) {
@@ -94,7 +94,7 @@ async function toEnd(campaign, args, more = {}) {
   }
 }
 
-/** Keeps so many workers alive until the campaign is over; each has a state folder of its own. */
+/** Keeps this many workers alive until the campaign is over; each has its own state folder. */
 async function keepWorker(campaign, index) {
   while (!campaign.over) {
     const env = { ...campaign.env, SEARCHFLOW_STATE_DIR: join(campaign.dir, `state-${index}`) };
@@ -132,7 +132,7 @@ async function disturb(campaign, plan, isOver) {
       await nextMoment(campaign, isOver);
       if (isOver()) break;
       campaign.busy = true;
-      // Null where nothing of this kind was there at that moment.
+      // Null if there was nothing of this kind at that moment.
       what = await disturbances[kind](campaign, campaign.random);
       campaign.busy = false;
       campaign.disturbedAt.push(performance.now());
@@ -145,7 +145,7 @@ async function disturb(campaign, plan, isOver) {
   return done;
 }
 
-/** Ends a campaign that was interrupted, in which nothing happens any longer, or that takes too long. */
+/** Ends a campaign that was interrupted, that has no more activity, or that takes too long. */
 function watch(campaign, mostMs, interrupt) {
   const begun = performance.now();
   let [last, lastAt] = [-1, begun];
@@ -172,8 +172,8 @@ function watch(campaign, mostMs, interrupt) {
 }
 
 /**
- * `kills`: how many disturbances. Answers with what was done, what was found wrong (nothing: every promise held) and the figures
- * that it was judged by.
+ * `kills`: number of disturbances. Returns the disturbances, the problems found (none: every promise held) and the figures
+ * that the judges used.
  */
 export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', into, say, interrupt, ...size }) {
   const shape = shapes[name];
@@ -197,7 +197,7 @@ export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', i
       finished = true;
     });
     const run = shape.run({ ...campaign, toEnd: (...args) => toEnd(campaign, ...args), isFinished: () => finished });
-    // Whichever fails first; the other one ends with the campaign.
+    // The first one that fails; the other one ends with the campaign.
     run.catch(() => undefined);
     await Promise.race([run, disturbing.then(() => run)]);
     done = await disturbing;

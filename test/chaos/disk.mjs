@@ -21,7 +21,7 @@ export function smallDisk(dir) {
   return {
     kind: 'full tmpfs',
     possible: true,
-    /** Leaves as little as possible, without using memory for it: a size below what is used is refused, and others write meanwhile. */
+    /** Leaves as little space as possible, without using memory for it: a size below the used one is refused, and others write meanwhile. */
     fill() {
       for (let attempt = 0; ; attempt++) {
         const { blocks, bfree, bsize } = statfsSync(dir);

@@ -1,4 +1,4 @@
-// What a campaign does to the processes, the service, the disk and the clock. Each one leaves the world as it was, except for what it
+// The disturbances of processes, service, disk and clock. Each one restores the state before it, except for the processes that it
 // killed.
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +24,7 @@ const bursts = [
 
 const oneOf = (list, random) => list[Math.floor(random() * list.length)];
 
-/** By name; each answers with what it did, or null where there was nothing to do it to. `kills`: how many processes it killed. */
+/** By name; each returns what it did, or null if there was no target. `kills`: number of processes that it killed. */
 export const disturbances = {
   async command(campaign, random) {
     const victim = oneOf([...campaign.commands], random);
@@ -71,7 +71,7 @@ export const disturbances = {
     await campaign.postgres.start();
     return `killed PostgreSQL, away for ${ms} ms`;
   },
-  /** A process that sleeps and wakes: longer than the others take to think it dead where there are others. */
+  /** A process that sleeps and wakes: for longer than the time after which other processes, if any, declare it dead. */
   async stop(campaign, random) {
     const victim = oneOf([...campaign.workers, ...campaign.commands], random);
     if (!victim) return null;
@@ -118,7 +118,7 @@ export const disturbances = {
   },
 };
 
-/** The order of a campaign: each kind of a shape comes by its weight before any comes again, in an order of the seed. */
+/** The sequence of a campaign: each kind of a shape comes by its weight before any comes again, in a sequence given by the seed. */
 export function planOf(weights, count, random) {
   const plan = [];
   while (plan.length < count) {

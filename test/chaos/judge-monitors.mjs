@@ -1,7 +1,7 @@
 import { judgeRate } from './judge-rate.mjs';
 import { openWarehouse } from './sql.mjs';
 
-/** The judge of batches: each monitor that was to be changed was changed once, and stands once in the audit. */
+/** The judge of batches: each matching monitor was changed once, and is in the audit once. */
 export async function judgeMonitors(campaign) {
   const { service, findings, result: batches } = campaign;
   const holds = (isSo, sentence) => isSo || findings.push(sentence);

@@ -1,8 +1,8 @@
-/** How close to a disturbance nothing is said about the rate: a command that begins anew does not know what its predecessor sent. */
+/** The rate is not judged this close to a disturbance: a command that restarts does not know what its predecessor sent. */
 const NEAR_MS = 3000;
 const SPREAD_MS = 300;
 
-/** The rate: refusals are few, and whoever was told to wait sent nothing meanwhile. */
+/** The rate: refusals are few, and a client that had to wait sent nothing meanwhile. */
 export function judgeRate({ service, env, disturbedAt, findings }) {
   const { log } = service;
   const refusals = log.filter(({ refused }) => refused === 'rate');
@@ -14,7 +14,7 @@ export function judgeRate({ service, env, disturbedAt, findings }) {
         log.filter(({ at, units }) => units > 0 && at > refusal.at + SPREAD_MS && at < refusal.at + 950).length,
     )
     .reduce((sum, count) => sum + count, 0);
-  // A process that begins anew may send what a second allows before it is told.
+  // A process that restarts may send as much as a second allows before it hears of the wait.
   const most = Math.ceil(log.length * 0.02) + disturbedAt.length * Number(env.SEARCHFLOW_QPS);
   if (refusals.length > most)
     findings.push(`${refusals.length} of ${log.length} requests refused for the rate, at most ${most}`);

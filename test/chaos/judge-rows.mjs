@@ -1,4 +1,4 @@
-// The judge of rows: what the files asked for, what the service charged, and what the warehouse and `searchflow usage` say.
+// The judge of rows: the rows of the files, the charges of the service, and the results of the warehouse and of `searchflow usage`.
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { hashOf } from '../service/chance.mjs';
@@ -33,8 +33,8 @@ async function readWarehouse(campaign, { results, outputs }) {
 }
 
 /**
- * `keyOf`: what the service's book calls the unit of a row. `bookKey`: makes that of the book's own key. `results`: how many results
- * each row has. `outputs`: whether each row has an agent run of its own.
+ * `keyOf`: the key of a row's unit in the purchase log of the service. `purchaseKey`: converts a key of that log. `results`:
+ * results of each row. `outputs`: whether each row has an agent run of its own.
  */
 export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, results = null, outputs = false }) {
   const { service, findings, result: jobs, disturbedAt, env, toEnd } = campaign;
@@ -43,7 +43,7 @@ export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, resul
   const found = await readWarehouse(campaign, { results, outputs });
   const holds = (isSo, sentence) => isSo || findings.push(sentence);
 
-  // Nothing lost, nothing doubled.
+  // Nothing is lost, nothing doubled.
   const times = new Map();
   for (const { id } of found.rows) times.set(id, (times.get(id) ?? 0) + 1);
   const missing = expected.filter(({ id }) => !times.has(id));
@@ -65,7 +65,7 @@ export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, resul
     );
   }
 
-  // Nothing delivered wrong.
+  // No wrong result is delivered.
   const units = new Map();
   for (const [key, unit] of Object.entries(service.book.report().units)) {
     const known = units.get(bookKey(key)) ?? { times: 0 };
@@ -87,7 +87,7 @@ export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, resul
   if (results) holds(found.results === results * successes, `${found.results} results of ${successes} searches`);
   if (outputs) holds(found.runs === successes, `${found.runs} runs for ${successes} rows`);
 
-  // Nothing bought twice but what is listed, and no more than was in flight; nothing bought that nobody asked for.
+  // Nothing is bought twice unless listed, and no more than was in flight; no unknown unit is bought.
   const asked = new Set(expected.map(keyOf));
   const unasked = [...units.keys()].filter((key) => !asked.has(key));
   holds(unasked.length === 0, `bought unasked: ${unasked.length} units, such as ${unasked[0]}`);

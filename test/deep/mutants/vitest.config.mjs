@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     provide: { postgresUrl: process.env.MUTANTS_POSTGRES, propertyRuns: 1 },
     include: JSON.parse(process.env.MUTANTS_TESTS ?? '[]'),
-    // The first run is as slow as the machine; a mutant's is bounded by the runner.
+    // The first run takes as long as the machine needs; that of a mutant is limited by the runner.
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },

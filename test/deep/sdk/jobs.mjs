@@ -1,5 +1,5 @@
 // node jobs.mjs: in a project with searchflow and one version of Temporal's SDK, runs a job of each kind in a worker of its own, on the
-// sandbox and on the Temporal server of TEMPORAL_ADDRESS. Prints what each came to, as JSON.
+// sandbox and on the Temporal server of TEMPORAL_ADDRESS. Prints the result of each, as JSON.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Client, Connection } from '@temporalio/client';

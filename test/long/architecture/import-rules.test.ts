@@ -8,7 +8,7 @@ import { brokenRules } from '../../../scripts/check-imports.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** One file each: where it lies, what it says, and the rule it breaks in `src` and in `dist` (null: none). */
+/** One file each: its path, its content, and the rule it breaks in `src` and in `dist` (null: none). */
 const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
   [
     'src/core/reads-a-file.ts',
@@ -137,19 +137,19 @@ describe('the rules, in a project with planted violations,', () => {
     inDist = await brokenRules(project, ['dist'], 'values');
   });
 
-  it('break in no other file', () => {
+  it('report no other file', () => {
     const count = (column: 2 | 3) => planted.filter((row) => row[column] !== null).length;
     expect([inSrc.length, inDist.length]).toEqual([count(2), count(3)]);
   });
 
-  it('find the two folders that import each other', () => {
+  it('report the two folders that import each other', () => {
     expect(folders.map((line) => line.split(' -> ')[0]).sort()).toEqual([
       'circular folders | src/files/a',
       'circular folders | src/files/b',
     ]);
   });
 
-  it.each(planted)('judge %s rightly', (file, _text, wantedInSrc, wantedInDist) => {
+  it.each(planted)('classify %s correctly', (file, _text, wantedInSrc, wantedInDist) => {
     const rulesOf = (found: readonly string[], from: string) =>
       found
         .map((line) => line.split(' | ') as [string, string])

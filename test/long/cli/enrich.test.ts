@@ -12,7 +12,7 @@ const row = (number: number) => `Site ${number},https://example.com/page/${numbe
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
 const write = (name: string, lines: readonly string[]) => writeFileSync(join(cwd, name), `${lines.join('\n')}\n`);
 
-/** How often each unit was bought, from the book that the command's own sandbox keeps. */
+/** Number of purchases of each unit, from the purchase log of the command's own sandbox. */
 function timesBought(): Map<string, number> {
   const times = new Map<string, number>();
   const lines = readFileSync(join(cwd, '.searchflow/sandbox/book.jsonl'), 'utf8').trim().split('\n');
@@ -25,7 +25,7 @@ function timesBought(): Map<string, number> {
 
 let service: Sandbox;
 beforeAll(async () => {
-  // 230 rows: 200 URLs, 20 of them twice, and 10 rows that can't be asked for.
+  // 230 rows: 200 URLs, 20 of them twice, and 10 bad rows.
   write('sites.csv', [
     header,
     ...rows(0, 200),
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.close();
-  // The Temporal server of the folder ends by itself; until then its files may come and go.
+  // The Temporal server of the folder ends by itself; until then its files may appear and disappear.
   rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -77,7 +77,7 @@ describe('searchflow enrich, without a key', () => {
     });
   });
 
-  it('enriches on its sandbox, and its dollars are those of the sandbox’s bill', async () => {
+  it('enriches on its sandbox, and its dollars equal the bill of the sandbox', async () => {
     const { code, out, err } = await runCommand([...enrichSites, '--json'], { cwd });
     expect(err).toContain('the sandbox');
     expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('\u001b') });
@@ -94,7 +94,7 @@ describe('searchflow enrich, without a key', () => {
     expect(existsSync(join(cwd, 'out/sites.duckdb'))).toBe(true);
   });
 
-  it('sends no request the second time, and writes a CSV that was deleted', async () => {
+  it('sends no request the second time, and writes a deleted CSV again', async () => {
     rmSync(join(cwd, 'out/sites.csv'));
     const { code, err } = await runCommand(enrichSites, { cwd });
     expect({ code, err }).toEqual({
@@ -152,7 +152,7 @@ describe('searchflow enrich, with a key', () => {
   const args = ['enrich', 'live.csv', '--url-column', 'site', '--yes'];
   beforeAll(() => write('live.csv', [header, ...rows(5000, 5050)]));
 
-  it('says on which service it works and prints no key (fault 55)', async () => {
+  it('names its service and prints no key (fault 55)', async () => {
     const { code, out, err } = await runCommand([...args, '--json'], { cwd, env: env(canary) });
     expect(err).toContain(`the real service at ${service.url}`);
     expect({ code, leaked: (out + err).includes(canary) }).toEqual({ code: 0, leaked: false });
@@ -160,7 +160,7 @@ describe('searchflow enrich, with a key', () => {
     expect(JSON.parse(out)).toMatchObject({ sandboxBill: null, origin: service.url });
   });
 
-  it('ends with 4 where the key is refused, says how to go on, and prints no key', async () => {
+  it('ends with 4 if the key is refused, names the command to resume, and prints no key', async () => {
     write('live.csv', [header, ...rows(5000, 5060)]);
     const { code, err } = await runCommand(args, { cwd, env: env('wrong-8d1f22') });
     expect({ code, err }).toEqual({ code: 4, err: expect.stringMatching(/key/) });
@@ -170,7 +170,7 @@ describe('searchflow enrich, with a key', () => {
     expect((await runCommand(args, { cwd, env: env(canary) })).code).toBe(0);
   });
 
-  it('says at once that nothing answers at the base URL', async () => {
+  it('reports at once that nothing answers at the base URL', async () => {
     const { code, err } = await runCommand(args, { cwd, env: env(canary, 'http://127.0.0.1:9') });
     expect({ code, err }).toEqual({
       code: 1,

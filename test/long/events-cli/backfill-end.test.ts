@@ -13,13 +13,13 @@ const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).
 let setting: WalkSetting;
 afterEach(() => setting.close());
 
-it('a backfill without an end, or with one that lies ahead, goes on from where it was when it is run again', async () => {
+it('a backfill without an end, or with one in the future, continues where it was when it is run again', async () => {
   setting = await WalkSetting.open(temporal, { count: 3000, from: minutesAgo(600), to: minutesAgo(2) });
   for (const until of [undefined, minutesAgo(-60)]) {
     const input = { from: minutesAgo(700), ...(until === undefined ? {} : { until }) };
     const first = await (await setting.backfill(input)).result();
     expect(first).toMatchObject({ phase: 'done', events: 3000 });
-    // The service tells its time in seconds, and perhaps the last one: within the same there is nothing more to read.
+    // The service reports its time in seconds, possibly the last one: within the same second there is nothing more to read.
     const seconds = () => Math.floor(Date.now() / 1000);
     const then = seconds();
     await expect.poll(seconds, { timeout: 10_000, interval: 50 }).toBeGreaterThan(then + 1);

@@ -54,10 +54,10 @@ async function open(count: number, more: Partial<SandboxOptions> = {}) {
   };
 }
 
-/** How many events are in the warehouse, and how many different ones. */
+/** Number of events in the warehouse, and number of different ones. */
 const census = 'SELECT count(*)::INTEGER AS n, count(DISTINCT id)::INTEGER AS ids FROM events';
 
-it('syncs, tells where it stands, and a verification finds and mends what was changed by hand', async () => {
+it('syncs, shows its status, and a verification finds and repairs events that were changed by hand', async () => {
   const { run, json, sql } = await open(2000);
   const synced = await json('events', 'sync', '--qps', '500');
   expect([synced.code, synced.err]).toEqual([
@@ -94,7 +94,7 @@ it('syncs, tells where it stands, and a verification finds and mends what was ch
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);
 });
 
-it('a backfill that is killed with its server goes on where it was, is paused and resumed by its name, and is done once', async () => {
+it('a backfill that is killed with its server continues where it was, is paused and resumed by name, and is done once', async () => {
   const { sandbox, folder, run, json, start, sql } = await open(10_000, { latencyMs: 150 });
   const pages = () => sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
   const begin = () => start('events', 'backfill', ...stretch, '--parallel', '1', '--qps', '500');
@@ -120,14 +120,14 @@ it('a backfill that is killed with its server goes on where it was, is paused an
     0,
     expect.stringContaining('Backfilled 2025-01-01 to 2025-01-31'),
   ]);
-  // Its server has ended with the command: the warehouse tells.
+  // Its server has ended with the command: the warehouse shows it.
   expect((await json('jobs')).data).toMatchObject([{ phase: 'done', since: expect.stringMatching(/Z$/) }]);
-  // 50 pages and the clock; little was read twice.
+  // 50 pages and the clock; few pages were read twice.
   expect(pages()).toBeLessThan(75);
   expect(await sql(census)).toEqual([{ n: 10_000, ids: 10_000 }]);
 });
 
-it('a refused key is a pause that the same command ends, and an interrupted sync says how to go on', async () => {
+it('a refused key pauses the walk until the same command runs again, and an interrupted sync names the command to resume', async () => {
   const { sandbox, start, run } = await open(4000, { latencyMs: 80 });
   const sync = ['events', 'sync', '--parallel', '1', '--qps', '500'];
   sandbox.setFaults([{ when: { every: 1 }, do: { kind: 'status', status: 401 } }]);
@@ -146,7 +146,7 @@ it('a refused key is a pause that the same command ends, and an interrupted sync
   expect(again.err()).toContain('To resume:\n  searchflow events sync --parallel 1 --qps 500');
 });
 
-it('refuses what can’t be in a sentence, before anything is read; a warehouse that is not there is no failure', async () => {
+it('refuses invalid input in a sentence, before anything is read; a missing warehouse is no failure', async () => {
   const { run, sandbox, folder } = await open(10);
   const there = join(folder.dir, 'nobody-made.duckdb');
   const cases = [

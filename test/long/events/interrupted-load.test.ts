@@ -13,7 +13,7 @@ import { createPostgresEvents } from '../../../src/warehouse/postgres/events/pos
 import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../support/events/made-events.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
-/** A warehouse under test, and what it holds. */
+/** A warehouse under test, and its contents. */
 interface Interrupted {
   readonly events: EventWarehouse;
   query(sql: string): Promise<readonly object[]>;
@@ -37,7 +37,7 @@ function cutBefore(owner: object, name: string): void {
   });
 }
 
-/** All of them take a minute or two; every fifth, from another one on in either database, is enough for every day. */
+/** All of them take a minute or two; every fifth, starting at another one in each database, is enough for every day. */
 const STRIDE = process.env.EVERY_STATEMENT ? 1 : 5;
 
 const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
@@ -46,7 +46,7 @@ const titled = (id: string, seconds: number) => ({
   id: `event_${id}`,
 });
 
-/** What loads of these pages do, and the making of state, cut off after each of their statements in turn, then in peace. */
+/** Runs loads of these pages and a fold, cut off after each of their statements in turn, then undisturbed. */
 async function interruptEach(
   { events, query, hash }: Interrupted,
   lives: readonly MadeEvent[],
@@ -69,7 +69,7 @@ async function interruptEach(
     return `SELECT '${name}' AS name, CAST(count(*) AS integer) AS rows, CAST(sum(${hash}) AS text) AS sum FROM ${name} r`;
   });
   const contents = () => query(`${sums.join(' UNION ALL ')} ORDER BY name`);
-  /** Answers with how many statements it took. `done`: behind the COMMIT it may be cut off, too; then all of it is there. */
+  /** Returns the number of statements. `done`: after the COMMIT it may be cut off, too; then all of it is there. */
   const cutOff = async (work: () => Promise<unknown>, done: () => Promise<boolean>) => {
     const before = await contents();
     for (let after = first; ; after += STRIDE) {
@@ -89,7 +89,7 @@ async function interruptEach(
   };
   const [early, later, last] = [lives.slice(0, 80), lives.slice(80, 140), lives.slice(140)];
   await events.load([load(2, [titled('x', 1), ...early], false)]);
-  // New events, one that is there, one whose contents are newer, and the last page of a window.
+  // New events, one that is already loaded, one whose contents are newer, and the last page of a window.
   const mixed = [load(2, [titled('x', 2), ...early.slice(40)], true, 3), load(3, later, false)];
   const pending = async () => (await events.stream(sync))?.pending.length;
   const mixedLoad = await cutOff(
@@ -97,7 +97,7 @@ async function interruptEach(
     async () => (await pending()) === 1,
   );
   expect(await query(`SELECT title FROM websets WHERE id = 'x'`)).toEqual([{ title: 'at 2' }]);
-  // One event is there already, with the same contents.
+  // One event is already loaded, with the same contents.
   await cutOff(
     () => events.load([load(3, [...later.slice(-1), ...last], true, 2)]),
     async () => (await pending()) === 0,
@@ -112,7 +112,7 @@ async function interruptEach(
   return { mixed: mixedLoad, foldAll };
 }
 
-describe('a load, or the making of state, cut off at any statement leaves nothing of it, and done again all of it', () => {
+describe('a load or a fold that is cut off at any statement leaves nothing, and completes when repeated', () => {
   let lives: MadeEvent[];
   let server: PostgresServer;
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-cut-'));
@@ -151,7 +151,7 @@ describe('a load, or the making of state, cut off at any statement leaves nothin
         try {
           interrupt();
         } catch (error) {
-          // Texts are answered with a promise, a COPY with a stream.
+          // A text returns a promise, a COPY a stream.
           if (typeof given[0] === 'string') return Promise.reject(error) as never;
           throw error;
         }

@@ -15,7 +15,7 @@ afterAll(() => temporal?.teardown());
 const HOUR = 3_600_000;
 
 it.each(['newest', 'oldest'] as const)(
-  'fault 52: what shows up within a day is found by syncs, after two days only by a verification; the %s events first',
+  'fault 52: events that appear within a day are found by syncs, after two days only by a verification; the %s events first',
   async (order) => {
     const [from, to] = [Date.now() - 30 * HOUR, Date.now() - HOUR];
     const times = { from, to, late: 0.3, lateMs: 80 * HOUR };
@@ -55,14 +55,14 @@ it.each(['newest', 'oldest'] as const)(
     const soon = happened.filter((one) => lateness(one) <= 24 * HOUR);
     expect(soon.filter((one) => !found(one))).toEqual([]);
     expect(soon.filter((one) => lateness(one) > HOUR).length).toBeGreaterThan(20);
-    // What is read anyway, before the watermark, aside.
+    // Except for the range that is always read, before the watermark.
     const lost = happened.filter(
       (one) =>
         lateness(one) > 48 * HOUR && one.at < service.events.newest() - 15 * 60_000 && one.seenAt > (reads[0]?.at ?? 0),
     );
     expect(lost.length).toBeGreaterThan(20);
     expect(lost.filter(found)).toEqual([]);
-    // The watermark is the newest event that was loaded, from the first run on, and never moves back.
+    // The watermark is the newest loaded event, from the first run on, and never moves back.
     const marks = reads.map(({ watermark }) => watermark ?? 0);
     const seenAtFirst = happened.filter(({ seenAt }) => seenAt <= (reads[0]?.at ?? 0)).map(({ at }) => at);
     expect(marks[0]).toBe(Math.max(...seenAtFirst));

@@ -25,7 +25,7 @@ afterAll(() => temporal?.teardown());
 
 const portal = (nth: number) => ({ when: { nth }, do: { kind: 'body' as const, body: '<html>Sign in</html>' } });
 
-it('fault 57: pages that a portal answers in the middle of a walk are asked for again', async () => {
+it('fault 57: pages that a portal answers in the middle of a walk are requested again', async () => {
   const setting = await WalkSetting.open(temporal, {
     count: 1200,
     from: '2025-01-01T00:00:00.000Z',
@@ -40,7 +40,7 @@ it('fault 57: pages that a portal answers in the middle of a walk are asked for 
   }
 });
 
-it('fault 57: a page that is answered so ten times in a row is left to a person', async () => {
+it('fault 57: a walk pauses for a person at a page that a portal answers ten times in a row', async () => {
   const sandbox = await startSandbox({ events: { count: 10 } });
   sandbox.setFaults([{ when: {}, do: portal(1).do }]);
   const transport = createTransport({ baseUrl: sandbox.url, apiKey: new Secret('key-of-the-tests') });

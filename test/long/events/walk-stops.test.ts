@@ -23,18 +23,18 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
   return setting;
 };
 
-it('goes on at the last landed cursor when another worker takes over', async () => {
+it('continues at the last landed cursor when another worker takes over', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(async () => (await setting.pages()) > 7, soon).toBe(true);
   await setting.anotherHost();
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
-  // 20 pages: the clock, and little of it twice.
+  // 20 pages: the clock, and a few pages twice.
   expect(setting.pages()).toBeLessThan(30);
   await expectAll(setting);
 });
 
-it('is paused and goes on where it was', async () => {
+it('is paused and continues where it was', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);
@@ -68,7 +68,7 @@ it('waits for a person where the service refuses the key; a scheduled run ends i
   await expectAll(setting);
 });
 
-it('leaves no state behind what it loaded where a window fails', async () => {
+it('folds everything that it loaded, if a window fails', async () => {
   await open({ count: 4000 });
   setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);
   const run = await setting.sync({ parallel: 1 });
@@ -79,7 +79,7 @@ it('leaves no state behind what it loaded where a window fails', async () => {
   await run.cancel();
 });
 
-it('that took long goes on to what has come since it began, before it ends', async () => {
+it('continues after a long run with the events that came since its start, before it ends', async () => {
   await open();
   const { watermark, pages } = await (await setting.sync()).result();
   const { into } = setting.folder;
@@ -93,14 +93,14 @@ it('that took long goes on to what has come since it began, before it ends', asy
   await (await setting.sync({}, left(Date.now()))).result();
   expect(setting.pages()).toBe(before);
   const late = await (await setting.sync({}, left(Date.now() - 600_000))).result();
-  // What the run that took long had brought, and the overlap.
+  // The events that the long run had loaded, and the overlap.
   expect(late).toMatchObject({ watermark, added: 1200, pages: pages + 1 });
   expect(late.events).toBeGreaterThan(1200);
   // The clock, and the overlap.
   expect(setting.pages() - before).toBe(2);
 });
 
-it('sits out what passes: 500s, lost connections, cut answers and a Retry-After', async () => {
+it('survives temporary failures: 500s, lost connections, truncated answers and a Retry-After', async () => {
   await open(
     { count: 3000 },
     {

@@ -30,7 +30,7 @@ const endAll = (service: Service) => {
 const followed = (service: Service) =>
   expect.poll(() => [...service.agents.runs.values()].some(({ reads }) => reads > 0), soon).toBe(true);
 
-it('Ctrl-C leaves the run going; the same command takes it over, and others list and cancel it', async () => {
+it('Ctrl-C leaves the run running; the same command takes it over, and others list and cancel it', async () => {
   const service = await startService({ agents: { durationMs: long } });
   const { run } = await commands(service);
   const first = run(...QUERY);

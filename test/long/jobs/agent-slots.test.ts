@@ -17,10 +17,10 @@ afterAll(() => temporal?.teardown());
 const SLOTS = 5;
 const RUNS = 60;
 
-it('fills the places of the team and never asks for more, however many workflows want one', async () => {
+it('fills the slots of the team and never uses more, however many workflows need one', async () => {
   const service = await startService({ qps: 50, agents: { slots: SLOTS, durationMs: { min: 1000, max: 3000 } } });
   const folder = new Folder();
-  // One of the places is taken by somebody else's run.
+  // One of the slots is taken by another client's run.
   const other = await fetch(`${service.url}/agent/runs`, {
     method: 'POST',
     headers: { 'x-api-key': service.key },
@@ -57,7 +57,7 @@ it('fills the places of the team and never asks for more, however many workflows
   const busy = runs
     .filter(({ id }) => id !== theirs.id)
     .reduce((sum, one) => sum + Math.max(0, Math.min(one.endsAt, to) - Math.max(one.startedAt, from)), 0);
-  // Of four places, with runs of two seconds and an end noticed within half a one; the bench holds the bar for long runs.
+  // Of four slots, with runs of two seconds and an end noticed within half a second; the bench has the bar for long runs.
   expect(busy / (to - from)).toBeGreaterThan(2);
   expect(await host.parts.deps.journal.totals('calls/')).toMatchObject({
     requests: RUNS / 2,

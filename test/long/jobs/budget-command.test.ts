@@ -41,7 +41,7 @@ function expectRows(folder: Folder, rows: readonly InputRow[]): void {
 }
 
 it.runIf(process.platform === 'linux')(
-  'a budget holds though everything is killed in the middle; raised, the same command ends with the exact rows',
+  'a budget holds although everything is killed in the middle; after a raise the same command ends with the exact rows',
   async () => {
     const rows = plainRows(1250);
     const { folder, sandbox, enrich } = await place(rows, { failureRate: 0.05, latencyMs: 40 });
@@ -59,7 +59,7 @@ it.runIf(process.platform === 'linux')(
     expect([await stopped.ended, stopped.err()]).toEqual([5, expect.stringContaining('Paused (budget)')]);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
     expect(sandbox.bill().micros).toBeGreaterThanOrEqual(950_000);
-    // The way out that it names, where nobody changes anything, and then with more money.
+    // The command that it prints, first without a change, and then with more money.
     const again = enrich('--max-cost', '1.00');
     expect(await again.ended).toBe(5);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
@@ -75,7 +75,7 @@ it.runIf(process.platform === 'linux')(
   180_000,
 );
 
-it('fault 13: credits that end stop the command, a top-up and a resume finish it, no landed page is bought twice', async () => {
+it('fault 13: used-up credits stop the command, a top-up and a resume finish it, no landed page is bought twice', async () => {
   const rows = plainRows(300);
   const { folder, sandbox, run, enrich } = await place(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
   const stopped = enrich();

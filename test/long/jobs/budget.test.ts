@@ -23,13 +23,13 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test has. */
+/** Rows that no other test uses. */
 let used = 0;
 const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 const soon = { timeout: 40_000, interval: 20 };
 const billed = () => sandbox.bill().micros;
 
-/** Waits until the job is paused for its budget and nothing of it runs; answers with what it says. */
+/** Waits until the job is paused for its budget and none of its slices runs; returns its progress. */
 async function outOfMoney(job: Job): Promise<string> {
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
   await expect
@@ -43,7 +43,7 @@ async function outOfMoney(job: Job): Promise<string> {
   return message ?? '';
 }
 
-/** The job ends: each row once and in order, each URL bought once, and its cost is the bill's. */
+/** The job ends: each row once and in order, each URL bought once, and its cost equals the bill. */
 async function expectWhole(job: Job, rows: readonly InputRow[]): Promise<void> {
   const summary = await job.result();
   expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: 0, totalCostMicros: billed() });
@@ -52,7 +52,7 @@ async function expectWhole(job: Job, rows: readonly InputRow[]): Promise<void> {
   expect(boughtAgain(sandbox)).toEqual({});
 }
 
-it('fault M: a job stops within its bound, near to it, says how to go on, and raised ends with the exact rows', async () => {
+it('fault M: a job stops close below its budget, names the command to resume, and ends with the exact rows after a raise', async () => {
   const rows = freshRows(1300);
   const job = await setting.begin(rows, { maxCostDollars: 1, batch: 20 });
   const message = await outOfMoney(job);
@@ -62,7 +62,7 @@ it('fault M: a job stops within its bound, near to it, says how to go on, and ra
   const { job: id } = await job.progress();
   expect(message).toContain("of this run's budget of $1.00 is spent");
   expect(message).toContain(`searchflow resume ${id} --max-cost 2`);
-  // Told to go on without more money it stops again, and nothing is sent.
+  // Resumed without more money it stops again, and nothing is sent.
   const sent = sandbox.log().length;
   await job.resume();
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBeNull();
@@ -73,7 +73,7 @@ it('fault M: a job stops within its bound, near to it, says how to go on, and ra
   expect(billed()).toBeGreaterThan(1_000_000);
 });
 
-it('a bound may be lowered and lifted while the job runs', async () => {
+it('a budget can be lowered and removed while the job runs', async () => {
   const rows = freshRows(600);
   const job = await setting.begin(rows, { maxCostDollars: 50, batch: 5 });
   await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
@@ -88,7 +88,7 @@ it('a bound may be lowered and lifted while the job runs', async () => {
   await expectWhole(job, rows);
 });
 
-it('a run counts from what the job had cost before it, lost answers included', async () => {
+it('a run starts from the earlier cost of its job, lost answers included', async () => {
   const rows = freshRows(300);
   const lost = [{ when: { nth: 3 }, do: { kind: 'reset', moment: 'after' } }] as const;
   const first = await setting.begin(rows, { maxCostDollars: 0.1 }, lost);
@@ -104,14 +104,14 @@ it('a run counts from what the job had cost before it, lost answers included', a
   await again.handle.terminate();
 });
 
-it('a bound that is no amount fails the job before it buys anything', async () => {
-  // What JSON makes of it is null, which must not be taken for none.
+it('an invalid budget fails the job before it buys anything', async () => {
+  // JSON makes null of it, which must not be taken for no budget.
   const job = await setting.begin(freshRows(20), { maxCostDollars: Number.NaN });
   await expect(job.result()).rejects.toMatchObject({ cause: { type: 'BadInput' } });
   expect(sandbox.log()).toEqual([]);
 });
 
-it('the team’s budget of a day stops jobs that have none of their own, and says when the day ends', async () => {
+it('the daily budget of the team stops jobs without a budget of their own, and reports when the day ends', async () => {
   const team = setting.host().parts.deps.journal as Journal & Spend;
   const { day } = await team.spent();
   const dayMicros = day.landedMicros + day.openMicros + day.unknownMicros + 200_000;

@@ -23,7 +23,7 @@ afterAll(() => temporal?.teardown());
 const soon = { timeout: 30_000, interval: 20 };
 const ROWS = 30;
 
-/** A job of agent rows on a service whose runs don't end by themselves. */
+/** A job of agent rows on a service whose runs do not end by themselves. */
 async function setting(options: AgentOptions = {}) {
   const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 }, ...options } });
   const folder = new Folder();
@@ -57,7 +57,7 @@ async function setting(options: AgentOptions = {}) {
 const cancelled = { cause: { name: 'CancelledFailure' } };
 
 describe('cancelling a job of agent rows', () => {
-  it('ends every run of it, counts what they cost, and the same job started again buys their rows', async () => {
+  it('ends all its runs, counts their cost, and the same job started again buys their rows', async () => {
     const { service, folder, start, running, totals, endAll } = await setting();
     const handle = await start();
     await running(ROWS);
@@ -76,7 +76,7 @@ describe('cancelling a job of agent rows', () => {
     expect(states).toEqual([{ status: 'success', n: String(ROWS) }]);
   }, 90_000);
 
-  it('ends also those whose start got no answer, and those of a job that is paused', async () => {
+  it('also ends runs whose start got no answer, and runs of a paused job', async () => {
     const { service, start, running, totals } = await setting();
     service.next({ what: 'start', how: 'lost' }, { what: 'start', how: 'unnamed' });
     const handle = await start();
@@ -91,7 +91,7 @@ describe('cancelling a job of agent rows', () => {
     expect(await totals()).toMatchObject({ openMicros: 0, unknown: [] });
   }, 90_000);
 
-  it('ends within 15 s though no run of it ends, and the same job started again follows them', async () => {
+  it('ends within 15 s although no run ends, and the same job started again follows them', async () => {
     const { service, start, running, totals, endAll } = await setting({ keepsRunning: true });
     const handle = await start();
     await running(ROWS);
@@ -108,7 +108,7 @@ describe('cancelling a job of agent rows', () => {
     expect(service.agents.starts).toHaveLength(ROWS);
   }, 90_000);
 
-  it('leaves the runs to the run of the job that takes its place', async () => {
+  it('leaves the runs to the next run of the job', async () => {
     const { service, start, running, endAll } = await setting();
     const handle = await start();
     await running(ROWS);

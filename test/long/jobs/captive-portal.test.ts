@@ -22,7 +22,7 @@ let used = 0;
 const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 
 it.each(['[]', 'null', '{"results":null}', '{"message":"down"}', ''])(
-  'fault 57: an answer of %j is asked for again, and no row fails for it',
+  'fault 57: an answer of %j is requested again, and no row fails for it',
   async (body) => {
     const { sandbox } = setting;
     const rows = freshRows(20);

@@ -48,7 +48,7 @@ it('fault 36: no pause and no resume is lost while runs continue as new', async 
   expectWhole(setting, job);
 });
 
-it('fault 34: a worker that keeps no workflow in memory ends with the same, and answers queries by replay', async () => {
+it('fault 34: a worker that keeps no workflow in memory has the same result, and answers queries by replay', async () => {
   const setting = await open({ sandbox: { latencyMs: 20 }, worker: { maxCachedWorkflows: 0 } });
   const job = await setting.begin(rows);
   const answers = await watch(job);

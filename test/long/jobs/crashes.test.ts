@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-/** What a process does to itself on SIGUSR2, in its main thread. */
+/** The fault that a process inflicts on itself on SIGUSR2, in its main thread. */
 const crashes = {
   'an exception that nothing catches': `throw new Error('planted')`,
   'a heap that is full': 'const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()))',
@@ -25,7 +25,7 @@ if (isMainThread) process.on('SIGUSR2', () => { ${statement} });`;
 }
 
 it.each(Object.entries(crashes))(
-  'fault 29: %s ends the process; the same command buys what is left, nothing twice',
+  'fault 29: %s ends the process; the same command buys the rest, and nothing twice',
   async (_, statement) => {
     const rows = plainRows(300);
     const folder = new Folder();

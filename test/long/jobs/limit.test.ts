@@ -54,7 +54,7 @@ const wholeRequest = {
   ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
 };
 
-it('ends a run of the whole job that is paused, instead of making it go on', async () => {
+it('ends a paused run of the whole job, instead of resuming it', async () => {
   const rows = plainRows(200);
   const { folder, run, config, bought } = place({ temporal, sandbox }, rows);
   const runtime = await openRuntime(config);
@@ -64,7 +64,7 @@ it('ends a run of the whole job that is paused, instead of making it go on', asy
   await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
   await runtime.close('drain');
   expect(bought()).toBe(40);
-  // Slices run side by side: the budget may have gone to rows beyond the limit.
+  // Slices run in parallel: the budget may have been spent on rows beyond the limit.
   const tried = await run({ limit: 60 });
   expect([20, 40, 60]).toContain(tried.plan.toBuy);
   expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });

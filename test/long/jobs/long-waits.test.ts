@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-/** The longest that a command may wait without a word, and what the machine may add. */
+/** The longest wait of a command without a message, and the tolerance for the machine. */
 const TOLD_WITHIN_MS = 10_000 + 1500;
 const soon = { timeout: 60_000, interval: 10 };
 
@@ -36,7 +36,7 @@ it.each([
   ['that never comes', { kind: 'stall', moment: 'headers', ms: 60_000 }],
   ['that drips', { kind: 'drip', bytes: 1, everyMs: 200 }],
 ] as const)(
-  '[66] an answer %s is shown within 10 s, and for how long it is waited for',
+  '[66] a wait for an answer (%s) is shown within 10 s, with its duration',
   async (_, action) => {
     const sandbox = await startSandbox({ failureRate: 0, faults: [{ when: { nth: 1 }, do: action }] });
     const { folder, run } = commands(sandbox.url);
@@ -56,7 +56,7 @@ it.each([
   60_000,
 );
 
-it('[66] agent runs that go on after their cancel are shown within 10 s, and end no command later than 15 s after it', async () => {
+it('[66] agent runs that continue after their cancel are shown within 10 s, and delay a command by 15 s at most', async () => {
   const endless = { durationMs: { min: 600_000, max: 600_000 }, keepsRunning: true };
   const service = await startService({ agents: endless });
   const { folder, run } = commands(service.url);
@@ -82,8 +82,8 @@ it('[66] agent runs that go on after their cancel are shown within 10 s, and end
   expect(performance.now() - cancelledAt).toBeLessThan(15_000);
 }, 90_000);
 
-it('a list of events that never comes is shown within 10 s, and for how long it is waited for', async () => {
-  // The first answer tells the service's time.
+it('a wait for a list of events is shown within 10 s, with its duration', async () => {
+  // The first answer reports the service's time.
   const stalls = { when: { nth: 2 }, do: { kind: 'stall', moment: 'headers', ms: 60_000 } } as const;
   const sandbox = await startSandbox({ faults: [stalls] });
   const { folder, run } = commands(sandbox.url);

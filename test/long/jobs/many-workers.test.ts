@@ -55,7 +55,7 @@ it('faults 24 and 39: with a worker of two and the database killed, every row is
   for (const [url, times] of Object.entries(boughtAgain(sandbox)))
     expect(listed.get(url) ?? 0, url).toBeGreaterThanOrEqual(times);
 
-  // Any folder with the same store sees the job, and what it cost.
+  // Any folder with the same store shows the job and its cost.
   const ask = async (...words: string[]) => {
     const asked = cluster.start('d', words);
     expect([await asked.ended, asked.err()]).toEqual([0, expect.any(String)]);
@@ -79,7 +79,7 @@ it('faults 24 and 39: with a worker of two and the database killed, every row is
   expect(Buffer.from(JSON.stringify(history)).includes(postgres.password)).toBe(false);
 }, 120_000);
 
-it('a file as the warehouse is told to be of one machine, and loaded there', async () => {
+it('a file as the warehouse is reported to belong to one machine, and loaded there', async () => {
   const cluster = await startCluster(temporal, { rows: plainRows(20) });
   onTestFinished(() => cluster.close());
   const { folder } = cluster;

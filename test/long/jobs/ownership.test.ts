@@ -17,7 +17,7 @@ afterAll(() => temporal?.teardown());
 const soon = { timeout: 60_000, interval: 20 };
 const slowly = ['--batch', '1', '--qps', '20', '--yes'];
 
-/** Commands in processes of their own, in one folder, and what the service sold to whom. */
+/** Commands in processes of their own, in one folder, and the purchases by job. */
 async function openFolder() {
   const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
@@ -45,13 +45,13 @@ async function openFolder() {
       started.push(running);
       return running;
     },
-    /** Writes a file of rows that only its own job asks for. */
+    /** Writes a file of rows that only its own job requests. */
     file(name: string, rows: number) {
       const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
       writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
       return `${name}.csv`;
     },
-    /** Resolves when so many units were bought for a job. */
+    /** Resolves when this many units were bought for a job. */
     async reached(name: string, units: number) {
       const until = Date.now() + 60_000;
       while (bought(name) < units) {
@@ -83,7 +83,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   again.child.kill('SIGKILL');
   await again.ended;
   const next = other('next');
-  // By now what was in flight has reached the service.
+  // By now the requests in flight have reached the service.
   await next.says('to buy');
   before = bought('big');
   expect([await next.ended, next.err()]).toEqual([
@@ -127,7 +127,7 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   expect(await third.ended).toBe(6);
 }, 240_000);
 
-it('fault 61: one job name with two files on a store is of one of them, and a killed command’s job ends there, too', async () => {
+it('fault 61: one job name with two files on a store belongs to one of them; after a kill of its command it is free again', async () => {
   const cluster = await startCluster(temporal, {
     rows: plainRows(400),
     sandbox: { latencyMs: 50 },
@@ -152,7 +152,7 @@ it('fault 61: one job name with two files on a store is of one of them, and a ki
   await expect.poll(() => sold('site'), soon).toBeGreaterThan(20);
   big.child.kill('SIGKILL');
   await big.ended;
-  // What was in flight is still being answered.
+  // The requests in flight are still being answered.
   const counts = [-1];
   await expect
     .poll(() => counts.push(sold('site')) > 1 && counts.at(-1) === counts.at(-2), { timeout: 20_000, interval: 500 })

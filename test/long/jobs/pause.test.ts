@@ -19,11 +19,11 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test has. */
+/** Rows that no other test uses. */
 let used = 0;
 const freshRows = () => plainRows(200, 1000 * ++used);
 
-it('fault 12: a resume that comes while refused slices still end is not undone by them', async () => {
+it('fault 12: a resume that comes while refused slices are still ending keeps its effect', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows, {}, [refusal(6, { status: 403 })]);
   await expect.poll(async () => (await job.progress()).pausedFor, { timeout: 20_000, interval: 1 }).toBe('key');
@@ -31,7 +31,7 @@ it('fault 12: a resume that comes while refused slices still end is not undone b
   await expectWhole(sandbox, job, rows);
 });
 
-it('a pause before the plan is made holds the job before its first request', async () => {
+it('a pause before the plan is made stops the job before its first request', async () => {
   const rows = freshRows();
   await setting.host().stop();
   const job = await setting.begin(rows);

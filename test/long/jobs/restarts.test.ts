@@ -16,7 +16,7 @@ afterAll(() => temporal?.teardown());
 
 const soon = { timeout: 60_000, interval: 50 };
 
-it('a worker that is restarted again and again ends the jobs of every owner but a stopped one, and buys nothing twice', async () => {
+it('a worker that is restarted again and again finishes the jobs of every owner except a stopped one, and buys nothing twice', async () => {
   const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
   const started: Running[] = [];
@@ -68,7 +68,7 @@ it('a worker that is restarted again and again ends the jobs of every owner but 
 
   const names = ['killed', 'scheduled', 'client'];
   const all = () => names.reduce((sum, name) => sum + bought(name), 0);
-  // As systemd does it: SIGTERM, and SIGKILL where that takes too long.
+  // As systemd does it: SIGTERM, and SIGKILL if that takes too long.
   for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
     const worker = run('worker', '--qps', '40');
     const before = all();
@@ -90,7 +90,7 @@ it('a worker that is restarted again and again ends the jobs of every owner but 
   expect(Object.keys(boughtAgain(sandbox)).length).toBeLessThanOrEqual(listed);
 }, 300_000);
 
-/** Units whose answers were lost by a kill: these alone may have been bought a second time. */
+/** Units whose answers were lost by a kill: only these may have been bought a second time. */
 async function unknownKeys(folder: Folder): Promise<number> {
   const [row] = await folder.query<{ units: number }>(
     'SELECT coalesce(sum(len(unit_keys)), 0)::INTEGER AS units FROM unknown_outcomes',

@@ -5,7 +5,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 import { timesBought } from '../../support/jobs/row-purchases.js';
 
-/** A command over a folder of rows, on a sandbox that outlives it; kills all of it at a moment. */
+/** A command over a folder of rows, on a sandbox that outlives it; kills the whole command at a given moment. */
 async function open(rows: number, options: Partial<SandboxOptions>, args: readonly string[]) {
   const folder = new Folder();
   folder.write(plainRows(rows));
@@ -48,7 +48,7 @@ async function open(rows: number, options: Partial<SandboxOptions>, args: readon
 }
 
 it.runIf(process.platform === 'linux')(
-  'fault 24: searches for rows, killed in the middle, go on: each row once, no landed answer bought again',
+  'fault 24: searches for rows, killed in the middle, continue: each row once, no landed answer bought again',
   async () => {
     const { folder, sandbox, paid, killedWhen, toEnd } = await open(200, { latencyMs: 100 }, [
       ...['enrich', '--op', 'search', '--query', '{{name}} official site', '--num-results', '2'],
@@ -64,7 +64,7 @@ it.runIf(process.platform === 'linux')(
     ).toEqual([{ lines: '400', rows: '200' }]);
     const again = [...timesBought(sandbox)].filter(([, times]) => times > 1);
     const unknown = await folder.query<{ keys: string }>('SELECT unnest(unit_keys) AS keys FROM unknown_outcomes');
-    // At most what was in flight, and all of it is listed.
+    // At most the requests in flight, and all of them are listed.
     expect(again.length).toBeLessThanOrEqual(8);
     expect(unknown.length).toBeGreaterThanOrEqual(again.length);
   },

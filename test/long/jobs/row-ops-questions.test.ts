@@ -36,14 +36,14 @@ it('rows with the same question and different input have runs of their own', asy
   const { summary } = await run(request);
   expect(summary).toMatchObject({ requests: 30, warehouse: { success: 30 } });
   expect(timesBought(sandbox).size).toBe(30);
-  // The sandbox copies what it was given, so that a row shows whose run it got.
+  // The sandbox copies its input, so that a row shows whose run it got.
   const rowsOut = await folder.query<{ input: string }>(
     `SELECT to_json(response->'$.request.input.data[0].id')::VARCHAR AS input FROM enriched_rows ORDER BY row_number`,
   );
   expect(rowsOut.map(({ input }) => JSON.parse(input))).toEqual(rows.map(([id]) => id));
 });
 
-it('another question on the same file is told in the plan, and the first answers stay bought', async () => {
+it('another question on the same file is shown in the plan, and the first answers stay bought', async () => {
   const ask = (text: string) => run({ operation: 'answer', template: { query: text }, options: {} });
   await ask(query);
   const other = await ask('Who owns {{name}}?');

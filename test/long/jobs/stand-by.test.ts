@@ -60,7 +60,7 @@ it.concurrent(
 );
 
 it.concurrent(
-  'a job on the sandbox of another command goes on when that one ends, and the sandbox with it',
+  'a job on the sandbox of another command continues when that one ends, and the sandbox with it',
   processes,
   async (context) => {
     const { folder, run } = openFolder(context);

@@ -8,12 +8,12 @@ import { startOwnTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
-  // Polls of a stopped worker must not take tasks for as long as they would.
+  // Polls of a stopped worker must not hold tasks for the default time.
   temporal = await startOwnTemporal(['matching.longPollExpirationInterval="2s"']);
 });
 afterAll(() => temporal?.teardown());
 
-it('fault 26: a worker that was stopped and wakes after its slices were retried doubles no row, and what it bought late is counted', async () => {
+it('fault 26: a worker that was stopped and wakes after its slices were retried doubles no row, and its late purchases are counted', async () => {
   const rows = plainRows(80);
   const cluster = await startCluster(temporal, {
     rows,
@@ -33,7 +33,7 @@ it('fault 26: a worker that was stopped and wakes after its slices were retried 
   const other = cluster.start('b', ['worker']);
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 80, success: 80 } });
 
-  // Awake it finds its answers, and takes part again: it ends in peace when told to.
+  // When it wakes, it finds its answers and continues; it ends with exit code 0 on request.
   stopped.child.kill('SIGCONT');
   const usage = async () => {
     const asked = cluster.start('c', ['usage', '--json']);

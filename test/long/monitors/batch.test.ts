@@ -27,7 +27,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
 exactBatches(batchCases.slice(0, -1), () => temporal);
 
 it.each(['circling', 'inventing'] as const)(
-  'a batch endpoint that is %s ends the loop with an error within three calls that affect nothing new',
+  'a batch endpoint that is %s ends the loop with an error after three calls without progress',
   async (batches) => {
     const setting = await MonitorSetting.open(temporal);
     setting.populate(60);
@@ -43,11 +43,11 @@ it.each(['circling', 'inventing'] as const)(
   },
 );
 
-/** Answers are lost, refused and broken by turns, before and behind what they do. */
+/** Answers are lost, refused and broken in turn, before and after the work is done. */
 const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];
 
 it.each(['pause', 'delete'] as const)(
-  'faults 3, 4, 5: %s affects each monitor once and writes it down once, whatever becomes of the answers',
+  'faults 3, 4, 5: %s affects each monitor once and records it once, with any loss of answers',
   async (action) => {
     const setting = await MonitorSetting.open(temporal);
     setting.populate(300);

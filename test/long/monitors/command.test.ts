@@ -43,9 +43,9 @@ async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   };
 }
 
-// Each has a server, a worker and a folder of its own, and waits most of its time for a worker that was killed.
+// Each has its own server, worker and folder, and mostly waits for a worker that was killed.
 describe.concurrent('the command', () => {
-  it('a batch that waits for its approval goes on when another command approves it', async (context) => {
+  it('a batch that waits for its approval continues when another command approves it', async (context) => {
     const { server, start, run } = await open(context);
     for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
     const waiting = start('delete', '--name', 'old', '--wait-for-approval');
@@ -81,7 +81,7 @@ describe.concurrent('the command', () => {
     ['pause', 1200, [6]],
     ['delete', 400, [2]],
   ] as const)(
-    'fault 24: %s among %i monitors, seven a call, killed with server and all among faults: each is affected once, and once in the audit',
+    'fault 24: %s among %i monitors, seven a call, killed with its server under faults: each is affected once, and once in the audit',
     async ([action, monitors, kills], context) => {
       const { server, folder, start } = await open(context);
       for (let index = 0; index < monitors; index++) {
@@ -129,7 +129,7 @@ describe.concurrent('the command', () => {
   );
 
   it.runIf(process.platform === 'linux')(
-    'fault 55: the webhook secret is in the file that was named and in no other, nor in what the command says, killed or not',
+    'fault 55: the webhook secret is in the given file only, and not in the output of the command, killed or not',
     async (context) => {
       const { server, folder, start } = await open(context);
       let creations = 0;
@@ -150,7 +150,7 @@ describe.concurrent('the command', () => {
       await killed.ended;
       said.push(killed.out() + killed.err());
       const last = create();
-      // Found again where the answer was lost with its worker: then its secret is missing, too.
+      // Found again if the answer was lost with its worker: then its secret is missing, too.
       expect([0, 1]).toContain(await last.ended);
       said.push(last.out() + last.err());
       expect(server.monitors.records.size).toBe(2);
@@ -160,7 +160,7 @@ describe.concurrent('the command', () => {
       expect(said.join('\n')).not.toContain(canary);
       expect(readFileSync(secretFile, 'utf8')).toContain(canary);
       expect(filesWith(folder.dir, canary)).toEqual([secretFile]);
-      // What is searched is where it would be: histories in the server's database, answers in the journal.
+      // The search covers the possible places: histories in the server's database, answers in the journal.
       expect(filesWith(folder.stateDir, 'makeMonitor').length).toBeGreaterThan(0);
       expect(filesWith(join(folder.stateDir, 'journal'), 'launches').length).toBeGreaterThan(0);
     },

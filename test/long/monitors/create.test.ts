@@ -44,7 +44,7 @@ async function create(setting: MonitorSetting, ...faults: Fault[]) {
 
 const secretsIn = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8')).secrets;
 
-it('a monitor is made with what was asked for, and its secret is in the named file and nowhere else', async () => {
+it('a monitor is created with the requested fields, and its secret is in the named file and nowhere else', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { handle, result, secretFile } = await create(setting);
   const made = await result;
@@ -68,7 +68,7 @@ it('a monitor is made with what was asked for, and its secret is in the named fi
 });
 
 it.each([['lost'], ['failed']] as const)(
-  'fault 20: a monitor whose creation ended %s is adopted, not made again, and its secret is missing',
+  'fault 20: a monitor whose creation ended %s is adopted, not created again, and its secret is missing',
   async (fault) => {
     const setting = await MonitorSetting.open(temporal);
     const { result } = await create(setting, fault);
@@ -78,8 +78,8 @@ it.each([['lost'], ['failed']] as const)(
   },
 );
 
-it('where the call came to nothing (reset, or 500) it is made once all the same', async () => {
-  // Each looks for twelve seconds for what it may have made.
+it('a call without effect (reset, or 500) is repeated and creates one monitor', async () => {
+  // Each searches for twelve seconds for a monitor that it may have created.
   const settings = await Promise.all(
     (['reset', 500] as const).map(async (fault) => [fault, await MonitorSetting.open(temporal)] as const),
   );
@@ -93,7 +93,7 @@ it('where the call came to nothing (reset, or 500) it is made once all the same'
   await Promise.all(made);
 });
 
-it('a definition that the service would refuse makes nothing, and names the field', async () => {
+it('a definition that the service would refuse creates nothing, and the error names the field', async () => {
   const setting = await MonitorSetting.open(temporal);
   const handle = await setting.start(monitorWorkflows.createMonitor, {
     definition: { ...definition, search: { query: '' } },
@@ -105,7 +105,7 @@ it('a definition that the service would refuse makes nothing, and names the fiel
   expect(setting.server.log).toEqual([]);
 });
 
-it('a monitor whose answer told no secret says that it is missing', async () => {
+it('a monitor whose answer had no secret reports that it is missing', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.server.monitors.secret = null;
   const handle = await setting.start<CreatedMonitorResult>(monitorWorkflows.createMonitor, {
@@ -116,7 +116,7 @@ it('a monitor whose answer told no secret says that it is missing', async () => 
   expect(setting.server.monitors.records.size).toBe(1);
 });
 
-it('without a place for the secret nothing is made', async () => {
+it('without a file for the secret nothing is created', async () => {
   const setting = await MonitorSetting.open(temporal);
   const handle = await setting.start(monitorWorkflows.createMonitor, { definition });
   const error = await handle.result().catch((thrown: Error) => thrown);

@@ -44,12 +44,12 @@ const doExport = async (setting: MonitorSetting, filter?: object): Promise<Monit
     })
   ).result();
 
-/** Calls to the service since the last look. */
+/** Calls to the service since the last check. */
 function callsSince(setting: MonitorSetting, from: number): number {
   return setting.server.log.length - from;
 }
 
-it('loads monitors, runs and what they found, with the full output that only a single run tells', async () => {
+it('loads monitors, runs and results, with the full output that only the call for a single run returns', async () => {
   const setting = await open();
   const { server } = setting;
   const { id } = server.monitors.add({ name: 'one' });
@@ -72,7 +72,7 @@ it('loads monitors, runs and what they found, with the full output that only a s
   ]);
 });
 
-it('a second export reads new runs and those that went on, and stops at the last known one', async () => {
+it('a second export reads new runs and unfinished ones, and stops at the last known run', async () => {
   const setting = await open();
   const { server } = setting;
   const { id } = server.monitors.add();
@@ -82,7 +82,7 @@ it('a second export reads new runs and those that went on, and stops at the last
   expect(await doExport(setting)).toMatchObject({ added: 451, again: 0 });
   const quietAt = server.log.length;
   expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
-  // The list of monitors, one page of runs, and the run that goes on.
+  // The list of monitors, one page of runs, and the run that continues.
   expect(callsSince(setting, quietAt)).toBe(3);
   runs[0] = run(id, 0);
   runs.push(run(id, 451), run(id, 452, 'pending'));
@@ -94,7 +94,7 @@ it('a second export reads new runs and those that went on, and stops at the last
   ]);
 });
 
-it('an export that was cut off in the middle of a monitor leaves no gap', async () => {
+it('an export that was interrupted in the middle of a monitor leaves no gap', async () => {
   const setting = await open();
   const { server } = setting;
   const { id } = server.monitors.add();
@@ -102,7 +102,7 @@ it('an export that was cut off in the middle of a monitor leaves no gap', async 
     id,
     Array.from({ length: 250 }, (_, index) => run(id, index)),
   );
-  // The second page of runs is not to be had, for as long as this export lasts.
+  // The second page of runs is unavailable during this export.
   server.faultOf = (_call, _method, path) =>
     path === `/monitors/${id}/runs` && server.log.filter((seen) => seen.path === path).length > 1 ? 503 : 'ok';
   const handle = await setting.start(monitorWorkflows.exportMonitorRuns, { into: setting.folder.into });
@@ -119,7 +119,7 @@ it('an export that was cut off in the middle of a monitor leaves no gap', async 
   expect(await setting.query('SELECT CAST(count(*) AS INTEGER) AS n FROM monitor_runs')).toEqual([{ n: 250 }]);
 });
 
-it('answers that are lost, refused and broken lose no run, and a filter takes part of the monitors', async () => {
+it('lost, refused and broken answers lose no run, and a filter exports some of the monitors', async () => {
   const setting = await open();
   const { server } = setting;
   const faults: Fault[] = ['ok', 'ok', 429, 'ok', 500, 'lost', 'ok', 'ok', 'reset', 'ok', 503];
@@ -135,7 +135,7 @@ it('answers that are lost, refused and broken lose no run, and a filter takes pa
   expect(await doExport(setting)).toMatchObject({ monitors: 8, added: 20 });
 });
 
-it('an export of all and one of some into one warehouse at once take no monitor for gone', async () => {
+it('an export of all monitors and one of some at once mark no monitor as gone', async () => {
   const setting = await open();
   const { server } = setting;
   for (let index = 0; index < 150; index++) server.monitors.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });

@@ -21,7 +21,7 @@ const days: Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const nights: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days, untilDay: null };
 const growth = { metadata: { team: 'growth' } };
 
-/** Takes a turn at a moment (UTC), as the schedules do. */
+/** Runs a turn at a time (UTC), as the schedules do. */
 async function turn(setting: MonitorSetting, at: string, changes: Partial<QuietInput> = {}): Promise<QuietOutcome> {
   const input: QuietInput = {
     ...{ name: 'nights', hours: nights, filter: growth, into: setting.folder.into, now: Date.parse(`${at}Z`) },
@@ -33,7 +33,7 @@ async function turn(setting: MonitorSetting, at: string, changes: Partial<QuietI
 const statusOf = (setting: MonitorSetting, ...ids: string[]) =>
   ids.map((id) => setting.server.monitors.records.get(id)?.status);
 
-it('monitors are paused when quiet hours begin and put back when they end, others are left as they are', async () => {
+it('monitors are paused when quiet hours begin and put back when they end; others are left unchanged', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(90);
   const { server } = setting;
@@ -53,7 +53,7 @@ it('monitors are paused when quiet hours begin and put back when they end, other
 });
 
 it.each([
-  // The moments are 20:00 and 07:00 in Berlin, before, over and after the change.
+  // The times are 20:00 and 07:00 in Berlin, before, over and after the change.
   [
     'to summer time',
     [
@@ -76,40 +76,37 @@ it.each([
       '2026-10-26T06:00',
     ],
   ],
-])(
-  'over the change %s, with a person pausing and unpausing in between, each night is right',
-  async (_what, moments) => {
-    const setting = await MonitorSetting.open(temporal);
-    const { server } = setting;
-    const [plain, resumed, held] = [1, 2, 3].map(
-      (number) => server.monitors.add({ name: `growth ${number}`, ...growth }).id,
-    ) as [string, string, string];
-    for (let night = 0; night < moments.length; night += 2) {
-      const [begins, ends] = [moments[night] as string, moments[night + 1] as string];
-      const minuteBefore = (at: string) => new Date(Date.parse(`${at}Z`) - 60_000).toISOString().slice(0, 16);
-      expect(await turn(setting, minuteBefore(begins))).toMatchObject({ did: 'nothing' });
-      expect(await turn(setting, begins)).toMatchObject({ did: 'begin' });
-      expect(statusOf(setting, plain, resumed)).toEqual(['paused', 'paused']);
-      // A person wants one to run, and takes another one over: off, on and off again.
-      server.monitors.change(resumed, { status: 'active' });
-      if (night === 0) for (const status of ['active', 'paused']) server.monitors.change(held, { status });
-      expect(await turn(setting, minuteBefore(ends))).toMatchObject({ did: 'nothing' });
-      const outcome = await turn(setting, ends);
-      expect(outcome).toMatchObject({ did: 'end', unpaused: 1, leftCount: night === 0 ? 2 : 1 });
-      expect(statusOf(setting, plain, resumed, held)).toEqual(['active', 'active', 'paused']);
-    }
-    expect(
-      await setting.query(
-        'SELECT monitor_id AS id, CAST(count(*) AS INTEGER) AS n FROM monitor_quiet_reports GROUP BY 1 ORDER BY 1',
-      ),
-    ).toEqual([
-      { id: resumed, n: 3 },
-      { id: held, n: 1 },
-    ]);
-  },
-);
+])('over the change %s, while a person pauses and unpauses some, each night is right', async (_what, moments) => {
+  const setting = await MonitorSetting.open(temporal);
+  const { server } = setting;
+  const [plain, resumed, held] = [1, 2, 3].map(
+    (number) => server.monitors.add({ name: `growth ${number}`, ...growth }).id,
+  ) as [string, string, string];
+  for (let night = 0; night < moments.length; night += 2) {
+    const [begins, ends] = [moments[night] as string, moments[night + 1] as string];
+    const minuteBefore = (at: string) => new Date(Date.parse(`${at}Z`) - 60_000).toISOString().slice(0, 16);
+    expect(await turn(setting, minuteBefore(begins))).toMatchObject({ did: 'nothing' });
+    expect(await turn(setting, begins)).toMatchObject({ did: 'begin' });
+    expect(statusOf(setting, plain, resumed)).toEqual(['paused', 'paused']);
+    // A person unpauses one, and takes another one over: off, on and off again.
+    server.monitors.change(resumed, { status: 'active' });
+    if (night === 0) for (const status of ['active', 'paused']) server.monitors.change(held, { status });
+    expect(await turn(setting, minuteBefore(ends))).toMatchObject({ did: 'nothing' });
+    const outcome = await turn(setting, ends);
+    expect(outcome).toMatchObject({ did: 'end', unpaused: 1, leftCount: night === 0 ? 2 : 1 });
+    expect(statusOf(setting, plain, resumed, held)).toEqual(['active', 'active', 'paused']);
+  }
+  expect(
+    await setting.query(
+      'SELECT monitor_id AS id, CAST(count(*) AS INTEGER) AS n FROM monitor_quiet_reports GROUP BY 1 ORDER BY 1',
+    ),
+  ).toEqual([
+    { id: resumed, n: 3 },
+    { id: held, n: 1 },
+  ]);
+});
 
-it('a monitor that a person pauses by our command though it is paused already stays paused', async () => {
+it('a monitor that a person pauses with our command during quiet hours stays paused', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
   const [first, second] = [
@@ -124,7 +121,7 @@ it('a monitor that a person pauses by our command though it is paused already st
   expect(statusOf(setting, first, second)).toEqual(['paused', 'active']);
 });
 
-it('quiet hours that are removed put back what they paused, in the middle of them', async () => {
+it('a removal in the middle of quiet hours puts back the monitors that they paused', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
   const ids = [1, 2, 3].map(() => server.monitors.add(growth).id);
@@ -139,7 +136,7 @@ it('quiet hours that are removed put back what they paused, in the middle of the
   expect(await setting.query('SELECT * FROM monitor_quiet_marks')).toEqual([]);
 });
 
-it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of what is paused and put back', async () => {
+it('faults 3, 4, 5: lost, refused and broken answers do not change which monitors are paused and put back', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
   const ids = Array.from({ length: 16 }, () => server.monitors.add(growth).id);
@@ -169,14 +166,14 @@ it('faults 3, 4, 5: answers that are lost, refused and broken change nothing of 
 });
 
 it.each(['pause', 'unpause'] as const)(
-  'fault 24: a worker that ends in the middle of a turn to %s leaves nothing behind that the next one does not see',
+  'fault 24: a worker that ends in the middle of a turn to %s leaves nothing that the next one misses',
   async (half) => {
     const setting = await MonitorSetting.open(temporal);
     const { server } = setting;
     const ids = Array.from({ length: 40 }, () => server.monitors.add(growth).id);
     if (half === 'unpause') await turn(setting, '2026-01-15T19:00');
     let changes = 0;
-    // From the tenth change on nothing is answered any more, but done all the same.
+    // From the tenth change on, every change is made and no answer arrives.
     server.faultOf = (_call, method) => (method === 'PATCH' && ++changes > 10 ? 'lost' : 'ok');
     const at = half === 'pause' ? '2026-01-15T19:00' : '2026-01-16T06:00';
     const going = turn(setting, at);
@@ -193,7 +190,7 @@ it.each(['pause', 'unpause'] as const)(
   },
 );
 
-it('quiet hours that overlap put monitors back when the last of them ends, and none in between', async () => {
+it('overlapping quiet hours put monitors back when the last of them ends, and none before', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server } = setting;
   const ids = Array.from({ length: 4 }, () => server.monitors.add(growth).id);
@@ -211,7 +208,7 @@ it('quiet hours that overlap put monitors back when the last of them ends, and n
   expect(server.monitors.idsOf('active')).toEqual(ids.slice(1));
 });
 
-it('are two schedules in their zone that start a turn each, and none when they are removed', async () => {
+it('quiet hours are two schedules in their zone that start one turn each, and none after their removal', async () => {
   const setting = await MonitorSetting.open(temporal);
   const { server, config, folder } = setting;
   const id = server.monitors.add(growth).id;
@@ -224,7 +221,7 @@ it('are two schedules in their zone that start a turn each, and none when they a
   const about = async (edge: string) =>
     (await client.schedule.getHandle(`searchflow-quiet-${name}-${edge}`).describe()).spec;
   const { catchupWindow } = (await client.schedule.getHandle(`searchflow-quiet-${name}-end`).describe()).policies;
-  // Whoever closes a laptop for a long weekend finds them put back when it opens.
+  // After a long weekend with a closed laptop they are put back when it opens.
   expect(catchupWindow).toBeGreaterThan(7 * 86_400_000);
   const calendars = (spec: Awaited<ReturnType<typeof about>>) =>
     spec.calendars?.map(({ hour, minute, dayOfWeek }) => [hour?.[0]?.start, minute?.[0]?.start, dayOfWeek?.[0]?.start]);
@@ -261,7 +258,7 @@ it('are two schedules in their zone that start a turn each, and none when they a
   expect(statusOf(setting, id)).toEqual(['active']);
 });
 
-it('end at once where they are removed while monitors are being paused, and put back what was paused', async () => {
+it('quiet hours that are removed while monitors are being paused end at once, and put them back', async () => {
   const setting = await MonitorSetting.open(temporal, { rate: { qps: 40 } });
   const { server, config, folder } = setting;
   const ids = Array.from({ length: 300 }, () => server.monitors.add(growth).id);
@@ -281,7 +278,7 @@ it('end at once where they are removed while monitors are being paused, and put 
   await expect.poll(() => changes('paused'), { timeout: 60_000, interval: 20 }).toBeGreaterThan(10);
   const outcome = await (await control.quiet.remove(name))();
   await expect(turn).rejects.toThrow('cancelled');
-  // Those that were on their way have landed, and it takes a second or two until it is heard.
+  // Changes in flight have landed, and it takes a second or two until the end is noticed.
   expect(changes('paused')).toBeLessThan(250);
   expect(outcome).toMatchObject({ unpaused: changes('paused'), leftCount: 0 });
   expect(server.monitors.idsOf('active')).toEqual(ids);
@@ -292,14 +289,14 @@ it.each([
   [{ filter: { status: 'active' } }, /filter.status/],
   [{ filter: { metadata: JSON.parse('{"__proto__":"x"}') } }, /__proto__/],
   [{ hours: { ...nights, tz: 'Berlin' } }, /hours.tz/],
-] as [Partial<QuietInput>, RegExp][])('%j are no quiet hours', (changes, message) => {
+] as [Partial<QuietInput>, RegExp][])('%j is refused as quiet hours', (changes, message) => {
   const input = { name: 'nights', hours: nights, filter: growth, into: 'out.duckdb' };
   expect(quietProblem(input)).toBeNull();
   expect(quietProblem({ ...input, ...changes })).toMatch(message);
   expect(quietProblem({ ...input, ...changes, restore: true })).toBeNull();
 });
 
-it('what are no quiet hours is refused before anything is sent', async () => {
+it('invalid quiet hours are refused before anything is sent', async () => {
   const setting = await MonitorSetting.open(temporal);
   const error = await turn(setting, '2026-01-15T19:00', { filter: { metadata: {} } }).catch((thrown: Error) => thrown);
   expect((error as Error).cause).toMatchObject({ type: 'BadInput', message: expect.stringMatching(/all monitors/) });

@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => packed?.remove());
 
-it('holds what runs and what a reader needs, and nothing of the workshop', () => {
+it('contains all files that run and a reader needs, and no development files', () => {
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/cli/main.js', 'dist/worker/workflow-bundle.js']) {
     expect(packed.files).toContain(file);
   }
@@ -28,7 +28,7 @@ it('holds what runs and what a reader needs, and nothing of the workshop', () =>
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
 });
 
-it('pleases publint', async () => {
+it('passes publint', async () => {
   const bytes = readFileSync(packed.tarball);
   const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
@@ -68,7 +68,7 @@ it('can be imported and required from every entry, with the same names', () => {
   ).toEqual(names);
 });
 
-it('answers to its name as a command', () => {
+it('runs as a command of its name', () => {
   const version = (JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }).version;
   const main = `${packed.project}/node_modules/searchflow/dist/cli/main.js`;
   expect(readFileSync(main, 'utf8').startsWith('#!/usr/bin/env node\n')).toBe(true);

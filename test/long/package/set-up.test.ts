@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(clone, { recursive: true, force: true }));
 
-/** A process that holds the lock, by its own means, and what it wrote. */
+/** A process that holds the lock, by its own means, and its output. */
 async function holder() {
   const script = `import { alone } from './scripts/lock.mjs';
     alone(() => {}, () => { console.log('held'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); });`;
@@ -51,7 +51,7 @@ const setUp = () => spawnSync(process.execPath, [join(clone, 'scripts', 'set-up.
 const built = () => readFileSync(join(clone, 'dist', 'index.js'), 'utf8');
 
 describe('set-up', () => {
-  it('builds, says so on stderr, and then finds nothing to do', () => {
+  it('builds, reports it on stderr, and then finds nothing to do', () => {
     const first = setUp();
     expect([first.status, first.stdout]).toEqual([0, '']);
     expect(first.stderr).toMatch(/^Building …\nBuilt in [\d.]+ s\.\n$/);
@@ -59,7 +59,7 @@ describe('set-up', () => {
     expect(setUp()).toMatchObject({ status: 0, stdout: '', stderr: '' });
   });
 
-  it('builds again when a source changed, and drops what a removed source left behind', () => {
+  it('builds again when a source changed, and removes the output of removed sources', () => {
     writeFileSync(join(clone, 'src', 'old.ts'), 'export const old = 1;\n');
     setUp();
     rmSync(join(clone, 'src', 'old.ts'));
@@ -69,13 +69,13 @@ describe('set-up', () => {
     expect(existsSync(join(clone, 'dist', 'old.js'))).toBe(false);
   });
 
-  it('carries files that are not TypeScript beside the code', () => {
+  it('copies files that are not TypeScript beside the code', () => {
     writeFileSync(join(clone, 'src', '0001.sql'), 'select 1;\n');
     setUp();
     expect(existsSync(join(clone, 'dist', '0001.sql'))).toBe(true);
   });
 
-  it('ends with 1 and the compiler’s words when a source is wrong, each time until it is mended', () => {
+  it('ends with 1 and the compiler’s message when a source is wrong, each time until it is fixed', () => {
     writeFileSync(join(clone, 'src', 'index.ts'), `export const answer: number = 'none';\n`);
     for (const { status, stdout, stderr } of [setUp(), setUp()]) {
       expect([status, stdout]).toEqual([1, '']);
@@ -97,7 +97,7 @@ describe('set-up', () => {
     expect(existsSync(join(clone, '.set-up-lock'))).toBe(false);
   });
 
-  it('passes over the lock of a process that is gone', () => {
+  it('ignores the lock of a process that has ended', () => {
     const { pid } = spawnSync(process.execPath, ['-e', '']);
     writeFileSync(join(clone, '.set-up-lock'), `${pid} 1`);
     expect(setUp()).toMatchObject({ status: 0, stderr: expect.not.stringContaining('waiting') });
@@ -126,7 +126,7 @@ describe('set-up', () => {
   });
 });
 
-/** A step of `.ci/run`: what it writes to its result file, if it has one, and its exit code. */
+/** A step of `.ci/run`: the content of its result file, if any, and its exit code. */
 interface Step {
   readonly code?: number;
   readonly result?: object;
@@ -157,7 +157,7 @@ describe('.ci/run', () => {
     return { status, last: lines.at(-1), failed: lines.filter((line) => / ended with \d+$/.test(line)) };
   }
 
-  it('closes with the counts of both tiers and keeps the exit code', () => {
+  it('ends with the counts of both tiers and keeps the exit code', () => {
     expect(run()).toMatchObject({ status: 0, failed: [], last: '12 passed, 0 failed' });
     const failing = { numPassedTests: 7, numFailedTests: 2, testResults: [] };
     expect(run({ test: { result: failing, code: 3 } })).toMatchObject({ status: 3, last: '12 passed, 2 failed' });
@@ -175,7 +175,7 @@ describe('.ci/run', () => {
     expect(run({ long: {} })).toMatchObject({ status: 1, last: '7 passed, 1 failed' });
   });
 
-  it('fails where a check fails, though every test passes', () => {
+  it('fails if a check fails, though every test passes', () => {
     const failed = ['== npm run -s lint ended with 1'];
     expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed', failed });
   });

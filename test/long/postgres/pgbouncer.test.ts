@@ -21,7 +21,7 @@ describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
   });
 
   it.each(['session', 'transaction'])(
-    'with pool_mode = %s carries a job of two workers',
+    'with pool_mode = %s handles a job of two workers',
     async (mode) => {
       const rows = plainRows(200);
       let pooler: PgBouncer | undefined;
@@ -57,7 +57,7 @@ describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
   it.each([
     ['statement', '', /refused: .*statement pooling mode.*; set the pooler's pool_mode to session or transaction$/],
     ['session', '?options=-c%20work_mem%3D8MB', /refused: unsupported startup parameter.*; remove that parameter/],
-  ])('with pool_mode = %s and the parameters "%s" is refused with the way out', async (mode, parameters, sentence) => {
+  ])('with pool_mode = %s and the parameters "%s" is refused with a remedy', async (mode, parameters, sentence) => {
     const pooler = await startPgBouncer(server, mode);
     onTestFinished(() => pooler.stop());
     const address = parseAddress(`${pooler.urlOf(await server.database())}${parameters}`, 'searchflow_store');

@@ -34,7 +34,7 @@ async function open(url: string, patienceMs = 20_000): Promise<Postgres> {
 }
 
 describe('a database', () => {
-  it('is migrated once, whoever asks at the same time, in a schema of any name', async () => {
+  it('is migrated once by all that connect at the same time, in a schema of any name', async () => {
     const url = `${await server.database()}?schema=${encodeURIComponent('od"d')}`;
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)));
     const migrations = [
@@ -49,7 +49,7 @@ describe('a database', () => {
     expect(await (all[0] as Postgres).query('SELECT n FROM "od""d".a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  it('is waited for while it is away, and runs a transaction whole again', async () => {
+  it('is waited for while it is down, and runs a whole transaction again', async () => {
     const postgres = await open(await server.database());
     await postgres.query('CREATE TABLE t (n int)');
     let runs = 0;
@@ -63,7 +63,7 @@ describe('a database', () => {
     expect(await postgres.query('SELECT n FROM t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
-  it('is heard again after its connections were cut', async () => {
+  it('delivers notifications again after its connections were cut', async () => {
     const postgres = await open(await server.database());
     const heard: string[] = [];
     let backs = 0;
@@ -96,7 +96,7 @@ describe('a database', () => {
     expect({ heard, backs }).toEqual({ heard: ['told'], backs: 2 });
   });
 
-  it('that refuses or stays away is told without user name or password', async () => {
+  it('that refuses or stays down is reported without user name or password', async () => {
     const url = await server.database();
     const wrong = await open(url.replace(server.password, 'canary-wrong'));
     const refusal = await wrong.query('SELECT 1').catch((error: unknown) => error);
@@ -109,7 +109,7 @@ describe('a database', () => {
     expect(`${refusal} ${away}`).not.toContain('canary');
   });
 
-  it('is encrypted and verified as its sslmode says, with the meaning of libpq', async () => {
+  it('is encrypted and verified according to its sslmode, as in libpq', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'searchflow-tls-'));
     const file = (name: string, text: string) => {
       writeFileSync(join(dir, name), text, { mode: 0o600 });
@@ -131,7 +131,7 @@ describe('a database', () => {
       const rows = await postgres.query<{ ssl: boolean }>('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
       return rows[0]?.ssl;
     };
-    // What is read again with a signal is there for new connections soon, not at once.
+    // Settings that a signal reloads apply to new connections soon, not at once.
     while (!(await isEncrypted(`${database}?sslmode=require`).catch(() => false)))
       await admin.query('SELECT pg_sleep(0.05)');
     try {
@@ -160,13 +160,13 @@ describe('a database', () => {
     );
   });
 
-  it('does not repeat a statement that is wrong', async () => {
+  it('does not repeat a wrong statement', async () => {
     const postgres = await open(await server.database());
     await expect(postgres.query('SELEC 1')).rejects.toThrow('syntax error');
   });
 });
 
-it('the PostgreSQL to try a store with has a password of its own, in a file that only its user may read', async () => {
+it('the PostgreSQL for trying a store has a password of its own, in a file that only its user may read', async () => {
   const script = fileURLToPath(new URL('../../../scripts/postgres.mjs', import.meta.url));
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit');

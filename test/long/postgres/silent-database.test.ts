@@ -11,10 +11,10 @@ import { type PostgresServer, startPostgres } from '../../support/postgres-serve
 import { openTemporal } from '../../support/temporal.js';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 
-/** The longest that anybody waits without being told why. */
+/** The longest wait without a message about its reason. */
 const TOLD_WITHIN_MS = 10_000;
 
-/** The server and its backends; a stopped one accepts connections, by the system's hand, and says nothing. */
+/** The server and its backends; a stopped one accepts connections, through the kernel, and sends nothing. */
 function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
   const parent = server.pid();
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
@@ -23,7 +23,7 @@ function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // A backend may end of its own between the listing and the signal.
+      // A backend may end by itself between the listing and the signal.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -37,7 +37,7 @@ function parentOf(pid: string): number {
   }
 }
 
-describe('a database that accepts and falls silent', () => {
+describe('a database that accepts connections and does not answer', () => {
   let server: PostgresServer;
   let proxy: PgProxy;
   const said: { readonly at: number; readonly text: string }[] = [];
@@ -61,13 +61,13 @@ describe('a database that accepts and falls silent', () => {
     await postgres.query('CREATE TABLE t (n int)');
     return postgres;
   };
-  /** Resolves when something was said about it, with how long that took. */
+  /** Resolves when a message about it was printed, with the time until then. */
   const told = async (since: number): Promise<number> => {
     while (said.length === 0) await delay(50);
     return (said[0]?.at ?? 0) - since;
   };
 
-  it('[60] by a line that passes nothing on is reported within 10 s, and used again over new connections', async () => {
+  it('[60] behind a silent network is reported within 10 s, and used again over new connections', async () => {
     const postgres = await open();
     proxy.silent = true;
     const since = performance.now();
@@ -83,7 +83,7 @@ describe('a database that accepts and falls silent', () => {
     await postgres.close();
   }, 60_000);
 
-  it('[60] holds up the end of a process for 2 s at most, and a server that answers may end its statement', async () => {
+  it('[60] delays the end of a process by 2 s at most, and a server that answers may end its statement', async () => {
     const postgres = await open();
     const slow = postgres.query('SELECT pg_sleep(3)');
     await delay(200);
@@ -101,7 +101,7 @@ describe('a database that accepts and falls silent', () => {
     expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   }, 30_000);
 
-  it('[60] in the middle of a COPY or a long statement is told within 10 s, and the transaction runs whole again', async () => {
+  it('[60] in the middle of a COPY or a long statement is reported within 10 s, and the transaction runs again', async () => {
     const postgres = await open();
     let runs = 0;
     const since = performance.now();
@@ -140,7 +140,7 @@ describe('a database that accepts and falls silent', () => {
     await postgres.close();
   }, 60_000);
 
-  it('is left at once where the work is given up, and closing does not wait for it', async () => {
+  it('is left at once when the work is cancelled, and closing does not wait for it', async () => {
     const postgres = await open();
     const gaveUp = new AbortController();
     const sleeping = postgres.query('SELECT pg_sleep(600)', [], { signal: gaveUp.signal });
@@ -152,7 +152,7 @@ describe('a database that accepts and falls silent', () => {
     proxy.silent = false;
   }, 60_000);
 
-  it('is not confused with one that works on a long statement, which is told as such', async () => {
+  it('is distinguished from one that runs a long statement, which is reported as such', async () => {
     const postgres = await open();
     await postgres.query('SELECT pg_sleep(12)');
     expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/: a statement has taken \d+ s$/)]);
@@ -188,7 +188,7 @@ describe('a command', () => {
   });
   const env = (more: Record<string, string>) => ({ SEARCHFLOW_STATE_DIR: folder.stateDir, ...more });
 
-  it('[60] that lists jobs or shows one fails within 8 s where the store is silent', async () => {
+  it('[60] that lists jobs or shows one fails within 8 s if the store does not answer', async () => {
     const store = proxy.urlOf(await server.database());
     const options = { cwd: folder.dir, env: env({ SEARCHFLOW_STORE: store }) };
     expect((await runCommand(['jobs'], options)).code).toBe(0);
@@ -201,7 +201,7 @@ describe('a command', () => {
     }
   }, 60_000);
 
-  it('[60] shows a job whose warehouse is silent, and ends within 12 s after Ctrl-C', async () => {
+  it('[60] shows a job whose warehouse does not answer, and ends within 12 s after Ctrl-C', async () => {
     const into = proxy.urlOf(await server.database());
     const options = { cwd: folder.dir, env: env({ SEARCHFLOW_QPS: '5', SEARCHFLOW_WAREHOUSE_URL: into }) };
     const running = startCommand(['enrich', folder.input, '--batch', '1'], options);

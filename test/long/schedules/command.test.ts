@@ -25,7 +25,7 @@ afterAll(async () => {
   folder?.remove();
 });
 
-/** The command, with a key and so for real, where nobody can be asked. */
+/** The command with a key, so on the real service, without a terminal. */
 function run(...args: string[]) {
   return runCommand(args, surroundings());
 }
@@ -47,7 +47,7 @@ function surroundings() {
   return { cwd: folder.dir, env };
 }
 
-it('a schedule is made with what it costs told before, listed, shown, paused, triggered, made up for and deleted', async () => {
+it('a schedule is created after its cost was shown, listed, shown, paused, triggered, backfilled and deleted', async () => {
   const flags = ['--into', 'out.duckdb', '--refresh-after', '30d', '--max-cost', '0.50', '--schedule-name', 'daily'];
   const made = await run('enrich', folder.input, '--cron', '0 6 * * *', '--tz', 'Europe/Berlin', ...flags);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('20 URLs to buy in 1 request for about $0.02')]);
@@ -74,7 +74,7 @@ it('a schedule is made with what it costs told before, listed, shown, paused, tr
   expect((await run('schedule', 'trigger', 'daily')).err).toMatch(
     /daily is starting a run now\. .*\n.*No worker answers/s,
   );
-  // Nobody works on the first one.
+  // No worker runs the first one.
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('another run starts right after it');
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('no run was added');
   expect((await run('schedule', 'pause', 'daily')).err).toMatch(
@@ -119,7 +119,7 @@ it.each([
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
 });
 
-it('makes up for a day that is not over yet up to now', async () => {
+it('backfills a day that is not over yet up to now', async () => {
   await run('events', 'sync', '--every', '1h', '--schedule-name', 'hourly');
   const { code, err } = await run('schedule', 'backfill', 'hourly', '--from', '1d', '--until', '0d');
   const until = /T00:00:00Z to (\S+),/.exec(err)?.[1] ?? err;
@@ -128,12 +128,12 @@ it('makes up for a day that is not over yet up to now', async () => {
   await run('schedule', 'delete', 'hourly');
 });
 
-it('refuses a backfill of what lies ahead, and says all that is wrong', async () => {
+it('refuses a backfill of the future, and reports all mistakes', async () => {
   const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
   expect([code, err]).toEqual([2, expect.stringMatching(/--from is required.*\n.*--until is in the future/s)]);
 });
 
-it('says who needs the credentials of a warehouse, which are in no schedule', async () => {
+it('names the workers that need the credentials of a warehouse, which are in no schedule', async () => {
   const server = await startPostgres();
   onTestFinished(() => server.stop());
   const { port } = server;
@@ -149,7 +149,7 @@ it('says who needs the credentials of a warehouse, which are in no schedule', as
   ]);
   const made = await run(...every, right);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
-  // Whoever runs it may have a password.
+  // The worker that runs it may have a password.
   const plain = await run(...every, `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
   const name = /Schedule (\S+) (?:created|changed)/.exec(plain.err)?.[1] ?? '';
@@ -178,8 +178,8 @@ it('waits for the database of a warehouse before anything is started or schedule
   expect((await run('schedule', 'show', 'dead')).err).toContain('There is no schedule dead');
 });
 
-it('makes no schedule whose warehouse is a file that can’t be written', async () => {
-  // The file of rows is no database.
+it('creates no schedule whose warehouse is a file that cannot be written', async () => {
+  // The file of rows is not a database.
   const files = [join(folder.input, 'events.duckdb'), folder.dir, folder.input];
   const tries = await Promise.all(files.map((into) => run('events', 'sync', '--every', '1h', '--into', into)));
   for (const { code, err } of tries)

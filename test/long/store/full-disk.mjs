@@ -1,4 +1,4 @@
-// Buys on a disk of 16 MB that somebody else fills while the requests are in flight; says as JSON what became of them.
+// Buys on a disk of 16 MB that another writer fills while the requests are in flight; prints the result as JSON.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tryLock } from '../../../dist/files/process-lock.js';
@@ -20,7 +20,7 @@ const intend = (number) =>
 const ids = [];
 for (let number = 0; number < 6; number++) ids.push(await intend(number));
 
-// Somebody else fills the disk to the last byte.
+// Another writer fills the disk to the last byte.
 let fill = 0;
 for (let bytes = 1_048_576; bytes >= 1; ) {
   try {
@@ -53,7 +53,7 @@ const refusedBy = (write) => {
 };
 const lock = refusedBy(() => tryLock(join(dir, 'held.lock')));
 const landed = await Promise.allSettled(ids.map(land));
-// One more fits into what is left of the reserve.
+// One more fits into the rest of the reserve.
 await intend(6);
 const refused = await intend(7).then(
   () => null,

@@ -33,7 +33,7 @@ interface Options {
   readonly at?: { readonly step: string; readonly nth: number; readonly signal: 'SIGKILL' | 'SIGSTOP' };
 }
 
-/** Units to be bought by several processes, 5 a request, and who is asked what came of it. */
+/** Units that several processes buy, 5 a request, and the journal that reads the result. */
 async function market(count: number) {
   const url = await server.database();
   const bill = join(root, url.slice(url.lastIndexOf('/') + 1));
@@ -49,7 +49,7 @@ async function market(count: number) {
     url,
     requests,
     buyer(options: Options = {}, first = 0) {
-      // Each begins elsewhere, so that they meet.
+      // Each starts at another unit, so that they meet.
       const turned = [...keys.slice(first), ...keys.slice(0, first)];
       const config = { url, bill, keys: turned, perRequest: 5, ...options };
       const child = spawn(process.execPath, [script, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -76,14 +76,14 @@ async function market(count: number) {
         });
       return { child, said, ended, says };
     },
-    /** Sends of each key beyond the first; fails where one was never sent. */
+    /** Sends of each key beyond the first; fails if one was never sent. */
     extra(): string[] {
       const sent = new Map<string, number>();
       for (const key of requests().flat()) sent.set(key, (sent.get(key) ?? 0) + 1);
       expect([...sent.keys()].sort()).toEqual(keys);
       return [...sent].filter(([, times]) => times > 1).map(([key]) => key);
     },
-    /** What the journal says in the end, when everything must have landed. */
+    /** The final state of the journal, when everything must have landed. */
     async totals() {
       const postgres = await openStore(url, { applicationName: 'judge' });
       const journal = await PgJournal.open(postgres, { team: 'team' });
@@ -100,7 +100,7 @@ async function market(count: number) {
 }
 
 describe('processes that share a journal', () => {
-  it('buy every unit once between them', async () => {
+  it('buy every unit once among them', async () => {
     const { buyer, extra, totals } = await market(600);
     const buyers = [0, 200, 400].map((first) => buyer({}, first));
     await Promise.all(buyers.map(({ ended }) => ended));
@@ -108,7 +108,7 @@ describe('processes that share a journal', () => {
     expect(await totals()).toMatchObject({ requests: 120, unitsLanded: 600, costMicros: 600_000, unknown: [] });
   });
 
-  it('take over from one that is killed at any step, and list what it may have bought (24)', async () => {
+  it('take over from one that is killed at any step, and list its possible purchases (24)', async () => {
     const steps = [
       { step: 'claimed', nth: 1, lost: 0, extra: 0 },
       { step: 'intended', nth: 2, lost: 3, extra: 0 },
@@ -135,7 +135,7 @@ describe('processes that share a journal', () => {
     );
   });
 
-  it('count what a process bought that was stopped, taken for dead, and came back (26)', async () => {
+  it('count the purchases of a process that was stopped, declared dead, and came back (26)', async () => {
     const { buyer, extra, totals, requests } = await market(60);
     const zombie = buyer({ deadAfterMs: 1000, at: { step: 'sent', nth: 1, signal: 'SIGSTOP' } });
     await zombie.says('now');
@@ -143,7 +143,7 @@ describe('processes that share a journal', () => {
     await heir.ended;
     zombie.child.kill('SIGCONT');
     await zombie.ended;
-    // It lands what it had sent, and buys nothing else.
+    // It lands the answer that it had requested, and buys nothing else.
     const bought = zombie.said.filter((line) => line === 'sent').length;
     expect(zombie.said.at(-1)).toBe('done');
     expect(requests()).toHaveLength(12 + bought);

@@ -37,7 +37,7 @@ async function team(count: number) {
     });
     return { child, said };
   });
-  /** Waits until each of these has started so many calls since. */
+  /** Waits until each of these has started this many calls since. */
   const going = (who: readonly number[], calls: number, since = 0) =>
     expect
       .poll(() => Math.min(...who.map((by) => starts.filter((one) => one.by === by && one.at > since).length)), {
@@ -71,7 +71,7 @@ describe('processes that share a limit on PostgreSQL', () => {
     expect(mostInASecond(starts.filter(({ at }) => at > heard + 500))).toBeLessThanOrEqual(QPS);
   });
 
-  it('wait while the database is gone, keep its block, and do not burst when it is back', async () => {
+  it('wait while the database is down, keep its block, and do not burst when it is back', async () => {
     const { starts, processes, going } = await team(2);
     await going([0, 1], 5);
     await server.kill();

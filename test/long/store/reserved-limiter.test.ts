@@ -34,7 +34,7 @@ describe('the limit of a key that two folders use', () => {
     return { a, b, said };
   }
 
-  it('is free for the other while one sends nothing, and both together keep to it', async () => {
+  it('is free for the other while one sends nothing, and both together stay within it', async () => {
     const { a, b, said } = folders();
     const starts: number[] = [];
     for (const one of [a, b, a]) for (let n = 0; n < 10; n++) starts.push(await pass(one));
@@ -42,7 +42,7 @@ describe('the limit of a key that two folders use', () => {
     expect(said.every((text) => text.includes('uses from another folder'))).toBe(true);
   }, 30_000);
 
-  it('is waited for while the other sends, which is told, and whoever gives up waits no longer', async () => {
+  it('is waited for with a message while the other sends, and a cancelled call waits no longer', async () => {
     const { a, b, said } = folders();
     const sending = setInterval(() => void pass(a), 300);
     onTestFinished(() => clearInterval(sending));
@@ -64,7 +64,7 @@ describe('the limit of a key that two folders use', () => {
     expect(await b.view()).not.toHaveProperty('heldBy');
   }, 30_000);
 
-  it('is taken among the workers of other machines too, or not at all', async () => {
+  it('is shared among the workers of other machines too, or refused', async () => {
     const { a, b } = folders();
     let taken = 0;
     await a.reservation.alsoTake(async () => (taken++ === 0 ? { heldBy: 'another machine' } : async () => undefined));

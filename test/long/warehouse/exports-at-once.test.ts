@@ -48,7 +48,7 @@ function exporter(address: string, kind: string, target: string) {
   });
 }
 
-/** A folder with things of a person beside the target, and a look at them. */
+/** A folder with files of a person beside the target, and a function that reads them. */
 function neighbours(target: string) {
   const folder = join(dir, `at-once-${++made}`);
   mkdirSync(folder);
@@ -82,7 +82,7 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('exports from %s', (database) =
     ['csv', 'out.csv'],
     ['parquet', 'out'],
   ])(
-    'to one %s target by five processes at once are all whole, and leave what is beside it alone',
+    'to one %s target by five processes at once are all whole, and other files beside it are unchanged',
     async (kind, name) => {
       const { path, look, before } = neighbours(name);
       const said = await Promise.all(
@@ -97,7 +97,7 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('exports from %s', (database) =
   it.each([
     ['csv', 'out.csv'],
     ['parquet', 'out'],
-  ])('to %s that are killed leave the old target whole, and the next one cleans up', async (kind, name) => {
+  ])('to %s that are killed keep the old target whole, and the next one cleans up', async (kind, name) => {
     const { folder, path, look, before } = neighbours(name);
     await once(exporter(addresses[database], kind, path), 'exit');
     const old = look().filter(([entry]) => entry?.match(/^out(\.csv)?($|\/)/));

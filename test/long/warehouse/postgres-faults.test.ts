@@ -22,7 +22,7 @@ import {
 
 const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
-describe('a PostgreSQL sink, when', () => {
+describe('a PostgreSQL warehouse, when', () => {
   let dir: string;
   let server: PostgresServer;
   let proxy: PgProxy;
@@ -55,7 +55,7 @@ describe('a PostgreSQL sink, when', () => {
     await sink.openJob(job.record, job.files);
     return { job, files: await buySlice(dir, sink, job, 0, new Service()) };
   };
-  /** Acts once, when a client says this: before the server hears of it, or when it has heard. Answers when it is done. */
+  /** Acts once on a given statement of a client: before the server gets it, or after. Resolves when it is done. */
   const when = (said: string, act: () => unknown, moment: 'before' | 'after') =>
     new Promise<void>((done, failed) => {
       let begun = false;
@@ -63,7 +63,7 @@ describe('a PostgreSQL sink, when', () => {
         if (begun || !data.includes(said)) return true;
         begun = true;
         const acting = (async () => {
-          // Time for the server to act on it; what gets lost is the answer.
+          // Time for the server to act on it; only the answer is lost.
           if (moment === 'after') await delay(20);
           await act();
         })().then(done, failed);

@@ -22,7 +22,7 @@ interface UnderTest {
   query(sql: string): Promise<unknown[][]>;
 }
 
-/** `largest`: MiB of an answer that the test loads; a server takes its time for them. */
+/** `largest`: MiB of an answer that the test loads; a server needs some time for it. */
 const warehouses: readonly (readonly [name: string, largest: number, make: (dir: string) => Promise<UnderTest>])[] = [
   [
     'DuckDB',
@@ -71,7 +71,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
   });
 
   describe('that has lost rows', () => {
-    it('no longer calls their slices loaded, and loads what is missing and nothing else', async () => {
+    it('no longer counts their slices as loaded, and loads only the missing rows', async () => {
       const { sink } = test;
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, sink, staged, service);
@@ -87,20 +87,20 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
       expect(await sink.unloadedSlices(staged.record)).toEqual([]);
     });
 
-    it('loads them also where the job is opened again', async () => {
+    it('loads them also when the job is opened again', async () => {
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, test.sink, staged, service);
       await test.query('DELETE FROM row_store WHERE row_number = 5');
       expect(await test.sink.openJob(staged.record, staged.files)).toEqual([1]);
     });
 
-    it('counts answers that are too old by now as missing', async () => {
+    it('counts outdated answers as missing', async () => {
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, test.sink, staged, service);
       expect(await test.sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
     });
 
-    it('is not touched by a run of another content', async () => {
+    it('is not touched by a run of another generation', async () => {
       const staged = await stageText(dir, csv(...letters));
       await expect(test.sink.unloadedSlices(staged.record)).rejects.toThrow(SinkUnusable);
       await runJob(dir, test.sink, staged, service);
@@ -109,7 +109,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     });
   });
 
-  describe('asked for answers that the journal lacks', () => {
+  describe('with answers that the journal lacks', () => {
     const urls = new Map<string, string>();
     const keysOf = async (dir: string, text: string) => {
       const staged = await stageText(dir, text);
@@ -119,7 +119,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     };
     const key = (name: string) => urls.get(`https://${name}.com/`) as string;
 
-    it('gives each as it was bought, the newest of a unit, with what it cost, whatever job it was for', async () => {
+    it('returns the newest answer of each unit, unchanged and with its cost, from any job', async () => {
       const result = { text: 'NUL \u0000, half \ud800, ü', deep: [{ a: [1.5, null] }] };
       service = new Service((url) =>
         url.includes('b.')
@@ -165,7 +165,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
       expect(await test.sink.answers([key('b'), key('c')], freshness)).toEqual([]);
     });
 
-    it('has none where there is no warehouse, and makes none', async () => {
+    it('returns none without a warehouse, and creates none', async () => {
       expect(await test.sink.holdsAnswers()).toBe(false);
       expect(await test.sink.known(['0'.repeat(32)])).toEqual(new Map());
       expect(await test.sink.answers(['0'.repeat(32)])).toEqual([]);
@@ -173,7 +173,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     });
   });
 
-  describe('given large answers', () => {
+  describe('with large answers', () => {
     const MIB = 1_048_576;
     const many = (count: number) =>
       csv(...Array.from({ length: count }, (_, index) => `row ${index},https://site-${index}.com/`));
@@ -184,7 +184,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     };
     const lengths = () => test.query('SELECT row_number, length(text) FROM enriched_rows ORDER BY row_number');
 
-    it('loads a slice whose answers are far larger than what it is given of memory', async () => {
+    it('loads a slice whose answers are far larger than its memory limit', async () => {
       const sizes = Array.from({ length: 24 }, (_, index) => (index % 3 === 0 ? 2 * MIB : 1000));
       service = new Service((url) => ({
         result: { url, text: textOf(url, sizes[Number(/\d+/.exec(url)?.[0])] as number) },

@@ -24,7 +24,7 @@ async function scrape(address: string): Promise<{ readonly text: string; readonl
   };
 }
 
-it('what a worker sent, spent, lost and waited for is to be read by Prometheus, without key or URL', async () => {
+it('requests, costs, losses and waits of a worker are readable by Prometheus, without key or URL', async () => {
   const folder = new Folder();
   folder.write(plainRows(100));
   const sandbox = await startSandbox({

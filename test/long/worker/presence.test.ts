@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
 
-/** A place that a worker on another machine took. */
+/** A queue lock that a worker on another machine took. */
 async function takenElsewhere(taskQueue: string) {
   const { id: workflowId } = placeOf(taskQueue);
   await temporal.client.workflow.start(workflowNames.workerPresence, {
@@ -59,7 +59,7 @@ function startWorker(name: string, env: Record<string, string>) {
   return running;
 }
 
-it('a place is taken over from a worker on another machine that does not answer', async () => {
+it('a queue lock is taken over from a worker on another machine that does not answer', async () => {
   await takenElsewhere('silent');
   const startedAt = Date.now();
   const { leave } = await takeQueueLocks(temporal.client, 'silent', [placeOf('silent')], null);
@@ -70,7 +70,7 @@ it('a place is taken over from a worker on another machine that does not answer'
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 
-it('a place is left to a worker on another machine that answers', async () => {
+it('a queue lock is left to a worker on another machine that answers', async () => {
   const worker = await Worker.create({
     connection: temporal.nativeConnection,
     namespace: temporal.namespace as string,
@@ -85,7 +85,7 @@ it('a place is left to a worker on another machine that answers', async () => {
   });
 });
 
-it('workers of one store share a queue, and no other worker joins them while one of them lives', async () => {
+it('workers of one store share a queue, and no other worker joins while one of them is alive', async () => {
   const places = [placeOf('shared')];
   const worker = await Worker.create({
     connection: temporal.nativeConnection,
@@ -110,7 +110,7 @@ it('workers of one store share a queue, and no other worker joins them while one
 });
 
 it('a worker with the plugin leaves its queue to one that answers, and takes over from one that does not', async () => {
-  // One that was refused holds its connection until its process ends.
+  // A refused worker holds its connection until its process ends.
   const connection = await NativeConnection.connect({ address: temporal.address });
   const make = async (taskQueue: string) =>
     Worker.create({
@@ -149,19 +149,19 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 
-it('a worker that is stopped while Temporal gives it its place leaves the place', async () => {
+it('a worker that is stopped while Temporal grants its queue lock releases the lock', async () => {
   const slow = await slowProxy(temporal.address);
   const stopped = startWorker('stopped', { SEARCHFLOW_TASK_QUEUE: 'stopped', TEMPORAL_ADDRESS: slow.address });
   const { id } = placeOf('stopped');
   const place = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
-  // By then the server has it, and the worker has not heard of it.
+  // By then the server has it, and the worker has not received the answer.
   await expect.poll(place, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
   stopped.child.kill('SIGINT');
   expect(await stopped.ended).toBe(130);
   expect(await place()).toBe('TERMINATED');
 });
 
-/** A way to Temporal on which each answer takes a while. */
+/** A proxy to Temporal that delays each answer. */
 async function slowProxy(address: string): Promise<{ readonly address: string }> {
   const [host, port] = address.split(':') as [string, string];
   const server = createServer((socket) => {
@@ -176,7 +176,7 @@ async function slowProxy(address: string): Promise<{ readonly address: string }>
   return { address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-it('without a store a second worker on the same queue refuses to start, until the first is gone', async () => {
+it('without a store a second worker on the same queue refuses to start until the first has ended', async () => {
   const places = async () =>
     (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).status.name;
   const first = startWorker('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
@@ -205,7 +205,7 @@ it('without a store a second worker on the same queue refuses to start, until th
 
 it('an idle worker leaves the rate of its key to a job in another folder, on this machine and on others', async () => {
   writeFileSync(join(folder, 'rows.csv'), 'url\nhttps://a.example/\nhttps://b.example/\n');
-  // A machine of its own has a state of its own: then only Temporal knows of the other one.
+  // A machine of its own has a state of its own: then only Temporal knows the other one.
   for (const machine of ['same', 'other']) {
     const idle = startWorker(`idle-${machine}`, {
       SEARCHFLOW_TASK_QUEUE: `idle-${machine}`,

@@ -41,14 +41,14 @@ it('27: a second process gets the server of the first, and one that detaches lea
   expect(readdirSync(files().users)).toEqual(before.filter((name) => name !== `${process.pid}.json`));
 });
 
-it('has a web UI only where a port is named for it', async () => {
+it('has a web UI only if a port is set for it', async () => {
   const port = await freePort();
   const here = await users.here(LONG, process.env, port);
   expect(here.uiUrl).toBe(`http://127.0.0.1:${port}`);
   expect((await fetch(here.uiUrl as string)).status).toBe(200);
 });
 
-it('27: processes that ask at once get one server', async () => {
+it('27: processes that start at once get one server', async () => {
   const all = await Promise.all([users.here(LONG), users.here(LONG), users.elsewhere(LONG), users.elsewhere(LONG)]);
   const servers = all.map((found) => ('server' in found ? found.server : found));
   expect(new Set(servers.map(({ pid }) => pid)).size).toBe(1);
@@ -56,7 +56,7 @@ it('27: processes that ask at once get one server', async () => {
   expect(readdirSync(files().users)).toHaveLength(4);
 });
 
-it('a record whose process number belongs to somebody else is stale: that process is left alone', async () => {
+it('a record whose process number belongs to another process is outdated: that process is left alone', async () => {
   mkdirSync(users.stateDir, { recursive: true });
   const stale = { pid: process.pid, startTime: `${processStartTime(process.pid)}0`, port: 1, uiPort: null };
   writeFileSync(files().record, JSON.stringify({ ...stale, version: 'x', binary: 'temporal' }));
@@ -65,7 +65,7 @@ it('a record whose process number belongs to somebody else is stale: that proces
   expect(here.pid).not.toBe(process.pid);
 });
 
-it('a torn record is no record, and the server it spoke of is not joined by a second one', async () => {
+it('a torn record is ignored, and its server is not joined by a second one', async () => {
   const first = await users.here(LONG);
   writeFileSync(files().record, '{"pid":');
   const second = await users.here(LONG);
@@ -89,7 +89,7 @@ it('28: after its only user was killed, server and watcher end and leave no reco
   expect(readdirSync(files().users)).toEqual([]);
 });
 
-it('a server lingers for the next command, which takes it over', async () => {
+it('a server stays for a while, and the next command takes it over', async () => {
   const first = await users.here(LONG);
   await first.detach();
   const second = await users.here(LONG);
@@ -104,7 +104,7 @@ it('31: a killed server is started again by its watcher, at the same address and
   await vi.waitFor(async () => expect(await statusOf(first.address, 'survivor')).toBe('RUNNING'), { timeout: 20_000 });
 });
 
-it('31: with server and watcher killed, the next command starts both anew with the same data', async () => {
+it('31: with server and watcher killed, the next command starts both again with the same data', async () => {
   const first = await users.here(LONG);
   await startWaiting(first.address, 'survivor');
   const watcher = users.watcherPid() as number;
@@ -118,7 +118,7 @@ it('31: with server and watcher killed, the next command starts both anew with t
   expect(lockHolder(files().watcherLock)?.pid).not.toBe(watcher);
 });
 
-it('31: a server that is killed while it starts is started once more', async () => {
+it('31: a server that is killed during its start is started once more', async () => {
   const starting = users.here(LONG);
   await vi.waitUntil(() => readRecord(files()) !== null, { timeout: 20_000, interval: 1 });
   const killed = readRecord(files())?.pid as number;
@@ -129,7 +129,7 @@ it('31: a server that is killed while it starts is started once more', async () 
   expect(users.said.join()).toMatch(/Starting the Temporal server again: it was ended by SIGKILL/);
 });
 
-it('a server that is stopped while it starts is told within 10 s, and then that it did not answer', async () => {
+it('a server that is stopped during its start is reported within 10 s, and later as not answering', async () => {
   const begun = performance.now();
   const starting = users.here(LONG).catch((error: unknown) => error);
   await vi.waitUntil(() => readRecord(files()) !== null, { timeout: 20_000, interval: 1 });
@@ -158,7 +158,7 @@ it('a server that lost its watcher gets a new one from the next command', async 
   await untilGone(first.pid);
 });
 
-it('a server that hangs is ended and replaced', async () => {
+it('a hanging server is ended and replaced', async () => {
   const first = await users.here(LONG);
   process.kill(first.pid, 'SIGSTOP');
   const second = await users.here(LONG);
@@ -178,7 +178,7 @@ it('ends the server of a folder that was deleted', async () => {
   await untilGone(watcher);
 });
 
-it('a damaged database is named, with the reason and the way out, and nothing stays running', async () => {
+it('a damaged database is named with the reason and a remedy, and no process stays', async () => {
   mkdirSync(users.stateDir, { recursive: true });
   writeFileSync(files().database, randomBytes(20_000));
   const failed = await users.here(400).catch((error: unknown) => error);
@@ -191,7 +191,7 @@ it('a damaged database is named, with the reason and the way out, and nothing st
   await untilGone(users.watcherPid() as number);
 });
 
-it('31: a database whose making was cut short by a kill is made anew', async () => {
+it('31: a database whose creation was cut short by a kill is created again', async () => {
   mkdirSync(users.stateDir, { recursive: true });
   writeFileSync(files().database, randomBytes(20_000));
   writeFileSync(files().unfinished, '');
@@ -200,7 +200,7 @@ it('31: a database whose making was cut short by a kill is made anew', async () 
   expect(existsSync(files().unfinished)).toBe(false);
 });
 
-it('55: neither keys nor settings of ours reach the server, and its files are for their owner only', async () => {
+it('55: the server gets neither keys nor settings of ours, and only their owner may read its files', async () => {
   const canary = `canary-${randomBytes(8).toString('hex')}`;
   const here = await users.here(LONG, { ...process.env, SEARCHFLOW_API_KEY: canary, TEMPORAL_API_KEY: canary });
   const pids = [here.pid, users.watcherPid() as number];
@@ -209,7 +209,7 @@ it('55: neither keys nor settings of ours reach the server, and its files are fo
   for (const pid of pids) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(canary);
 });
 
-it('says where to look when the state directory can not be written', async () => {
+it('fails with the error of the system if the state folder cannot be created', async () => {
   mkdirSync(join(users.stateDir, '..'), { recursive: true });
   writeFileSync(users.stateDir, 'a file');
   await expect(users.here(LONG)).rejects.toMatchObject({ code: expect.stringMatching(/EEXIST|ENOTDIR/) });

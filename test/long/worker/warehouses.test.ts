@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-it('a database that this worker may not log in to is left to another worker, which is said once, and is a mistake where there is none', async () => {
+it('a database without a login for this worker is left to another worker, reported once, or fails if there is none', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   const said: string[] = [];
   const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
@@ -34,7 +34,7 @@ it('a database that this worker may not log in to is left to another worker, whi
   await right.close();
 });
 
-it('a database is waited for before a command uses it; whom it refuses is not told that it is away', async () => {
+it('a command waits for a database before it uses it; a refused login is not reported as unavailable', async () => {
   const wrong = { url: new Secret(url.replace(server.password, 'guessed')), shown };
   expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
   expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refused: password`);
