@@ -1,4 +1,4 @@
-// Agent runs: so many in progress at once and no more. A start takes two units of the rate limit, reading takes none.
+// Agent runs: a fixed number at once. A start takes two units of the rate limit, reading takes none.
 import { seeded } from './chance.mjs';
 import { Refused } from './refused.mjs';
 
@@ -12,10 +12,10 @@ export function agentRuns(
     seed = 1,
     echoesMetadata = true,
     endsAs = 'completed',
-    /** Takes a cancel or stop, and lets the run go on all the same. */
+    /** Accepts a cancel or stop, and lets the run continue all the same. */
     keepsRunning = false,
     costDollars = 0.25,
-    /** How far this clock is from the caller's; null: it tells no times. */
+    /** Difference between this clock and the caller's; null: it sends no times. */
     clockMs = 0,
   },
   book,

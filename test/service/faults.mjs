@@ -1,10 +1,10 @@
-// What goes wrong with a call. `how`:
+// Faults of calls. `how`:
 //   reset    the connection is cut before any work       status   `status`, `headers` and `body` are answered without any work
 //   lost     the work is done, the connection is cut     failed   the work is done, the answer is 500 (with `body`)
 //   cut      the work is done, half of the answer comes  hold     the work is done, the answer waits for the promise `until`
 //   slow     the work is done, the answer waits `ms`     stall    the work is done, half of the answer comes, then nothing
 //   html     200 with a page of HTML, without any work   empty    200 without a body, the work is done
-// A route may know further ones: their bodies are answered with 500 after the work. A number is short for a status, a text for a `how`.
+// A route may have further ones: their bodies are answered with 500 after the work. A number is short for a status, a text for a `how`.
 import { hashOf, mix } from './chance.mjs';
 
 export function faultFrom(given) {
@@ -20,7 +20,7 @@ export function byChance(faults) {
 
 const isFor = ({ what }, { noun, kind }) => what === undefined || what === noun || what === kind;
 
-/** Decides about each call: first what was queued for one of its kind, then the function that a test set, then the rules. */
+/** Decides about each call: first the queued faults of its kind, then the function that a test set, then the rules. */
 export class FaultScript {
   #queued = [];
   #rules;
@@ -28,7 +28,7 @@ export class FaultScript {
   /** `(call, method, path)`, with the number of the call from 1. */
   decide = null;
 
-  /** A rule hits `share` of the calls of its kind (by `seed`) or `every` so many of them, within `fromMs` and `untilMs` of the start. */
+  /** A rule affects `share` of the calls of its kind (by `seed`) or one call in `every`, within `fromMs` and `untilMs` of the start. */
   constructor(rules = []) {
     this.#rules = rules.map((rule) => ({ fromMs: 0, untilMs: Number.POSITIVE_INFINITY, seed: 1, ...rule, calls: 0 }));
   }
@@ -53,7 +53,7 @@ export class FaultScript {
   }
 }
 
-/** Sends an answer as its fault has it. */
+/** Sends an answer with its fault. */
 export async function sendAs(fault, { request, response, status, headers, body }) {
   const whole = typeof body === 'string' ? body : JSON.stringify(body);
   if (fault?.how === 'hold') await fault.until;

@@ -1,4 +1,4 @@
-// The service as a process of its own: node test/service/main.mjs '{"qps":10}' prints its URL, answers GET /__log, /__book and
+// The service as a process of its own: node test/service/main.mjs '{"qps":10}' prints its URL, answers GET /__log, /__purchases and
 // /__runs and POST /__next, and ends with its standard input.
 import { startService } from './service.mjs';
 

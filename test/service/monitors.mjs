@@ -50,9 +50,9 @@ function pageOf(found, limit, cursor, serialOf, show) {
 class Monitors {
   records = new Map();
   runs = new Map();
-  /** Null: a new monitor's answer has none. */
+  /** Null: the answer for a new monitor has none. */
   secret = 'whsec_of_the_strict_service';
-  /** How batch calls end: as they should; `endless` says for ever that there is more; `circling` affects the same again and again; `inventing` names ids that nobody knows. */
+  /** Ends of batch calls: normal; `endless` always reports more; `circling` affects the same ones again and again; `inventing` names unknown ids. */
   batches = 'honest';
   #clock = Date.UTC(2026, 0, 1);
   #serial = 0;
@@ -74,7 +74,7 @@ class Monitors {
     return monitor;
   }
 
-  /** Somebody changes a monitor. */
+  /** Changes a monitor, as another client would. */
   change(id, fields) {
     Object.assign(this.known(id), fields, { updatedAt: this.#tick() });
   }
@@ -90,7 +90,7 @@ class Monitors {
     return [...this.records.values()].filter((one) => one.status === wanted).map(({ id }) => id);
   }
 
-  /** The newest first. */
+  /** Newest first. */
   matching(filter) {
     return [...this.records.values()]
       .filter(

@@ -1,8 +1,8 @@
-/** What the service charged for, written when the work is done, whether or not the answer arrives. Amounts are micro-dollars. */
+/** The charges of the service, written when the work is done, whether or not the answer arrives. Amounts are micro-dollars. */
 export class PurchaseLog {
   #charges = [];
 
-  /** `units`: what was charged for, each by a key and its amount. */
+  /** `units`: the charged units, each with a key and its amount. */
   charge(operation, units, requestId) {
     this.#charges.push({ operation, units, requestId, at: performance.now() });
   }
@@ -32,7 +32,7 @@ export class PurchaseLog {
     return totals;
   }
 
-  /** Unit keys that were charged more than once, with how often beyond the first time. */
+  /** Unit keys that were charged more than once, with the number of repeats. */
   chargedAgain() {
     const { units } = this.report();
     return new Map(Object.entries(units).flatMap(([key, { times }]) => (times > 1 ? [[key, times - 1]] : [])));

@@ -1,4 +1,4 @@
-/** A call that the service refuses, in whichever envelope its route has. */
+/** A call that the service refuses, in the envelope of its route. */
 export class Refused extends Error {
   constructor(status, code, message) {
     super(message);

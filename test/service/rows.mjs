@@ -1,4 +1,4 @@
-// What is bought for rows: contents of pages, searches, answers and similar pages, each charged by this price table alone.
+// Calls for rows: contents of pages, searches, answers and similar pages, each charged by this price table alone.
 import { z } from 'zod';
 import { hashOf } from './chance.mjs';
 
@@ -65,7 +65,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
     };
   }
 
-  /** One unit of a search is the whole request: what was asked for is its key. */
+  /** One unit of a search is the whole request: its fields are its key. */
   function found(operation, question, request, entry) {
     const options = asked(request.contents);
     const price = request.type?.startsWith('deep') ? prices.deep : prices.search;

@@ -1,8 +1,8 @@
-/** What goes wrong with a call, see `faults.mjs`; a number is short for a status, a text for a `how`. */
+/** A fault of a call, see `faults.mjs`; a number is short for a status, a text for a `how`. */
 export type Fault = 'ok' | 'reset' | 'lost' | 'failed' | 'cut' | 'stall' | 'html' | 'empty' | number | FaultDetails;
 
 export interface FaultDetails {
-  /** Kind or noun of the calls that it is for: `start`, `end`, `look`, `contents`, `search`, `rows`, `agents`, `events`, `monitors`, …; none: any. */
+  /** Kind or noun of its calls: `start`, `end`, `look`, `contents`, `search`, `rows`, `agents`, `events`, `monitors`, …; none: any. */
   readonly what?: string;
   readonly how: string;
   readonly status?: number;
@@ -10,11 +10,11 @@ export interface FaultDetails {
   readonly body?: unknown;
   readonly ms?: number;
   readonly until?: Promise<unknown>;
-  /** Of another run than the one that was started. */
+  /** Id of another run than the one that was started. */
   readonly id?: string;
 }
 
-/** Hits a part of the calls, by chance that is the same on every run, or every so many of them. */
+/** Affects a share of the calls, pseudo-randomly but the same on every run, or one call in `every`. */
 export interface FaultRule extends FaultDetails {
   readonly share?: number;
   readonly seed?: number;
@@ -25,7 +25,7 @@ export interface FaultRule extends FaultDetails {
 }
 
 export interface ServiceOptions {
-  /** The only key that is taken; null: any. */
+  /** The only accepted key; null: any. */
   readonly key?: string | null;
   /** Units in any second; null: no limit. */
   readonly qps?: number | null;
@@ -45,12 +45,12 @@ export interface AgentOptions {
   readonly seed?: number;
   /** Whether the echo of a request has its metadata. */
   readonly echoesMetadata?: boolean;
-  /** Status that runs end with. */
+  /** Status with which runs end. */
   readonly endsAs?: string;
-  /** Takes a cancel or stop, and lets the run go on all the same. */
+  /** Accepts a cancel or stop, and lets the run continue all the same. */
   readonly keepsRunning?: boolean;
   readonly costDollars?: number;
-  /** How far the service's clock is from this one, in ms; null: it tells no times. */
+  /** Difference between the service's clock and this one, in ms; null: it sends no times. */
   readonly clockMs?: number | null;
 }
 
@@ -72,7 +72,7 @@ export interface EventOptions {
 export interface LoggedCall {
   /** From 1. */
   readonly call: number;
-  /** Of `performance.now()` in the service's process, on arrival and when the connection was through with it. */
+  /** In `performance.now()` of the service's process, on arrival and at the end of the connection. */
   readonly at: number;
   readonly doneAt: number | null;
   readonly method: string;
@@ -84,24 +84,24 @@ export interface LoggedCall {
   readonly body: unknown;
   readonly fault: Fault | null;
   readonly refused: 'rate' | 'slots' | null;
-  /** How much too early a call was that was refused for the rate. */
+  /** Milliseconds by which a call was too early that was refused for the rate. */
   readonly earlyMs?: number;
   readonly status: number | null;
   readonly requestId: string;
-  /** Units that a paid call was about, or monitors that a batch call affected. */
+  /** Units of a paid call, or monitors that a batch call affected. */
   readonly ids: readonly string[];
 }
 
 export interface AgentRun {
   readonly id: string;
   readonly request: { readonly query: string; readonly [name: string]: unknown };
-  /** Of `performance.now()`. */
+  /** In `performance.now()`. */
   readonly startedAt: number;
   /** Likewise; may be moved. */
   endsAt: number;
   status: string;
   stopReason: string | null;
-  /** How often it was read by itself. */
+  /** Number of calls that read this run by itself. */
   readonly reads: number;
   readonly seenOverAt: number | null;
 }
@@ -129,7 +129,7 @@ export type StoredRun = { readonly id: string; readonly monitorId: string; statu
 
 export interface Service {
   readonly url: string;
-  /** A key that it takes. */
+  /** A key that it accepts. */
   readonly key: string;
   /** Every call, as it arrived. */
   readonly log: readonly LoggedCall[];
@@ -141,14 +141,14 @@ export interface Service {
     };
     /** Micro-dollars by request id. */
     byRequest(): Map<string, number>;
-    /** Units that were charged more than once, and how often beyond the first time. */
+    /** Units that were charged more than once, with the number of repeats. */
     chargedAgain(): Map<string, number>;
   };
-  /** The next calls of their kind go so. */
+  /** Faults of the next calls of their kind. */
   next(...faults: FaultDetails[]): void;
-  /** Decides about each call by its number from 1; what `next` holds comes first. */
+  /** Decides about each call by its number from 1; faults of `next` come first. */
   set faultOf(decide: (call: number, method: string, path: string) => Fault);
-  /** Called before each call's work: what somebody else does meanwhile. */
+  /** Called before each call's work: changes by another client meanwhile. */
   set meanwhile(act: (call: number, method: string, path: string) => void);
   readonly agents: {
     readonly runs: Map<string, AgentRun>;
@@ -159,25 +159,25 @@ export interface Service {
   };
   readonly events: {
     now(): number;
-    /** No more events happen. */
+    /** Stops new events. */
     freeze(): void;
-    /** Moves the clock ahead. */
+    /** Moves the clock forward. */
     advance(ms: number): void;
-    /** Ids of everything that has happened, and the time of the newest. */
+    /** Ids of all events so far, and the time of the newest. */
     ids(): readonly string[];
     newest(): number;
-    /** When each happened, and from when it is seen; Unix ms. */
+    /** Time of each event, and the time from which it is listed; Unix ms. */
     happened(): readonly { readonly id: string; readonly at: number; readonly seenAt: number }[];
   };
   readonly monitors: {
     readonly records: Map<string, StoredMonitor>;
     readonly runs: Map<string, StoredRun[]>;
-    /** Null: a new monitor's answer has none. */
+    /** Null: the answer for a new monitor has none. */
     secret: string | null;
-    /** How batch calls end, see `monitors.mjs`. */
+    /** Ends of batch calls, see `monitors.mjs`. */
     batches: 'honest' | 'endless' | 'circling' | 'inventing';
     add(fields?: Partial<StoredMonitor>): StoredMonitor;
-    /** Somebody changes a monitor. */
+    /** Changes a monitor, as another client would. */
     change(id: string, fields: Partial<StoredMonitor>): void;
     /** Ids by status. */
     idsOf(status: string): string[];

@@ -1,5 +1,5 @@
 // A strict stand-in for the service, for tests and benches. It is written from the service's contract and judges by itself: one
-// limiter, one log of requests, one book of purchases. Nothing of searchflow is in it.
+// limiter, one log of requests, one log of purchases. Nothing of searchflow is in it.
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
@@ -50,7 +50,7 @@ export async function startService({
     return plain;
   };
 
-  /** Writes a call down as it arrives and decides about it; the work itself waits for the body. */
+  /** Logs a call as it arrives and decides about it; the work itself waits for the body. */
   function arrive(request, url) {
     const { method } = request;
     const route = routeOf(method, url.pathname);
@@ -112,7 +112,7 @@ export async function startService({
     return send(done.status, done.body, { ...route.headers?.(), ...wait });
   }
 
-  /** What a bench asks of a service in another process. */
+  /** Requests of a bench to a service in another process. */
   async function control(request, response, path) {
     if (path === '/__next') script.next(...JSON.parse(await bodyOf(request)));
     const answers = {
@@ -151,7 +151,7 @@ export async function startService({
   };
 }
 
-/** Undefined for what is not JSON, which each route refuses in its own way. */
+/** Undefined for a body that is not JSON, which each route refuses in its own way. */
 function parsed(text) {
   try {
     return JSON.parse(text);

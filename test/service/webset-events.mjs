@@ -1,6 +1,6 @@
-// The list of webset events. They follow from their number and are not kept; the clock can be moved. The list has what real ones
-// have: either order, equal times, events that arrive while it is paged and some that show up late, pages that repeat records, pages
-// given twice, cursors that expire.
+// The list of webset events. They are derived from their number and not stored; the clock can be moved. The list behaves like a real
+// one: either order, equal times, events that arrive while it is paged and some that appear late, pages that repeat records, pages
+// that are sent twice, cursors that expire.
 import { mix } from './chance.mjs';
 import { Refused } from './refused.mjs';
 import { eventData } from './webset-data.mjs';
@@ -12,13 +12,13 @@ export function websetEvents({
   from = Date.UTC(2025, 0, 1),
   to = Date.UTC(2025, 11, 31),
   order = 'newest',
-  /** Events that share a moment. */
+  /** Events with the same time. */
   together = 5,
   arrivingPerSecond = 20,
-  /** Part of the events that show up later than they happen, and by how much at most. */
+  /** Share of the events that appear later than they happen, and the longest delay. */
   late = 0.1,
   lateMs = 120_000,
-  /** Every so many answers begins with records of the page before; is the page before once more; none with 0. */
+  /** One answer in this many begins with records of the page before, or repeats that page; 0: none. */
   repeatRecords = 0,
   repeatPage = 0,
   cursorTtlMs = null,
@@ -30,7 +30,7 @@ export function websetEvents({
   const gap = ((to - from) / count) * together;
   const now = () => Date.now() + skew;
 
-  /** How many events have happened. */
+  /** Number of events so far. */
   const length = () => count + Math.floor((((frozenAt ?? now()) - start) / 1000) * arrivingPerSecond);
   const timeOf = (index) =>
     index < count
@@ -57,7 +57,7 @@ export function websetEvents({
     return { id: idOf(index), object: 'event', type, data, createdAt: iso(index) };
   };
 
-  /** A page from the event `at` on, in the direction of the list; `types`: null for all. */
+  /** A page from the event `at` on, in the order of the list; `types`: null for all. */
   function read(at, low, high, limit, types) {
     const step = order === 'newest' ? -1 : 1;
     const seenAt = now();
@@ -108,25 +108,25 @@ export function websetEvents({
     routes: [
       {
         ...{ method: 'GET', path: /^\/websets\/v0\/events$/, kind: 'events', act: list },
-        // The service's own clock, which callers go by.
+        // The service's own clock, which callers use.
         headers: () => ({ date: new Date(now()).toUTCString() }),
       },
     ],
     control: {
       now,
-      /** No more events happen. */
+      /** Stops new events. */
       freeze: () => {
         frozenAt ??= now();
       },
-      /** Moves the clock ahead. */
+      /** Moves the clock forward. */
       advance: (ms) => {
         frozenAt ??= now();
         skew += ms;
       },
-      /** Ids of everything that has happened, and the time of the newest, Unix ms. */
+      /** Ids of all events so far, and the time of the newest, Unix ms. */
       ids: () => all(idOf),
       newest: () => timeOf(length() - 1),
-      /** The same with the times at which they happened and from which they are seen, Unix ms. */
+      /** The same with the times at which they happened and from which they are listed, Unix ms. */
       happened: () => all((index) => ({ id: idOf(index), at: timeOf(index), seenAt: seenFrom(index) })),
     },
   };

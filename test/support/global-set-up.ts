@@ -51,14 +51,14 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   const usesTemporal = ({ moduleId }: { moduleId: string }) =>
     /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
-  // Another version of PostgreSQL may be tested by its address; databases are made there and stay.
+  // Another version of PostgreSQL can be tested by its address; databases are created there and stay.
   const given = process.env.TEST_POSTGRES_URL;
   const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
   const emptyWarehouse = join(folder, 'empty.duckdb');
   const [postgres, temporal] = await Promise.all([
     given === undefined ? startPostgres() : null,
     startOwnTemporal(
-      // Workflows continue as new early, so that tests see it.
+      // Workflows continue as new early, so that tests cover it.
       ['limit.historyCount.suggestContinueAsNew=200'],
       [...new Set(namespaces)].flatMap((name) => ['--namespace', name]),
     ),

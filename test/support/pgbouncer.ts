@@ -10,12 +10,12 @@ import type { PostgresServer } from './postgres-server.mjs';
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
 export interface PgBouncer {
-  /** The address of a database by way of it. */
+  /** The address of a database through it. */
   urlOf(url: string): string;
   stop(): Promise<void>;
 }
 
-/** A PgBouncer of its own before a server. `more`: further lines of its configuration. */
+/** Starts a PgBouncer in front of a server. `more`: further lines of its configuration. */
 export async function startPgBouncer(server: PostgresServer, mode: string, more = ''): Promise<PgBouncer> {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-pgbouncer-'));
   const port = await freePort();

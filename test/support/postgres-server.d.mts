@@ -2,10 +2,10 @@ export interface PostgresServer {
   readonly port: number;
   /** Folder of its files. */
   readonly dataDir: string;
-  /** The password in its addresses, to be looked for where it must not be. */
+  /** The password in its addresses, for tests that search for it. */
   readonly password: string;
   urlOf(database: string): string;
-  /** A fresh database; answers with its address. */
+  /** A fresh database; returns its address. */
   database(name?: string): Promise<string>;
   pid(): number;
   /** Ends it at once, as a power cut of its process would. */

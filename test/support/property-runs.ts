@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** How many times as many runs as usual each property gets; the long tier sets it. */
+    /** Factor for the number of runs of each property; the long tier sets it. */
     propertyRuns?: number;
   }
 }

@@ -8,7 +8,7 @@ import { findTemporalBinary } from '../../src/worker/temporal-server/temporal-bi
 
 const silenced = Symbol.for('searchflow.tests.silenced');
 
-/** Keeps the SDK's log out of the tests' output: failures here are meant. Files may share a process, which has one runtime. */
+/** Keeps the SDK's log out of the tests' output: failures here are intended. Files may share a process, which has one runtime. */
 export function silence(): void {
   if (Reflect.has(globalThis, silenced)) return;
   Reflect.set(globalThis, silenced, true);
@@ -22,7 +22,7 @@ export function namespaceOf(file: string): string {
   return `${basename(dirname(file))}-${basename(file, '.test.ts')}-${hash}`;
 }
 
-/** The namespace of the test file that runs. */
+/** The namespace of the current test file. */
 export function fileNamespace(): string {
   return namespaceOf(expect.getState().testPath as string);
 }
@@ -48,7 +48,7 @@ function withoutLateRetries(environment: TestWorkflowEnvironment): TestWorkflowE
   return environment;
 }
 
-/** A Temporal server of one's own, in memory. `settings` are its dynamic configuration, such as `frontend.x=1`. */
+/** A separate Temporal server, in memory. `settings` are its dynamic configuration, such as `frontend.x=1`. */
 export async function startOwnTemporal(
   settings: readonly string[] = [],
   extra: readonly string[] = [],

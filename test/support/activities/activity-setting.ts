@@ -29,7 +29,7 @@ import { idleLimiter } from '../store/idle-limiter.js';
 export type Fields = Record<string, Json>;
 export type Result = { readonly data: Fields; readonly costDollars: number };
 
-/** A journal in a folder of its own, and what activities need around it. */
+/** A journal in a folder of its own, and the other dependencies of activities. */
 export class ActivitySetting {
   readonly secretFile: string;
   readonly #opened: ActivityDeps[] = [];
@@ -125,7 +125,7 @@ export async function runActivity(
   return environment.run(activity, input, call);
 }
 
-/** Failures are meant here: they needn't be in the output. */
+/** Failures are intended here: they need not be in the output. */
 export function quiet(info: object = {}): MockActivityEnvironment {
   return new MockActivityEnvironment(
     { scheduledTimestampMs: Date.now(), ...info },

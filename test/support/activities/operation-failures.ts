@@ -26,16 +26,16 @@ function open(): void {
   });
 }
 
-/** What is expected of a row; `later` and `wait` are what the service asked for, in ms. */
+/** The expected result of a row; `later` and `wait` are the times that the service asked for, in ms. */
 type Meaning =
   | { readonly is: 'final'; readonly type: string }
-  /** 429 of the rate: everybody waits. */
+  /** 429 of the rate: all callers wait. */
   | { readonly is: 'limited'; readonly later: number | null }
   /** 429 of the slots: this call waits. */
   | { readonly is: 'full'; readonly later: number | null }
-  /** A failure that may pass and may have been charged. */
+  /** A temporary failure that may have been charged. */
   | { readonly is: 'lost'; readonly later: number | null }
-  /** A failure that may pass and was never charged. */
+  /** A temporary failure that was never charged. */
   | { readonly is: 'unwell'; readonly later: number | null };
 type Row = readonly [name: string, reply: Buffer, meaning: Meaning];
 
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
   ['200 HTML', answer(200, '<html></html>'), waits('lost')],
 ];
 
-/** What came of one row: the failure in short, or `done`; how many requests it took; how long everybody then waits. */
+/** The result of one row: the failure in short, or `done`; the number of requests; the wait of all callers after it. */
 interface Seen {
   readonly end: string;
   readonly requests: number;
@@ -111,7 +111,7 @@ interface Seen {
   readonly gap: number | null;
 }
 
-/** A file would have hundreds of calls wait for one another. */
+/** A secret store without a file: in a file, hundreds of calls would wait for one another. */
 const secrets: SecretStore = {
   put: async () => undefined,
   get: async () => null,
@@ -143,10 +143,10 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
   };
 }
 
-/** What is paid for or acts each time waits and tries again within its purchase, the rest leaves that to Temporal. */
+/** A paid or changing call waits and retries within its purchase; the others leave that to Temporal. */
 const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'look';
 
-/** What must come of a row: the end and how many requests it takes. */
+/** The required result of a row: its end and the number of requests. */
 function end(name: OperationName, meaning: Meaning): readonly [string, number] {
   const { retry } = operationTable[name];
   const bought = isBought(name);
@@ -163,7 +163,7 @@ function end(name: OperationName, meaning: Meaning): readonly [string, number] {
 
 const near = (value: number | null, least: number, most: number) => value !== null && value >= least && value <= most;
 
-/** What is wrong with the waits of a row; empty where nothing is. */
+/** The problem with the waits of a row; empty if there is none. */
 function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[] {
   const bought = isBought(name);
   const wrong: string[] = [];
@@ -193,11 +193,11 @@ export const everyForm = rows;
 
 /**
  * Every operation as an activity, through rows of the failure map: a service that fails the first time and succeeds the
- * second. What a free call leaves to Temporal a paid one may do by itself, in its purchase.
+ * second. A paid call may repeat within its purchase what a free one leaves to Temporal.
  */
 export function operationFailures(rows: readonly Row[]): void {
   open();
-  describe('an activity means by each failure what the one map says: type, retry, delay and block', () => {
+  describe('an activity treats each failure by the failure map: type, retry, delay and block', () => {
     it.concurrent.each(Object.keys(operationTable) as OperationName[])('%s', { timeout: 60_000 }, async (name) => {
       const found = await Promise.all(rows.map((row) => see(name, row)));
       const shown = found.map((seen, index) => {

@@ -11,7 +11,7 @@ interface JsonSchema {
 }
 
 const anyJson = fc.jsonValue({ maxDepth: 2 });
-/** Names that no schema knows. */
+/** Names that are in no schema. */
 const unknownFields = fc.dictionary(
   fc.string({ maxLength: 6 }).map((name) => `~${name}`),
   anyJson,
@@ -48,10 +48,10 @@ function ofSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values that a schema takes, of JSON alone, with fields that it doesn't know on every level. */
+/** Values that match a schema, of JSON alone, with unknown fields on every level. */
 export function arbitraryOf(schema: ZodType): fc.Arbitrary<unknown> {
   return ofSchema(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema).map((value) =>
-    // What JSON can't tell apart, such as -0, is no matter of a schema.
+    // Differences that JSON cannot express, such as -0, do not concern a schema.
     JSON.parse(JSON.stringify(value)),
   );
 }

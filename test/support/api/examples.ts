@@ -1,6 +1,6 @@
 import type { OperationName } from '../../../src/api/operations.js';
 
-/** An ordinary input and answer of one operation, and what must then stand on the wire. */
+/** An ordinary input and answer of one operation, and the request that it must send. */
 export interface Example {
   readonly input: { readonly [field: string]: unknown };
   readonly wire: string;

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** A request as it stood on the wire. */
+/** A request as it was sent. */
 export interface RawRequest {
   readonly head: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,12 +19,12 @@ export interface RawServer {
   /** Connections made in all. */
   connections(): number;
   onConnection(handler: (socket: Socket) => void): void;
-  /** Resolves when so many connections were made. */
+  /** Resolves when this many connections were made. */
   connected(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A server that answers with whatever bytes the test wants. Listens on 127.0.0.1 only. */
+/** A server that answers with any bytes that the test chooses. Listens on 127.0.0.1 only. */
 export async function rawServer(handler: Handler, port = 0): Promise<RawServer> {
   const requests: RawRequest[] = [];
   const sockets = new Set<Socket>();
@@ -80,7 +80,7 @@ export async function rawServer(handler: Handler, port = 0): Promise<RawServer> 
   };
 }
 
-/** The bytes of an answer with a right Content-Length, unless the headers say otherwise. */
+/** The bytes of an answer with a correct Content-Length, unless the headers set another one. */
 export function answer(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   const bytes = Buffer.from(body);
   const all = { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers };

@@ -1,4 +1,4 @@
-/** A certificate of nobody, for tests of TLS failures only: self-signed for `wrong.example`, its key guards nothing. */
+/** A certificate for tests of TLS failures only: self-signed for `wrong.example`, its key protects nothing. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUK2PV/oxrIGPwi/BHM5JhexTtZIswCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNd3JvbmcuZXhhbXBsZTAgFw0yNjExMjEwMTA3MDVaGA8yMTI2

@@ -89,7 +89,7 @@ export const progress: JobProgress = {
   startedAt: 0,
 };
 
-/** A job that runs until it is told otherwise. */
+/** A job that runs until a test ends it. */
 export function fakeHandle(changes: Partial<JobHandle> = {}): JobHandle {
   return {
     job: 'brands-1',
@@ -112,7 +112,7 @@ export const spend: Spend = {
   usage: async () => [],
 };
 
-/** The port of the runtime, answered from memory; `calls` says what was called, `asked` with what arguments. */
+/** The port of the runtime, answered from memory; `calls` lists the calls, `asked` their arguments. */
 export function fakeRuntime(changes: Partial<Runtime> = {}): {
   readonly runtime: Runtime;
   readonly calls: string[];
@@ -171,7 +171,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): {
 
 const service = { url: '' };
 
-/** Something that takes connections where the service should be; answers with its address and its end. */
+/** A server that accepts connections at the address of the service; returns its address and a function that ends it. */
 export async function listen(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -179,7 +179,7 @@ export async function listen(): Promise<{ readonly url: string; close(): void }>
   return { url: service.url, close: () => server.close() };
 }
 
-/** A command's surroundings with a key set, so that nothing starts a sandbox; `press` sends a signal. */
+/** The environment of a command with a key set, so that nothing starts a sandbox; `press` sends a signal. */
 export function fakeContext(runtime: Runtime, options: { readonly tty?: boolean } = {}) {
   const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
   const { terminal, out, err } = fakeTerminal({ ...options, env });

@@ -6,7 +6,7 @@ import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
 type Action = (context: Context) => Promise<number>;
 
-/** Runs a command line as it is typed in a folder, on a runtime that answers from memory but for `changes`. */
+/** Runs a command line as it is typed in a folder, on a runtime that answers from memory except for `changes`. */
 export async function typeCommand(
   cwd: string,
   line: string,

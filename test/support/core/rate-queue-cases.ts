@@ -1,4 +1,4 @@
-/** One ask of a case: at `now`, by `who`; what it is answered. */
+/** One request for starts in a case: at `now`, by `who`; and its answer. */
 export interface AskStep {
   readonly now: number;
   readonly who: string;
@@ -6,7 +6,7 @@ export interface AskStep {
   readonly count?: number;
   readonly margin?: number;
   readonly queued?: number;
-  /** Calls that were answered 429 just before it asks. */
+  /** Calls that were answered 429 just before this request. */
   readonly refused?: number;
   readonly blockedUntil?: number;
   /** Names and limits of the buckets; default one of 4 units a second. */
@@ -21,8 +21,8 @@ export interface AskCase {
 }
 
 /**
- * Stories of asking for starts, for both homes of the rule: `core/rate-queue` and PostgreSQL. The first ask meets buckets nobody
- * has drawn from. At 4 units a second a gap is 150 ms, and a full ring of 0 frees all its units at 1010.
+ * Sequences of requests for starts, for both implementations of the rule: `core/rate-queue` and PostgreSQL. The first request meets
+ * unused buckets. At 4 units a second a gap is 150 ms, and a full ring of 0 frees all its units at 1010.
  */
 export const askCases: readonly AskCase[] = [
   {
@@ -220,7 +220,7 @@ export const askCases: readonly AskCase[] = [
   },
 ];
 
-/** What a refusal does to the guard of a bucket, for both homes of the rule. */
+/** The effect of a refusal on the guard of a bucket, for both implementations of the rule. */
 export const refusedCases: readonly {
   readonly name: string;
   readonly ring: readonly number[];

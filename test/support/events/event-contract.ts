@@ -12,16 +12,16 @@ import { currentState } from './oracle.js';
 /** A warehouse under test. */
 export interface Contracted {
   readonly events: EventWarehouse;
-  /** Rows of a query, JSON columns as values; in these tests behind `foldAll`. */
+  /** Rows of a query, JSON columns as values; in these tests after `foldAll`. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   /** The text that stands for NUL. */
   readonly nul: string;
 }
 
-/** What a warehouse of events must do, whichever database it is. `make`: an empty one. */
+/** The contract of event warehouses, for every database. `make`: an empty one. */
 export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
   let here: Contracted;
-  /** A query of what is there without `foldAll`. */
+  /** A query of the contents without `foldAll`. */
   let raw: Contracted['query'];
   const all: Contracted[] = [];
   const fresh = async () => {
@@ -66,7 +66,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     for (const window of [2, 3]) await here.events.claim(sync, window, 'one');
   };
   const heavyLoads = () => {
-    it('takes events of a megabyte each, as many as come in one load, new ones and newer ones', async () => {
+    it('loads events of a megabyte each, as many as one load may have, new ones and newer versions', async () => {
       await begin();
       const mega = (title: string, seconds: number) =>
         pagesOf(
@@ -83,7 +83,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
     });
 
-    it('makes state beside the loads where there is enough to make it of', async () => {
+    it('folds in parallel with loads when enough is loaded', async () => {
       await begin();
       const story = 'x'.repeat(1_048_576);
       for (let page = 1; page <= 42; page++) {
@@ -96,12 +96,12 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
   };
   const ids = async () => (await here.query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
 
-  it('knows nothing of a stream that never ran, and counts nothing', async () => {
+  it('reports a stream that never ran as unknown, and counts nothing', async () => {
     expect(await here.events.stream(sync)).toBeNull();
     expect(await here.events.counts('sandbox')).toEqual([]);
   });
 
-  it('begins a run with one window, and goes on with it as long as it is not done', async () => {
+  it('starts a run with one window, and continues it until it is done', async () => {
     expect(await here.events.begin(sync, run)).toMatchObject({ pending: [1], watermark: null, windows: 1, events: 0 });
     expect(await here.events.begin(sync, { ...run, to: noon(20_000) })).toMatchObject({ pending: [1] });
     const window = await here.events.claim(sync, 1, 'one');
@@ -109,7 +109,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.events.claim(sync, 2, 'one')).toBeNull();
   });
 
-  it('keeps the cursor behind the last loaded page, and moves the watermark only with the last, to the newest event', async () => {
+  it('keeps the cursor after the last loaded page, and moves the watermark at the end, to the newest event', async () => {
     await begin();
     const events = [event('webset.idle', 5, { id: 'w' }), event('webset.idle', 9, { id: 'w' })];
     expect(await load(events)).toEqual({ events: 2, added: 2, changed: 0, current: true });
@@ -127,7 +127,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.events.claim(sync, 1, 'three')).toBeNull();
   });
 
-  it('lets windows be claimed at once, of which each goes to its last claim', async () => {
+  it('allows claims of several windows at once, and each window belongs to its last claim', async () => {
     await beginTwoWindows();
     const claim = (window: number, attempt: string) => here.events.claim(sync, window, attempt);
     const claims = await Promise.all([claim(2, 'two'), claim(3, 'three'), claim(4, 'four'), claim(2, 'later')]);
@@ -146,7 +146,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await bring(3, 'three', 6)).toBe(true);
   });
 
-  it('leaves the watermark where it is when a run finds nothing newer, and notes the end of a sweep', async () => {
+  it('keeps the watermark when a run finds nothing newer, and records the end of a sweep', async () => {
     await begin();
     await load([event('webset.idle', 9, { id: 'w' })], { done: true });
     await here.events.begin(sync, { from: noon(0), to: noon(20_000), types: [], sweep: true });
@@ -160,7 +160,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     });
   });
 
-  it('loads the same pages once, whoever brings them again', async () => {
+  it('loads the same pages once, from any attempt', async () => {
     await begin();
     const events = [event('webset.idle', 1, { id: 'a' }), event('webset.idle', 2, { id: 'b' })];
     const pages = pagesOf(events);
@@ -172,7 +172,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await ids()).toEqual(events.map(({ id }) => id).sort());
   });
 
-  it('takes an event once that comes twice on a page, on two pages, and on pages of two windows', async () => {
+  it('loads an event once that is twice on a page, on two pages, or on pages of two windows', async () => {
     await beginTwoWindows();
     const [a, b, c] = ['a', 'b', 'c'].map((id, index) => event('webset.idle', index, { id }));
     const parts = [
@@ -191,7 +191,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await ids()).toHaveLength(3);
   });
 
-  it('leaves out the few events that are there already, or on pages of another window', async () => {
+  it('skips single events that are already loaded or on pages of another window', async () => {
     await beginTwoWindows();
     const all = Array.from({ length: 150 }, (_, index) =>
       event('webset.idle', index, { id: String(index).padStart(3, '0') }),
@@ -213,7 +213,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(lines.map(({ added }) => Number(added))).toEqual([50, 50, 50]);
   });
 
-  it('fault 52: of two contents under one id keeps the newer, whichever comes first, and in one page too', async () => {
+  it('fault 52: keeps the newer of two contents under one id, in any order, and in one page too', async () => {
     await begin();
     const at = (id: string, seconds: number, title: string) => ({
       ...event('webset.idle', 1, { id, title, updatedAt: iso(seconds) }),
@@ -233,7 +233,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     }
   });
 
-  it('fault 52: makes the state anew of what came with other contents, also where it is the newest no longer', async () => {
+  it('fault 52: folds again after an event came with other contents, even if it is no longer the newest', async () => {
     await begin();
     const webset = (id: string, updated: number, title: string, children: readonly object[] = []) => ({
       ...event('webset.idle', 1, { id: 'w', title, updatedAt: iso(updated), monitors: children }),
@@ -269,7 +269,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     ]);
   });
 
-  it('keeps the sums of a window that is split', async () => {
+  it('keeps the totals of a window that is split', async () => {
     await begin();
     const pages = pagesOf([event('webset.idle', 5, { id: 'w1' }), event('webset.idle', 6, { id: 'w2' })]);
     await here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]);
@@ -284,7 +284,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.events.stream(sync)).toMatchObject({ ...sums, windows: 2 });
   });
 
-  it('marks what was deleted, in whichever order it hears of it', async () => {
+  it('marks deleted objects, in any order of events', async () => {
     await begin();
     await load([
       event('webset.deleted', 5, { id: 'w1', updatedAt: iso(4) }),
@@ -315,10 +315,10 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await deleted('webset_monitors')).toEqual([{ id: 'm1', status: null, gone: true }]);
   });
 
-  it('puts what is newer in the place of what is there, with its parts, whenever it comes', async () => {
+  it('replaces an object and its parts by a newer version, in any order of events', async () => {
     await begin();
     let page = 0;
-    /** Loads one event, and makes the state of it before the next one comes. */
+    /** Loads one event, and folds before the next one comes. */
     const tell = async (one: MadeEvent) => {
       await load([], { pages: pagesOf([one], 200, ++page) });
       await here.events.foldAll('sandbox');
@@ -353,7 +353,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     const at = (seconds: number) => expect.stringContaining(iso(seconds).slice(11, 19));
     await tell(webset('webset.idle', 5, 5));
     expect(await websets()).toEqual(['at 5', null]);
-    // Of an older version, but deleted; and deleted earlier than was known; and later, which is no news.
+    // An older version, but deleted; then an earlier deletion; then a later one, which changes nothing.
     await tell(webset('webset.deleted', 8, 4));
     expect(await websets()).toEqual(['at 5', at(8)]);
     await tell(webset('webset.deleted', 6, 3));
@@ -364,7 +364,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await websets()).toEqual(['at 20', at(6)]);
   });
 
-  it('tells of a verified stretch what was missing, changed and gone, by day, and of the next one anew', async () => {
+  it('reports missing, changed and gone events of a verified range by day, and each verification starts from zero', async () => {
     const day = 86_400;
     const told = (seconds: number, title = 'as it was') => event('webset.idle', seconds, { id: `w${seconds}`, title });
     const [before, same, changed, gone, missing, after] = [-day - 1, -day, 10, 20, day, 2 * day + 1].map((seconds) =>
@@ -375,9 +375,9 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await load([before, same, changed, gone, after, strange]);
     const stretch = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
     const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
-    /** Reads these in a verification; what else comes meanwhile is loaded by the other walk. */
+    /** Reads these events in a verification; meanwhile the other walk loads further ones. */
     const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
-      // In another millisecond than what was loaded.
+      // In another millisecond than the events before.
       for (const loaded = Date.now(); Date.now() === loaded; );
       const { pending } = await here.events.begin(verify, stretch);
       const window = pending[0] ?? 0;
@@ -405,7 +405,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await verified([same, other, missing, gone, late])).toEqual({ missing: 0, changed: 0, gone: 0, days: [] });
   });
 
-  it('keeps types, fields and shapes that nobody knows, and counts them', async () => {
+  it('keeps unknown types, fields and shapes, and counts them', async () => {
     await begin();
     await load([
       event(
@@ -434,7 +434,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     ]);
   });
 
-  it('reads times in every form of ISO 8601, and leaves what is none of them NULL', async () => {
+  it('reads times in every form of ISO 8601, and stores NULL for other values', async () => {
     await begin();
     const times = [
       '2025-01-01T14:00:05+02:00',
@@ -450,7 +450,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(read).toEqual([...expected, ...wrong.map(() => [null, noon(1)])]);
   });
 
-  it('fault 45: stores every value that JSON has, or text that names it', async () => {
+  it('fault 45: stores every value that JSON has, or a text that describes it', async () => {
     await begin();
     const strange = {
       id: 'w',
@@ -473,7 +473,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
   });
 
-  it('loads all of a batch or nothing: a page that holds no events fails it whole', async () => {
+  it('loads a whole batch or nothing: a page without events fails all of it', async () => {
     await begin();
     const good = pagesOf([event('webset.idle', 1, { id: 'w' })]);
     for (const bad of ['[{"type":"webset.idle","data":{}}]', '[{"id":"e","data":{}}]']) {
@@ -489,7 +489,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await load([], { pages: good })).toMatchObject({ added: 1 });
   });
 
-  it('fences who was overtaken: what it read counts, where it stood does not', async () => {
+  it('loads the events of an attempt that was replaced, and ignores its cursor', async () => {
     await begin('zombie');
     await here.events.claim(sync, 1, 'heir');
     await load([event('webset.idle', 5, { id: 'a' })], { attempt: 'heir' });
@@ -500,7 +500,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await ids()).toHaveLength(2);
   });
 
-  it('splits a window, and moves the watermark no further than the first part that is not done', async () => {
+  it('splits a window, and moves the watermark only to the first part that is not done', async () => {
     await begin();
     const parts = [
       { from: null, to: noon(10) },
@@ -522,7 +522,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(end?.completedAt).toBeGreaterThan(0);
   });
 
-  it('gives each stream marks of its own over the same events', async () => {
+  it('keeps separate marks for each stream over the same events', async () => {
     await begin();
     const backfill = { origin: 'sandbox', stream: 'backfill x' };
     const other = { origin: 'https://api.example', stream: 'sync' };
@@ -546,7 +546,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
   });
 
-  it('makes state of many loads at once, at the latest when asked to; of none twice', async () => {
+  it('folds many loads at once, on request at the latest, and none twice', async () => {
     await begin();
     const titles = () => raw('SELECT title FROM websets');
     const told = (seconds: number, title: string) =>
@@ -583,7 +583,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.events.counts('elsewhere')).toEqual([]);
   });
 
-  it('shows the life of each item, and each webset day by day', async () => {
+  it('shows the timeline of each item, and the activity of each webset by day', async () => {
     await begin();
     const item = (seconds: number) => ({
       id: 'i',
@@ -643,9 +643,9 @@ const tables = [
   'webset_exports',
 ];
 
-/** Whole lives of websets against an oracle that reads one event after the other. */
+/** Whole lives of websets, compared with an oracle that reads one event after the other. */
 function describeHistory(
-  /** How many events. */
+  /** Number of events. */
   lives: number,
   here: () => Contracted,
   fresh: () => Promise<void>,
@@ -657,7 +657,7 @@ function describeHistory(
     events = await history(lives);
   });
 
-  /** All tables in one text, without how they were loaded. */
+  /** All tables in one text, without the columns about loading. */
   const checksum = async () => {
     const parts: unknown[] = [];
     for (const table of [...tables, 'webset_item_enrichments', 'events']) {
@@ -668,7 +668,7 @@ function describeHistory(
     return JSON.stringify(parts);
   };
 
-  it('makes the same state of the same events in any order, in batches of any size, some of them twice', async () => {
+  it('folds the same events into the same state in any order, in batches of any size, with some repeated', async () => {
     await begin();
     await load(pagesOf(events));
     const straight = await checksum();

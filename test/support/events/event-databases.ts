@@ -50,7 +50,7 @@ export function duckDbEvents(dir: string): () => Promise<Contracted> {
 export async function postgresEvents(): Promise<{ make(): Promise<Contracted>; close(): Promise<void> }> {
   const database = await sharedPostgres().database('events');
   const client = new pg.Client(database);
-  // Counts come as text, for fear of their size.
+  // Counts come as text, because they may be large.
   client.setTypeParser(20, Number);
   await client.connect();
   let schemas = 0;

@@ -1,7 +1,7 @@
 import type { RawPage, StreamKey } from '../../../src/core/events/event-warehouse.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 
-/** An event as the wire has it. */
+/** An event as the service sends it. */
 export interface MadeEvent {
   readonly id: string;
   readonly object?: string;
@@ -13,17 +13,17 @@ export interface MadeEvent {
 
 export const sync: StreamKey = { origin: 'sandbox', stream: 'sync' };
 
-/** Unix ms of a moment on 1 January 2025, so many seconds after noon. */
+/** Unix ms of a time on 1 January 2025, this many seconds after noon. */
 export const noon = (seconds: number) => Date.UTC(2025, 0, 1, 12) + seconds * 1000;
 export const iso = (seconds: number) => new Date(noon(seconds)).toISOString();
 
 let made = 0;
-/** An event about an object, so many seconds after noon. */
+/** An event about an object, this many seconds after noon. */
 export function event(type: string, seconds: number, data: unknown, more: object = {}): MadeEvent {
   return { id: `event_${++made}`, object: 'event', type, data, createdAt: iso(seconds), ...more };
 }
 
-/** Pages of so many events; numbers go on from `first`. */
+/** Pages of this many events; numbers start at `first`. */
 export function pagesOf(events: readonly object[], size = 200, first = 1): RawPage[] {
   const pages: RawPage[] = [];
   for (let from = 0; from < Math.max(1, events.length); from += size) {
@@ -32,7 +32,7 @@ export function pagesOf(events: readonly object[], size = 200, first = 1): RawPa
   return pages;
 }
 
-/** Whole lives of websets, as the sandbox tells them, the oldest event first. */
+/** Whole lives of websets from the sandbox, the oldest event first. */
 export async function history(count: number): Promise<MadeEvent[]> {
   const sandbox = await startSandbox({
     events: { count, from: '2025-01-01T00:00:00Z', to: '2025-02-01T00:00:00Z', order: 'oldest' },
@@ -44,7 +44,7 @@ export async function history(count: number): Promise<MadeEvent[]> {
   }
 }
 
-/** Every event that a sandbox shows now, in the order of its list. */
+/** Every event that a sandbox lists now, in the order of its list. */
 export async function allEvents(sandbox: Pick<Sandbox, 'url'>): Promise<MadeEvent[]> {
   const all: MadeEvent[] = [];
   let cursor = '';
@@ -59,7 +59,7 @@ export async function allEvents(sandbox: Pick<Sandbox, 'url'>): Promise<MadeEven
   }
 }
 
-/** The items of a list in an order that a seed decides. */
+/** The items of a list in an order given by a seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   let state = seed;
   const next = () => {

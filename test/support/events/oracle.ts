@@ -1,6 +1,6 @@
 import type { MadeEvent } from './made-events.js';
 
-/** The newest version of an object, by the rule of the interface and nothing else. */
+/** The newest version of an object, by the rule of the interface alone. */
 export interface Version {
   readonly order: string;
   readonly data: unknown;
@@ -10,7 +10,7 @@ export interface Version {
 // biome-ignore lint/suspicious/noExplicitAny: objects of eight shapes.
 type Any = any;
 
-/** Current state by table and id, worked out one event at a time. */
+/** Current state by table and id, computed one event at a time. */
 export function currentState(events: readonly MadeEvent[]): Map<string, Map<string, Version>> {
   const tables = new Map<string, Map<string, Version>>();
   const see = (table: string, object: Any, { id, createdAt }: MadeEvent, gone = false) => {

@@ -24,7 +24,7 @@ export interface RunningWalk {
   activities(): Promise<number>;
 }
 
-/** A worker that is gone is missed by what waits for it alone after this long, not after ten seconds. */
+/** Tasks for a worker that is gone move to another one after this time, not after ten seconds. */
 const hostOptions = { stickyQueueScheduleToStartTimeout: '1 second' } as const;
 
 /** A sandbox with a history of events, and a worker that walks it. */
@@ -53,7 +53,7 @@ export class WalkSetting {
     return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config, hostOptions));
   }
 
-  /** `state`: how a run of it that went before left things. */
+  /** `state`: the state that an earlier run left. */
   sync(input: SyncEventsInput = {}, state?: PageWalkState): Promise<RunningWalk> {
     return this.#start('syncEvents', input, state);
   }
@@ -68,13 +68,13 @@ export class WalkSetting {
     this.#host = await startHost(this.#temporal, this.config, hostOptions);
   }
 
-  /** Closes the warehouse, so that it can be asked. */
+  /** Closes the warehouse, so that it can be queried. */
   async query<Row>(sql: string): Promise<Row[]> {
     await (await this.#host.parts.deps.events.warehouse({ into: this.folder.into })).close();
     return this.folder.query<Row>(sql);
   }
 
-  /** How often each event is in the warehouse. */
+  /** Number of rows of each event in the warehouse. */
   async ids(): Promise<Map<string, number>> {
     const rows = await this.query<{ id: string; times: number }>(
       'SELECT id, count(*)::INTEGER AS times FROM events GROUP BY id',
@@ -98,7 +98,7 @@ export class WalkSetting {
       workflowId: `${this.config.taskQueue}-${++this.#walks}`,
       taskQueue: this.config.taskQueue,
       args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
-      // A state is only taken from our own.
+      // A state is accepted only from our own client.
       ...(state ? { memo: startedByUs } : {}),
     });
     return {

@@ -9,13 +9,13 @@ import { boughtAgain } from './setting.js';
 
 export const soon = { timeout: 20_000, interval: 20 };
 
-/** A refusal of the n-th request. */
+/** A refusal of the nth request. */
 export const refusal = (nth: number, action: Partial<Extract<Fault['do'], { kind: 'status' }>>): Fault => ({
   when: { nth },
   do: { kind: 'status', status: 401, ...action },
 });
 
-/** Waits until the job is parked: paused, and no slice of it left running. */
+/** Waits until the job is paused, and none of its slices runs. */
 export async function parked({ client }: TestWorkflowEnvironment, job: Job, reason: string): Promise<string | null> {
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe(reason);
   await expect
@@ -62,7 +62,7 @@ export async function eventsByRun(client: Client, workflowId: string, firstRunId
   return counts;
 }
 
-/** Asks for progress until the job ends; what it answered. */
+/** Polls the progress until the job ends; returns the answers. */
 export async function watch(job: Job): Promise<JobProgress[]> {
   const answers: JobProgress[] = [];
   await expect
@@ -71,7 +71,7 @@ export async function watch(job: Job): Promise<JobProgress[]> {
   return answers;
 }
 
-/** Progress never goes back, and never tells of more than there is. */
+/** Progress never goes back, and never exceeds the actual numbers. */
 export function expectSteady(answers: readonly JobProgress[], rows: number): void {
   const done = answers.map((answer) => answer.rowsDone);
   expect(done).toEqual([...done].sort((a, b) => a - b));

@@ -13,11 +13,11 @@ export interface Cluster {
   readonly postgres: PostgresServer;
   /** Address of the warehouse, with its password. */
   readonly warehouse: string;
-  /** Everything that any process said. */
+  /** The output of all processes. */
   said(): string;
-  /** Starts `searchflow …args` as if on a machine of its own: with its own state directory, named so. */
+  /** Starts `searchflow …args` as if on a machine of its own: with its own state folder of this name. */
   start(machine: string, args: readonly string[]): Running;
-  /** What an SQL statement answers from the warehouse. */
+  /** The result of an SQL statement on the warehouse. */
   query<Row>(sql: string): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface ClusterOptions {
   readonly rows: readonly InputRow[];
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Starts what stands between the processes and PostgreSQL; answers with the way of an address by it. */
+  /** Starts the proxy between the processes and PostgreSQL; returns a function that leads an address through it. */
   readonly between?: (postgres: PostgresServer) => Promise<(url: string) => string>;
 }
 
@@ -83,7 +83,7 @@ export async function startCluster(temporal: TestWorkflowEnvironment, options: C
   };
 }
 
-/** Resolves when so many requests have reached the service; rejects when the process ends before. */
+/** Resolves when this many requests have reached the service; rejects when the process ends before. */
 export async function sent(cluster: Cluster, requests: number, by: Running): Promise<void> {
   const until = Date.now() + 40_000;
   let ended = false;

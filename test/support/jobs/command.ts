@@ -8,11 +8,11 @@ import { Folder, type InputRow } from './folder.js';
 
 export interface Outcome {
   readonly plan: JobPlan;
-  /** Null where the plan said that there is nothing to do. */
+  /** Null if the plan found nothing to do. */
   readonly summary: JobSummary | null;
 }
 
-/** What `searchflow enrich` does, from opening the runtime to closing it, 20 URLs a request. */
+/** The steps of `searchflow enrich`, from opening the runtime to closing it, 20 URLs a request. */
 export async function enrich(
   folder: Folder,
   config: RuntimeConfig,
@@ -42,7 +42,7 @@ export async function enrich(
   }
 }
 
-/** What a command is told of a server, as part of its settings. */
+/** The settings of a command for a server. */
 export const serverOf = ({ address, namespace }: TestWorkflowEnvironment) => ({
   temporalAddress: address,
   namespace: namespace as string,
@@ -64,5 +64,5 @@ export function place({ temporal, sandbox }: Place, rows: readonly InputRow[]) {
   return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
 }
 
-/** Rows that have left the file. */
+/** Rows that are no longer in the file. */
 export const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;

@@ -44,7 +44,7 @@ export class Folder {
     writeFileSync(this.input, stringify([['id', 'name', 'url'], ...rows]));
   }
 
-  /** A configuration that only the rate and what is given restrain. */
+  /** A configuration that only limits the rate and the given settings. */
   config(baseUrl: string, changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
     return {
       service: 'sandbox',
@@ -72,12 +72,12 @@ export class Folder {
     return parse(readFileSync(this.csv), { columns: true });
   }
 
-  /** The cells that were given and the status, of each record of the enriched CSV. */
+  /** The cells of the input and the status, of each record of the enriched CSV. */
   outcomes(): (readonly [InputRow, string])[] {
     return this.enriched().map(({ id = '', name = '', url = '', status = '' }) => [[id, name, url], status]);
   }
 
-  /** What an SQL statement answers from the warehouse, which nobody else may hold now. */
+  /** The result of an SQL statement on the warehouse, which no process may hold now. */
   async query<Row>(sql: string): Promise<Row[]> {
     // A second instance on a file that this process has open would read it half written, and take its lock away.
     await createDuckDbSink({ file: this.into }).close();

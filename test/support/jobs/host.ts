@@ -23,7 +23,7 @@ export const codePath = fileURLToPath(new URL('../../../dist/worker/workflow-bun
 /** A worker with real parts in this process. */
 export interface Host {
   readonly parts: Parts;
-  /** Drains the worker and takes its parts apart. */
+  /** Drains the worker and closes its parts. */
   stop(): Promise<void>;
 }
 
@@ -90,7 +90,7 @@ export class Job {
     return this.handle.result() as Promise<JobSummary>;
   }
 
-  /** What the journal of this worker says of the job. */
+  /** The records of this worker's journal about the job. */
   async totals(host: Host): Promise<JournalTotals> {
     return host.parts.deps.journal.totals(`${(await this.progress()).job}/`);
   }

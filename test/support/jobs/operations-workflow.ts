@@ -7,7 +7,7 @@ const { getContents, search } = proxyActivities<Activities>({
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
-/** One call of one activity, as somebody's own workflow makes it. */
+/** One call of one activity, as a user's own workflow makes it. */
 export async function contentsOnce(...args: Parameters<Activities['getContents']>): Promise<unknown> {
   return getContents(...args);
 }

@@ -24,7 +24,7 @@ function isOf(pid: number, stateDir: string): boolean {
     const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
     return read('environ').includes(`SEARCHFLOW_STATE_DIR=${stateDir}\0`) || read('cmdline').includes(stateDir);
   } catch {
-    // It has ended, or is somebody else's.
+    // It has ended, or belongs to another user.
     return false;
   }
 }

@@ -1,14 +1,14 @@
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type InputRow, plainRows } from './folder.js';
 
-/** 30 rows; two of them ask the same, and one has nothing to ask with. */
+/** 30 rows; two of them have the same request, and one has none. */
 export const rows: InputRow[] = [
   ...plainRows(28),
   ['28', 'Company 3', 'https://site-3.example/about'],
   ['29', '', 'not a url'],
 ];
 
-/** What an answer to each row looks like. */
+/** The form of an answer to each row. */
 export const schema = {
   type: 'object',
   properties: { ceo: { type: 'string' }, size: { type: 'integer' }, id: { type: 'string' } },
@@ -16,7 +16,7 @@ export const schema = {
 };
 export const query = 'What is {{name}}?';
 
-/** How often the sandbox sold each request, told apart by what was asked and not by our tag of the purchase. */
+/** Number of purchases of each request at the sandbox, identified by its content and not by our tag. */
 export function timesBought(sandbox: Pick<Sandbox, 'bill'>): Map<string, number> {
   const times = new Map<string, number>();
   for (const [key, count] of Object.entries(sandbox.bill().keys)) {

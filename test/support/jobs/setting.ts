@@ -14,9 +14,9 @@ export interface Setting {
   readonly config: RuntimeConfig;
   /** The worker that runs now. */
   host(): Host;
-  /** Drains the worker that runs and starts another on the same state. */
+  /** Drains the running worker and starts another one on the same state. */
   anotherHost(): Promise<Host>;
-  /** Empties the sandbox's book and log, gives it these faults, and starts a job of these rows in a folder of its own. */
+  /** Empties the purchase log and the request log of the sandbox, sets these faults, and starts a job of these rows in its own folder. */
   begin(rows: readonly InputRow[], changes?: Partial<EnrichCsvInput>, faults?: readonly Fault[]): Promise<Job>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function openSetting(temporal: TestWorkflowEnvironment, options: Se
   };
 }
 
-/** How often each URL was bought, beyond the first time. */
+/** Number of purchases of each URL beyond the first. */
 export function boughtAgain(sandbox: Sandbox): Record<string, number> {
   return Object.fromEntries(
     Object.entries(sandbox.bill().keys)

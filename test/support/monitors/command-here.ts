@@ -7,7 +7,7 @@ import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 
-/** Where a command works: a service, a folder, and a Temporal server with a worker that others run. */
+/** The surroundings of a command: a service, a folder, and a Temporal server with a worker that others run. */
 interface Place {
   readonly url: string;
   readonly key: string;

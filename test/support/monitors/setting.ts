@@ -47,7 +47,7 @@ export class MonitorSetting {
     return setting;
   }
 
-  /** Ends the worker; the answer starts another one on the same state. */
+  /** Ends the worker; the returned function starts another one on the same state. */
   async withoutHost(): Promise<() => Promise<void>> {
     await this.#host.stop();
     return async () => {
@@ -80,13 +80,13 @@ export class MonitorSetting {
     return handle.query<BatchProgress>('progress');
   }
 
-  /** What an SQL statement answers from the warehouse. */
+  /** The result of an SQL statement on the warehouse. */
   async query<Row>(sql: string): Promise<Row[]> {
     await (await this.host.parts.deps.monitors.warehouse({ into: this.folder.into })).close();
     return this.folder.query<Row>(sql);
   }
 
-  /** The calls that a batch made for real. */
+  /** The calls of a batch except dry runs. */
   batchCalls() {
     return this.server.log.filter(
       ({ path, body }) => path === '/monitors/batch' && (body as { dry_run?: boolean }).dry_run === false,

@@ -33,7 +33,7 @@ const call = (number: number, ids: readonly string[], answered = true) => ({
   ids,
 });
 
-/** What every warehouse for monitors must do. */
+/** The contract of warehouses for monitors. */
 export function warehouseContract(open: () => Promise<Held>): void {
   async function opened(): Promise<Held> {
     const held = await open();
@@ -44,7 +44,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     return held;
   }
 
-  it('the audit holds a line for each of 1,200 monitors, with the call that affected it and what came of it', async () => {
+  it('the audit holds a line for each of 1,200 monitors, with its call and the effect', async () => {
     const { warehouse, query } = await opened();
     const { audit } = warehouse;
     const planned = states(1200);
@@ -81,7 +81,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a call that is written down twice counts once, and one that affects nothing new says so', async () => {
+  it('a call that is recorded twice counts once, and a call without a new effect is reported', async () => {
     const { warehouse } = await opened();
     const { audit } = warehouse;
     const planned = states(4);
@@ -99,7 +99,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     expect((await audit.monitors(run, 'pending')).map(({ id }) => id)).toEqual([ids[3]]);
   });
 
-  it('a monitor that no plan names is written down when a call affects it, once', async () => {
+  it('a monitor that is in no plan is recorded once when a call affects it', async () => {
     const { warehouse, query } = await opened();
     const { audit } = warehouse;
     await audit.plan(record, states(1), states(1, 'paused'));
@@ -118,7 +118,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a plan is made anew until something was done, and other runs keep theirs', async () => {
+  it('a plan is replaced until the first call, and other runs keep theirs', async () => {
     const { warehouse } = await opened();
     const { audit } = warehouse;
     await audit.plan({ ...record, run: 'another' }, states(7), []);
@@ -131,7 +131,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     expect(await audit.monitors({ ...run, run: 'another' }, 'all')).toHaveLength(7);
   });
 
-  it('quiet hours remember what they paused, and that somebody paused one, too', async () => {
+  it('quiet hours remember the monitors that they paused, and that a person paused one, too', async () => {
     const { warehouse, query } = await opened();
     const { audit, quiet } = warehouse;
     const monitors = states(3, 'paused').map(
@@ -171,7 +171,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a batch that is not begun keeps nothing paused', async () => {
+  it('a batch that has not begun holds no monitor paused', async () => {
     const { warehouse } = await opened();
     const { audit, quiet } = warehouse;
     const known: QuietMonitor = {
@@ -216,7 +216,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ...changes,
   });
 
-  it('runs are rows with their results; loaded again they are replaced, and what goes on is not over', async () => {
+  it('runs are rows with their results; they are replaced when loaded again, and unfinished ones stay open', async () => {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;
     await runs.loadMonitors(origin, 'export-1', [
@@ -267,7 +267,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a monitor that a later export of all does not name is gone, and its runs stay', async () => {
+  it('a monitor that a later export of all does not list is gone, and its runs stay', async () => {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }, { id: 'm2' }]);

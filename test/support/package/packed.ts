@@ -16,7 +16,7 @@ export interface PackedPackage {
   remove(): void;
 }
 
-/** Packs the package as it would be published and unpacks it where another project would have it. */
+/** Packs the package as it would be published and unpacks it into the place that it has in another project. */
 export function packPackage(): PackedPackage {
   const project = mkdtempSync(join(tmpdir(), 'searchflow-packed-'));
   const out = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {

@@ -7,7 +7,7 @@ import { transformSync } from '@swc/core';
 
 const options = { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' } };
 
-/** The hook of Node for what a module holds. */
+/** Node's hook for the content of a module. */
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
   const { code } = transformSync(readFileSync(fileURLToPath(url), 'utf8'), options);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 
-/** A connection a request, nothing retried: what is seen is what the sandbox did. */
+/** One connection for each request, without retries: the result shows exactly the behaviour of the sandbox. */
 const agent = new Agent({ pipelining: 0, connections: null });
 
 export interface Seen {
@@ -38,7 +38,7 @@ export async function get(
   return send(sandbox, 'GET', path, undefined, headers);
 }
 
-/** Any request with a key; no body where none is given. */
+/** Any request with a key; without a body if none is given. */
 export async function send(
   sandbox: Pick<Sandbox, 'url'>,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -56,7 +56,7 @@ export async function send(
   return { status: response.statusCode, headers: response.headers, text, json: parse(text) };
 }
 
-/** Sends one request over a bare socket and gives the bytes that came, in the pieces they came in, and how the connection ended. */
+/** Sends one request over a bare socket and returns the bytes in the pieces in which they came, and the end of the connection. */
 export function raw(
   sandbox: Sandbox,
   path: string,

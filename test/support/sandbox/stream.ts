@@ -2,14 +2,14 @@ import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { request } from 'undici';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 
-/** What was read of an event stream, and whether it ended as a stream ends or was cut. */
+/** The events read from a stream, and whether it ended normally or was cut. */
 export interface Stream {
   readonly events: { readonly id: string | undefined; readonly event: string | undefined; readonly data: string }[];
   readonly bytes: Buffer;
   readonly ended: 'whole' | 'cut';
 }
 
-/** Reads an event stream to its end with a parser of a library. */
+/** Reads an event stream to its end with the parser of a library. */
 export async function readStream(
   sandbox: Sandbox,
   path: string,

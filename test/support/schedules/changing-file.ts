@@ -2,18 +2,18 @@ import type { InputRow } from '../jobs/folder.js';
 
 const DAY_MS = 86_400_000;
 
-/** A CSV that somebody works on from day to day, and what must be bought for it. */
+/** A CSV that a person edits from day to day, and the purchases that it needs. */
 export class ChangingFile {
   rows: InputRow[] = [];
   /** Days that have passed. */
   day = 0;
   readonly #refreshAfterDays: number;
   readonly #random: () => number;
-  /** Rows that a run has met, by their cells. */
+  /** Rows of earlier runs, by their cells. */
   readonly #met = new Map<string, InputRow>();
-  /** Day on which each URL was bought last. */
+  /** Day of the last purchase of each URL. */
   readonly #landed = new Map<string, number>();
-  /** How often each URL is to be bought. */
+  /** Number of purchases of each URL that are due. */
   readonly bill = new Map<string, number>();
   #next = 0;
 
@@ -33,13 +33,13 @@ export class ChangingFile {
     return [...this.#met].filter(([cells]) => !here.has(cells)).map(([, row]) => row);
   }
 
-  /** Another day: rows are added, taken out, brought back, moved and changed. */
+  /** Another day: rows are added, removed, put back, moved and changed. */
   change(): void {
     this.day++;
     this.#times(4, () => this.#add());
     this.#times(4, () => this.rows.splice(this.#place(), 1));
     this.#times(3, () => this.#comeBack());
-    // Another cell: a new row, of a URL that is bought.
+    // Another cell: a new row, with a URL that is bought.
     this.#times(3, () => this.#edit(([id, name, url]) => [id, `${name}+`, url]));
     this.#times(2, () => this.#edit(([id, name]) => [id, name, this.#url()]));
     this.#times(2, () => this.#edit(([id, name]) => [id, name, this.rows[this.#place()]?.[2] as string]));
@@ -47,7 +47,7 @@ export class ChangingFile {
     else this.#times(3, () => this.rows.splice(this.#place(), 0, ...this.rows.splice(this.#place(), 1)));
   }
 
-  /** What a run on this day must buy; noted down in the bill. */
+  /** The purchases that a run on this day must make; added to the bill. */
   due(): readonly string[] {
     for (const row of this.rows) this.#met.set(row.join(), row);
     const urls = [...new Set(this.rows.map(([, , url]) => url))];

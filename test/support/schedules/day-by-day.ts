@@ -14,7 +14,7 @@ import type { ChangingFile } from './changing-file.js';
 const clock = fileURLToPath(new URL('./clock.mjs', import.meta.url));
 const soon = { timeout: 60_000, interval: 20 };
 
-/** A schedule made by the command, a worker process whose clock is driven, and a service that keeps its own bill. */
+/** A schedule made by the command, a worker process with a controlled clock, and a service that keeps its own bill. */
 export class DayByDay {
   readonly folder = new Folder();
   readonly sandbox: Sandbox;
@@ -46,7 +46,7 @@ export class DayByDay {
     return new DayByDay(temporal, await startSandbox({ failureRate: 0, textBytes: 50, latencyMs: 40 }), env);
   }
 
-  /** Makes the schedule, with what else the command is told. */
+  /** Makes the schedule, with further flags of the command. */
   async schedule(file: ChangingFile, ...flags: string[]): Promise<void> {
     this.#write(file);
     const args = [
@@ -84,7 +84,7 @@ export class DayByDay {
     await this.#worker?.ended;
   }
 
-  /** A run of the schedule on the file as it is today; `meanwhile` is done once it was told to run. */
+  /** A run of the schedule on today's file; `meanwhile` is called once it was triggered. */
   async run(file: ChangingFile, meanwhile: () => Promise<void> = async () => undefined): Promise<JobSummary> {
     this.#write(file);
     const schedule = this.#schedule as ScheduleHandle;
@@ -105,7 +105,7 @@ export class DayByDay {
     return summary as JobSummary;
   }
 
-  /** How often the service sold each URL, by its own book. */
+  /** Number of purchases of each URL, by the log of the service. */
   sold(): Record<string, number> {
     return Object.fromEntries(
       Object.entries(this.sandbox.bill().keys).map(([key, times]) => [key.split(' ')[1], times]),
@@ -129,12 +129,12 @@ export interface Story {
   readonly days: number;
   readonly refreshAfterDays: number;
   readonly into: string;
-  /** Runs in which the worker is killed while it buys, and runs before which it is. */
+  /** Runs in which the worker is killed while it buys, and runs before which it is killed. */
   readonly killedIn?: readonly number[];
   readonly killedBefore?: readonly number[];
 }
 
-/** Runs a schedule day by day; answers with how many URLs were due in all. */
+/** Runs a schedule day by day; returns the number of URLs that were due in all. */
 export async function live(days: DayByDay, file: ChangingFile, story: Story): Promise<number> {
   const { killedIn = [], killedBefore = [] } = story;
   await days.schedule(file, '--into', story.into, '--refresh-after', `${story.refreshAfterDays}d`);

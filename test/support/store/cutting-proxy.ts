@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A way to a database that loses one message: what was asked never arrives, or its answer never comes back. */
+/** A proxy to a database that loses one message: a request that never arrives, or an answer that never comes back. */
 export interface CuttingProxy {
-  /** The address of a database by way of the proxy. */
+  /** The address of a database through the proxy. */
   through(url: string): string;
-  /** Cuts the connection that next asks something with this text in it; resolves when it did. */
+  /** Cuts the connection of the next request with this text in it; resolves when it did. */
   cut(what: 'request' | 'answer', containing: string): Promise<void>;
   close(): Promise<void>;
 }

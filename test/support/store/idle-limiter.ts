@@ -2,10 +2,10 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 const make = () => new MemoryLimiter(flatProfile(1000));
-/** A limiter lets nothing start in its first second. Made ahead, all but the first have that second behind them. */
+/** A limiter starts nothing in its first second. All but the first are made in advance, so that their second has passed. */
 const ahead = Array.from({ length: 64 }, make);
 
-/** A limiter of a thousand calls a second that nobody has used. */
+/** An unused limiter of a thousand calls a second. */
 export function idleLimiter(): MemoryLimiter {
   ahead.push(make());
   return ahead.shift() as MemoryLimiter;

@@ -29,7 +29,7 @@ export function intent(owner: string, numbers: number[], segment = 'job/gen/0000
   };
 }
 
-/** What every journal must do. `reopen` gives a journal of the same store after the death of the process that held `previous`. */
+/** The contract of journals. `reopen` returns a journal of the same store after the death of the process that held `previous`. */
 export function journalContract(
   name: string,
   open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
@@ -54,7 +54,7 @@ export function journalContract(
       expect(second.mine.map((unit) => unit.key)).toEqual([keyOf(3)]);
     });
 
-    it('never gives out a landed unit again, also after a restart', async () => {
+    it('never hands out a landed unit again, also after a restart', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1, 2]);
       expect((await journal.claim([keyOf(1)], 'b')).landed.map((unit) => unit.key)).toEqual([keyOf(1)]);
@@ -64,7 +64,7 @@ export function journalContract(
       expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
     });
 
-    it('gives an owner’s keys back when it lets go, and tells who waits for them', async () => {
+    it('frees the keys of an owner when it releases them, and wakes its waiters', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1)], 'a');
       const waiting = journal.waitForAny([keyOf(1)]);
@@ -73,7 +73,7 @@ export function journalContract(
       expect((await journal.claim([keyOf(1)], 'b')).mine).toHaveLength(1);
     });
 
-    it('wakes who waits when the unit lands, and not for another’s unit', async () => {
+    it('wakes a waiter when its unit lands, and not for another unit', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       let woken = false;
@@ -89,7 +89,7 @@ export function journalContract(
       expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
     });
 
-    it('stops waiting when told to', async () => {
+    it('stops waiting when cancelled', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1)], 'a');
       const stop = new AbortController();
@@ -98,7 +98,7 @@ export function journalContract(
       await expect(waiting).rejects.toThrow('enough');
     });
 
-    it('lists an intent whose process died as an unknown outcome, once, and counts it against its units', async () => {
+    it('lists an intent whose process died as an unknown outcome, once, and counts it for its units', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       await journal.intend(intent('a', [1, 2]));
@@ -109,7 +109,7 @@ export function journalContract(
       expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ key: keyOf(1), unknowns: 1 }]);
     });
 
-    it('forgets an intent that was never sent, and keeps one that may have been charged', async () => {
+    it('removes an intent that was never sent, and keeps one that may have been charged', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       await journal.miss(await journal.intend(intent('a', [1])), 'held back', 'never');
@@ -119,7 +119,7 @@ export function journalContract(
       ]);
     });
 
-    it('takes what an owner leaves in flight for an unknown outcome, and lets an answer that landed be', async () => {
+    it('counts the requests that an owner leaves in flight as unknown outcomes, and keeps a landed answer', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       const landed = await journal.intend(intent('a', [1]));
@@ -133,7 +133,7 @@ export function journalContract(
       expect((await journal.claim([keyOf(2)], 'b')).mine).toMatchObject([{ key: keyOf(2), unknowns: 1 }]);
     });
 
-    it('keeps a purchase open that runs at the service, past its owner and its process, until it lands', async () => {
+    it('keeps a purchase open that runs at the service, after the end of its owner and its process, until it lands', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
       const intendedAt = Date.now();
@@ -153,7 +153,7 @@ export function journalContract(
       expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, costMicros: 300, unknown: [] });
     });
 
-    it('tells which purchase got lost, and takes it for open again when it turns out to run', async () => {
+    it('reports which purchase got lost, and reopens it when its run is found', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
       const { deadline } = intent('a', [1]);
@@ -173,7 +173,7 @@ export function journalContract(
       expect(await last.totals('job/')).toMatchObject({ requests: 1, openMicros: 0, unknown: [] });
     });
 
-    it('forgets a purchase that got lost when it turns out that it never began, and lets the unit be bought', async () => {
+    it('removes a lost purchase that is found never to have begun, and lets the unit be bought', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
       const id = await journal.intend(intent('a', [1]));
@@ -189,7 +189,7 @@ export function journalContract(
       expect((await last.claim([keyOf(1)], 'c')).landed).toHaveLength(1);
     });
 
-    it('gives up a purchase that runs no longer as an unknown outcome, and takes no note of what never was', async () => {
+    it('closes a purchase whose run is gone as an unknown outcome, and rejects a note for an unknown intent', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
       const id = await journal.intend(intent('a', [1]));
@@ -201,7 +201,7 @@ export function journalContract(
       expect((await again.claim([keyOf(1)], 'b')).mine).toMatchObject([{ unknowns: 1, lost: { intentId: id } }]);
     });
 
-    it('hands out what runs though its unit was ended as overdue meanwhile, also after a restart', async () => {
+    it('hands out a run although its unit was recorded as overdue meanwhile, also after a restart', async () => {
       const { journal, reopen } = await open();
       const key = keyOf(1);
       await journal.claim([key], 'a');
@@ -217,7 +217,7 @@ export function journalContract(
       expect((await again.claim([key], 'c')).mine).toMatchObject([{ key, started: { intentId: id } }]);
     });
 
-    it('hands out what runs even where an earlier answer of the unit has landed', async () => {
+    it('hands out a run also if an earlier answer of the unit has landed', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1]);
       await journal.claim([keyOf(1)], 'b', { freshAfter: Number.MAX_SAFE_INTEGER });
@@ -231,7 +231,7 @@ export function journalContract(
       expect((await again.claim([keyOf(1)], 'd')).landed).toHaveLength(1);
     });
 
-    it('sums requests, units and money by book', async () => {
+    it('sums requests, units and money by segment', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1, 2], 'job/gen/000000');
       await buy(journal, 'b', [3], 'other/gen/000000');
@@ -251,7 +251,7 @@ export function journalContract(
       });
     });
 
-    it('ends units without a purchase and remembers how', async () => {
+    it('records units without a purchase, with their outcome', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1)], 'a');
       const refused = outcome(1, {
@@ -266,7 +266,7 @@ export function journalContract(
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
     });
 
-    it('buys again what is too old, and failed units with a tag to be tried again, if they landed before', async () => {
+    it('allows another purchase of outdated units, and of earlier failures with a tag to be retried', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       const id = await journal.intend(intent('a', [1, 2]));
@@ -285,7 +285,7 @@ export function journalContract(
       expect(await mine({ retryTags: ['OTHER'], retryBefore: 2000 })).toEqual([]);
     });
 
-    it('counts what a unit cost that ended with its job, and lets whoever asks for it again buy it', async () => {
+    it('counts the cost of a unit that ended with its job, and lets the next owner buy it', async () => {
       const { journal, reopen } = await open();
       await journal.claim([keyOf(1), keyOf(2)], 'a');
       const ended = outcome(1, { status: 'error', errorTag: ENDED_WITH_JOB, costMicros: 700 });
@@ -305,7 +305,7 @@ export function journalContract(
       await check(await reopen());
     });
 
-    it('keeps bodies as they came, in whatever book, and hands them to a sink as files', async () => {
+    it('keeps bodies unchanged, in any segment, and exports them to a warehouse as files', async () => {
       const { journal, reopen, scratch } = await open();
       await buy(journal, 'a', [1, 2], 'job/gen/000000');
       await buy(journal, 'b', [3], 'earlier/gen/000000');
@@ -325,7 +325,7 @@ export function journalContract(
       expect(keys).toEqual(expect.arrayContaining([keyOf(1), keyOf(3)]));
     });
 
-    it('keeps odd values as they are: NUL, lone surrogates, line separators, a megabyte (45)', async () => {
+    it('keeps unusual values unchanged: NUL, lone surrogates, line separators, a megabyte (45)', async () => {
       const { journal, reopen, scratch } = await open();
       const odd = {
         '\u0000': '\ud800 \udfff \u2028\u2029\n\r\\',
@@ -346,7 +346,7 @@ export function journalContract(
       expect(lines.map((line) => (JSON.parse(line) as { result: unknown }).result)).toEqual([odd, null]);
     });
 
-    it('hands over no file for a unit that has not landed', async () => {
+    it('exports no file for a unit that has not landed', async () => {
       const { journal, scratch } = await open();
       await buy(journal, 'a', [1]);
       await expect(journal.unitFiles('job/gen/000000', [keyOf(1), keyOf(2)], scratch)).rejects.toThrow(
@@ -354,7 +354,7 @@ export function journalContract(
       );
     });
 
-    it('forgets the bodies of old books only, still knows what was bought, and buys it again only when told', async () => {
+    it('removes only the bodies of old segments, still knows their purchases, and buys again only on request', async () => {
       const { journal, reopen, scratch } = await open();
       await buy(journal, 'a', [1]);
       await buy(journal, 'b', [2], 'other/gen/000000');
@@ -373,7 +373,7 @@ export function journalContract(
       ]);
     });
 
-    it('lets whoever takes over a noted purchase that was given back land it, in the same process', async () => {
+    it('lets the next owner in the same process land a noted purchase that was released', async () => {
       const { journal } = await open();
       await journal.claim([keyOf(1)], 'a');
       const id = await journal.intend(intent('a', [1]));
@@ -386,7 +386,7 @@ export function journalContract(
       expect((await journal.claim([keyOf(1)], 'c')).landed).toHaveLength(1);
     });
 
-    it('takes the newest answer of a key, in whatever order they land', async () => {
+    it('uses the newest answer of a key, in any order of landing', async () => {
       const { journal, reopen } = await open();
       for (const [at, segment] of [
         [2000, 'a/g/0'],

@@ -4,7 +4,7 @@ import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 
 const one: RateCost = { rateClass: 'contents', weight: 1 };
 
-/** Takes a place and waits for its moment, as `purchase` does; answers with the time of the start. */
+/** Takes a turn and waits for its time, as `purchase` does; returns the time of the start. */
 export async function pass(limiter: Limiter, draw: RateCost = one, signal?: AbortSignal): Promise<number> {
   for (;;) {
     const grant = await limiter.acquire(draw, signal);
@@ -12,7 +12,7 @@ export async function pass(limiter: Limiter, draw: RateCost = one, signal?: Abor
   }
 }
 
-/** The most units in any second, less what a busy machine may need from a start to the note of it. */
+/** The maximum number of units in any second, with a tolerance for a busy machine between a start and its record. */
 export function mostInASecond(starts: readonly { at: number; weight: number }[]): number {
   return Math.max(
     ...starts.map(({ at }) =>
@@ -21,10 +21,10 @@ export function mostInASecond(starts: readonly { at: number; weight: number }[])
   );
 }
 
-/** What every limiter must do. `open` makes one of 20 units a second, with nothing to remember. */
+/** The contract of limiters. `open` makes one of 20 units a second, with nothing to remember. */
 export function limiterContract(name: string, open: () => Promise<Limiter>): void {
   describe(`${name} as a limiter`, () => {
-    it('never passes the limit, with calls of different weight', async () => {
+    it('never exceeds the limit, with calls of different weight', async () => {
       const limiter = await open();
       const weights = Array.from({ length: 36 }, (_, index) => (index % 5 === 4 ? 2 : 1));
       const starts = await Promise.all(
@@ -35,7 +35,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('starts nothing while blocked, not even what was granted or weighs nothing', async () => {
+    it('starts nothing while blocked, not even granted calls or calls without weight', async () => {
       const limiter = await open();
       await pass(limiter);
       const granted = await limiter.acquire(one);
@@ -59,7 +59,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('lets go of a waiter that is told to stop, and serves the next', async () => {
+    it('removes a cancelled waiter, and serves the next', async () => {
       const limiter = await open();
       await limiter.block(300, 'a moment');
       const stop = new AbortController();
@@ -72,7 +72,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('keeps a wider margin after a call was refused while all of the limit was used', async () => {
+    it('keeps a wider margin after a call was refused while the whole limit was used', async () => {
       const limiter = await open();
       await Promise.all(Array.from({ length: 20 }, () => pass(limiter)));
       const { effectiveQps } = await limiter.view();
@@ -83,7 +83,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('serves in the order asked', async () => {
+    it('serves in the order of the requests', async () => {
       const limiter = await open();
       const order: number[] = [];
       await Promise.all([0, 1, 2, 3, 4].map((number) => pass(limiter).then(() => order.push(number))));

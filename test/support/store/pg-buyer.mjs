@@ -1,5 +1,5 @@
-// A process that buys units through a journal of PostgreSQL until all of them have landed. What it "sends" is a line in a file,
-// the bill: the judge of what was bought. It says each step on standard output, and may end or stop itself at one.
+// A process that buys units through a journal of PostgreSQL until all of them have landed. It "sends" a request by a line in a file,
+// the bill: the judge of all purchases. It prints each step on standard output, and may end or stop itself at one.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,12 +12,12 @@ const postgres = await openStore(url, { applicationName: 'buyer', patienceMs: 60
 const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs });
 const seen = {};
 
-/** Says a step; the nth of the kind that was asked for is the last one (SIGKILL), or long in coming back (SIGSTOP). */
+/** Prints a step; the nth of the chosen kind is the last one (SIGKILL), or interrupted for long (SIGSTOP). */
 async function step(name) {
   process.stdout.write(`${name}\n`);
   seen[name] = (seen[name] ?? 0) + 1;
   if (at?.step !== name || seen[name] !== at.nth) return;
-  // Given to the pipe before the signal.
+  // Written to the pipe before the signal.
   await new Promise((resolve) => process.stdout.write('now\n', resolve));
   process.kill(process.pid, at.signal);
   await delay(1);

@@ -1,4 +1,4 @@
-// A process that takes turns on a team's limit until it is killed, eight callers at once. Says the moment of each start, by a
+// A process that takes turns on a team's limit until it is killed, eight callers at once. Prints the time of each start, by a
 // clock that all processes of a machine share. A line `block <ms>` on its input blocks the team.
 import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';

@@ -11,7 +11,7 @@ export interface PgStores {
   connect(url: string): Promise<Postgres>;
   /** A journal with connections of its own. */
   journal(url: string, team?: string): Promise<{ readonly journal: PgJournal; readonly postgres: Postgres }>;
-  /** Takes a journal's connections away without a word, and makes its process look dead for long. */
+  /** Ends a journal's connections without a shutdown, and makes its process look dead. */
   bury(opened: { readonly postgres: Postgres }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function startPgStores(): Promise<PgStores> {
   };
 }
 
-/** Makes every process of the store look dead for long, and buries them, as one that lives would. */
+/** Makes every process of the store look dead, and declares them dead, as a living one would. */
 export async function takeAllForDead(postgres: Postgres): Promise<void> {
   const schema = identifier(postgres.address.schema);
   await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity', dead_after = '0'`);

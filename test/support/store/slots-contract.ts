@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../../src/core/limiter/slots.js';
 
-/** What all slots must do. `open` makes a team's slots, all free. */
+/** The contract of slots. `open` makes a team's slots, all free. */
 export function slotsContract(name: string, open: (limit: number) => Promise<Slots>): void {
   describe(`${name} as slots`, () => {
-    it('gives no more places than there are, and the next to whoever waits longest', async () => {
+    it('gives out only existing slots, and the next one to the longest waiting owner', async () => {
       const slots = await open(2);
       await slots.take('a');
       await slots.take('b');
@@ -24,7 +24,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('gives an owner the place it has already', async () => {
+    it('gives an owner the slot that it already has', async () => {
       const slots = await open(1);
       await slots.take('a');
       await slots.name('a', 'run-1');
@@ -40,7 +40,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('has a place for what runs already, free or not, and gives the next one when enough are free', async () => {
+    it('has a slot for a run that already exists, free or not, and gives out the next one when enough are free', async () => {
       const slots = await open(1);
       await slots.take('a');
       await slots.name('b', 'run-b');
@@ -55,7 +55,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('lets go of a waiter that is told to stop, and serves the next', async () => {
+    it('removes a cancelled waiter, and serves the next', async () => {
       const slots = await open(1);
       await slots.take('a');
       const stop = new AbortController();
@@ -70,7 +70,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('counts runs that the service shows and nobody here holds, until it shows them no longer', async () => {
+    it('counts runs that the service lists and no owner here holds, until they are no longer listed', async () => {
       const slots = await open(3);
       await slots.take('a');
       await slots.name('a', 'run-a');
@@ -87,7 +87,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('takes a run that an owner names later for the one that was shown', async () => {
+    it('matches a run that an owner names later with the listed one', async () => {
       const slots = await open(2);
       await slots.take('a');
       await slots.note(['run-a'], Date.now());
@@ -111,7 +111,7 @@ export function slotsContract(name: string, open: (limit: number) => Promise<Slo
       await slots.close();
     });
 
-    it('rejects whoever waits when it is closed', async () => {
+    it('rejects all waiters when it is closed', async () => {
       const slots = await open(1);
       await slots.take('a');
       const waiting = slots.take('b');

@@ -3,16 +3,16 @@ import type { Intent, Journal } from '../../../src/core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchase/spend.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
-/** A journal that knows what its team spends. */
+/** A journal that knows the spending of its team. */
 export type PurchaseJournal = Journal & Spend;
 
-/** Today in UTC, as usage by day names it. */
+/** Today in UTC, in the form of usage by day. */
 const today = () => new Date().toISOString().slice(0, 10);
 
 const budget = (limitMicros: number, job = 'job'): SpendCap => ({ bookPrefix: `${job}/`, limitMicros });
 
 /**
- * What every journal must do about money. `open` gives an empty store, opened for a team; `reopen` a journal of the same store
+ * The contract of journals about money. `open` returns an empty store, opened for a team; `reopen` a journal of the same store
  * after the death of the process that held the last one, for that team or another.
  */
 export function spendContract(
@@ -20,13 +20,13 @@ export function spendContract(
   open: () => Promise<{ readonly journal: PurchaseJournal; reopen(team?: string): Promise<PurchaseJournal> }>,
 ): void {
   let used = 0;
-  /** Intends to buy so many units at 1,000 micro-dollars each. */
+  /** Writes an intent for this many units at 1,000 micro-dollars each. */
   const ask = async (journal: PurchaseJournal, units: number, changes: Partial<Intent> = {}): Promise<string> => {
     const numbers = Array.from({ length: units }, () => ++used);
     await journal.claim(numbers.map(keyOf), 'owner');
     return journal.intend({ ...intent('owner', numbers), ...changes });
   };
-  /** Lands an answer that cost so much in all. */
+  /** Lands an answer with this total cost. */
   const land = (journal: PurchaseJournal, id: string, units: number, micros: number): Promise<void> =>
     journal.land(id, {
       requestId: `req-${id}`,
@@ -42,8 +42,8 @@ export function spendContract(
     return error as OverBudget;
   };
 
-  describe(`${name} as a keeper of budgets`, () => {
-    it('takes an intent up to the last micro-dollar of its cap, and refuses the next without a trace', async () => {
+  describe(`${name} as a budget check`, () => {
+    it('accepts an intent up to the last micro-dollar of its cap, and refuses the next without a trace', async () => {
       const { journal } = await open();
       const cap = budget(5000);
       await ask(journal, 3, { cap });
@@ -54,7 +54,7 @@ export function spendContract(
       expect(await journal.totals('job/')).toMatchObject({ openMicros: 5000, requests: 0, unknown: [] });
     });
 
-    it('counts what landed at its cost, what is in flight and what is unknown at the estimate', async () => {
+    it('counts landed answers at their cost, and requests in flight and unknown outcomes at their estimates', async () => {
       const { journal } = await open();
       const cap = budget(10_000);
       await land(journal, await ask(journal, 3, { cap }), 3, 1500);
@@ -66,7 +66,7 @@ export function spendContract(
       await ask(journal, 2, { cap });
     });
 
-    it('gives money back when an answer costs less than its estimate', async () => {
+    it('releases money when an answer costs less than its estimate', async () => {
       const { journal } = await open();
       const cap = budget(3000);
       const first = await ask(journal, 3, { cap });
@@ -76,7 +76,7 @@ export function spendContract(
       expect(await over(ask(journal, 1, { cap }))).toMatchObject({ remainingMicros: 0, openMicros: 1000 });
     });
 
-    it('counts what runs at the service at its estimate, also where it had been lost and was found', async () => {
+    it('counts a run at the service at its estimate, also after it had been lost and was found', async () => {
       const { journal, reopen } = await open();
       const cap = budget(5000);
       const noted = await ask(journal, 2, { cap });
@@ -92,7 +92,7 @@ export function spendContract(
       expect((await again.usage('job'))[0]).toMatchObject({ requests: 2, unknownOutcomes: 0 });
     });
 
-    it('leaves nothing, not less than nothing, where an answer cost more than its estimate', async () => {
+    it('reports a remaining budget of zero, never below, after an answer above its estimate', async () => {
       const { journal } = await open();
       const cap = budget(3000);
       await land(journal, await ask(journal, 3, { cap }), 3, 9000);
@@ -111,7 +111,7 @@ export function spendContract(
       expect(await journal.totals('job/')).toMatchObject({ openMicros: 10_000 });
     });
 
-    it('counts a job by all its books and no other job’s, whose name begins alike', async () => {
+    it('counts all segments of a job, and none of another job whose name starts in the same way', async () => {
       const { journal } = await open();
       const cap = budget(2000, 'job');
       await ask(journal, 5, { segment: 'job-2/gen/000000', cap: budget(5000, 'job-2') });
@@ -120,7 +120,7 @@ export function spendContract(
       await over(ask(journal, 1, { segment: 'job/gen/000001', cap }));
     });
 
-    it('remembers all of it after the death of the process: what was in flight then is unknown', async () => {
+    it('keeps all figures after a crash: requests in flight become unknown outcomes', async () => {
       const { journal, reopen } = await open();
       await land(journal, await ask(journal, 2), 2, 1800);
       await ask(journal, 3);
@@ -130,7 +130,7 @@ export function spendContract(
       await ask(again, 1, { cap: budget(5800) });
     });
 
-    it('holds the team’s caps of a day and a month over all jobs, and says when they begin anew', async () => {
+    it('applies the team’s caps of a day and a month to all jobs, and reports when they start again', async () => {
       const { journal, reopen } = await open();
       expect(await journal.caps()).toEqual({ dayMicros: null, monthMicros: null });
       await journal.setCaps({ dayMicros: 3000, monthMicros: 4000 });
@@ -149,7 +149,7 @@ export function spendContract(
       await ask(again, 100);
     });
 
-    it('names the cap that leaves least where several are passed', async () => {
+    it('names the cap with the smallest remainder if several are exceeded', async () => {
       const { journal } = await open();
       await journal.setCaps({ dayMicros: 2000, monthMicros: 9000 });
       expect(await over(ask(journal, 10, { cap: budget(3000) }))).toMatchObject({
@@ -162,7 +162,7 @@ export function spendContract(
       });
     });
 
-    it('keeps teams apart: another’s caps, spending and usage are not this one’s', async () => {
+    it('keeps teams apart: caps, spending and usage', async () => {
       const { journal, reopen } = await open();
       await journal.setCaps({ dayMicros: 3000, monthMicros: null });
       await land(journal, await ask(journal, 3), 3, 3000);
@@ -211,7 +211,7 @@ export function spendContract(
       ]);
     });
 
-    it('gives usage of whole days: of the one that holds the beginning, of none that begins at the end or later', async () => {
+    it('returns usage of whole days: the day of the start is included, a day that starts at the end is not', async () => {
       const { journal } = await open();
       await land(journal, await ask(journal, 1), 1, 1000);
       const midnight = new Date(`${today()}T00:00:00Z`).getTime();
@@ -222,7 +222,7 @@ export function spendContract(
       expect(await groups(0, midnight + 1)).toBe(1);
     });
 
-    it('takes no units that ended without a purchase for bought ones', async () => {
+    it('does not count units that ended without a purchase', async () => {
       const { journal } = await open();
       const key = keyOf(++used);
       await journal.claim([key], 'owner');

@@ -1,4 +1,4 @@
-// A process that loads batches until it is done or killed. Says a line after each. `address`: as for createWarehouses.
+// A process that loads batches until it is done or killed. Prints a line after each. `address`: as for createWarehouses.
 import { readFileSync } from 'node:fs';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
 

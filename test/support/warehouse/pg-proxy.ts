@@ -1,18 +1,18 @@
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net';
 
-/** Called with what a client sends, before it is passed on; it is passed on when the answer is true, or resolves to true. */
+/** Called with each message of a client before it is passed on; it is passed on when the result is true, or resolves to true. */
 type Gate = (data: Buffer) => boolean | Promise<boolean>;
 
-/** A way to a PostgreSQL server where a test can act at any statement. */
+/** A proxy to a PostgreSQL server where a test can act at any statement. */
 export interface PgProxy {
-  /** The address of the server, by this way. */
+  /** The address of the server through the proxy. */
   urlOf(url: string): string;
   gate: Gate;
   /** Cuts every connection: nothing more reaches either side. */
   cut(): void;
-  /** Once: what a client says reaches the server, the answer doesn't reach the client, whose connection then breaks. */
+  /** Once: the next message of a client reaches the server, the answer does not reach the client, whose connection then breaks. */
   lose(said: string): void;
-  /** True: connections are accepted, and nothing passes either way; one that lost something so stays mute for ever. */
+  /** True: connections are accepted, and nothing passes either way; a connection that lost a message stays silent for ever. */
   silent: boolean;
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { Json } from '../../../src/core/text/json.js';
 import { resultRelations } from '../../../src/warehouse/rows/result-relations.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 
-/** A fresh, empty warehouse, and what a query answers. */
+/** A fresh, empty warehouse, and a function that queries it. */
 interface WarehouseUnderTest {
   readonly sink: Sink;
   query(sql: string): Promise<unknown[][]>;
@@ -15,11 +15,11 @@ interface WarehouseUnderTest {
 
 const csv = 'name,city\nAcme,Rome\nBolt,\nCog,Oslo\n';
 const query = (unit: string) => (JSON.parse(unit) as { query: string }).query;
-/** As plain values: databases give JSON as text or as it is. */
+/** As plain values: databases return JSON as text or as values. */
 const plain = (rows: unknown[][]) =>
   rows.map((row) => row.map((value) => (typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value)));
 
-/** What every warehouse must show of the results of each operation. */
+/** The results of each operation that every warehouse must show. */
 export function resultContract(make: (dir: string) => WarehouseUnderTest): void {
   let dir: string;
   let test: WarehouseUnderTest;
@@ -64,7 +64,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       };
     };
 
-    it('have a line for each result, in their order, and the first of them in the row', async () => {
+    it('have a line for each result, in order, and the first of them in the row', async () => {
       await run('search', found);
       expect(
         plain(
@@ -92,7 +92,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       expect(await test.query('SELECT count(*) FROM similar_results')).toEqual([[0]]);
     });
 
-    it('lose the formulas of what came from the web in a CSV, and nothing else', async () => {
+    it('are written to a CSV without their formulas, and otherwise unchanged', async () => {
       await run('search', found, {}, 'name,=url,title\n=Acme,=1+1,T\n');
       const [row] = await exported(dir, test.sink);
       expect(row).toEqual({
@@ -103,7 +103,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       });
     });
 
-    it('go with a row that vanishes or moves', async () => {
+    it('disappear or move with their row', async () => {
       await run('search', found);
       await run('search', found, {}, 'name,city\nCog,Oslo\nNew,\n');
       expect(await test.query('SELECT row_number, rank, url FROM search_results ORDER BY 1, 2')).toEqual([
@@ -114,7 +114,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
     });
 
-    it('are similar pages where those were asked for', async () => {
+    it('are similar pages for the operation findSimilar', async () => {
       await run('findSimilar', found);
       expect(await test.query('SELECT count(*), count(DISTINCT url), max(rank) FROM similar_results')).toEqual([
         [4, 4, 2],
@@ -124,7 +124,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
   });
 
   describe('answers', () => {
-    it('are a text with its sources, or what a schema asked for', async () => {
+    it('are a text with its sources, or the output of a schema', async () => {
       await run('answer', (unit) => ({
         answer: query(unit).startsWith('Bolt') ? { ceo: 'Bo' } : `yes, ${query(unit)}`,
         citations: [
@@ -223,7 +223,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     const columns =
       'ceo, employees, revenue, listed, CAST(founded AS VARCHAR), office_city, "office_p/o ""box""", products, "any"';
 
-    it('have typed columns made of the schema; what doesn’t fit is NULL there and kept in the answer', async () => {
+    it('have typed columns from the schema; a value that does not fit is NULL there and kept in the answer', async () => {
       await run('agent', (unit) => recordOf(query(unit).startsWith('Bolt') ? odd : structured), { outputSchema });
       const rows = plain(
         await test.query(
@@ -269,7 +269,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       });
     });
 
-    it('have their grounding in a table of its own, and say what they used and cost', async () => {
+    it('have their grounding in a table of its own, with their usage and cost', async () => {
       await run('agent', (unit) =>
         query(unit).startsWith('Bolt')
           ? { ...(recordOf(null, { status: 'failed', error: { code: 'X' } }) as object), output: null }
@@ -297,7 +297,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
     });
 
-    it('that failed say why, where anybody said it', async () => {
+    it('that failed show the reason if the service gave one', async () => {
       const said: Readonly<Record<string, Json>> = {
         Acme: recordOf(null, { status: 'failed', error: { code: 'X', message: 'it failed' } }),
         Bolt: { error: 'the service tells nothing more of the run' },
@@ -319,7 +319,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
     });
 
-    it('that are for several rows give each row its part of the output', async () => {
+    it('for several rows give each row its part of the output', async () => {
       const rows = { kind: 'rows', row: null, together: 2 } as const;
       const whole = {
         type: 'object',
@@ -332,7 +332,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       };
       const service = new Service((unit) => {
         const { data } = (JSON.parse(unit) as { input: { data: { row_id: string; name: string }[] } }).input;
-        // Out of order, one of nobody, and none for Cog.
+        // Out of order, one for an unknown row, and none for Cog.
         const parts = data
           .filter(({ name }) => name !== 'Cog')
           .map(({ row_id, name }) => ({ row_id, ceo: `Boss of ${name}` }));
@@ -349,7 +349,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ['Bolt', 'Boss of Bolt'],
         ['Cog', null],
       ]);
-      // Nothing came for it, though its run went well.
+      // No result for this row, although its run succeeded.
       expect(await test.query('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number')).toEqual(
         [
           ['Acme', 'success', null, null],
@@ -364,7 +364,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
     });
 
-    it('change their columns with the schema, though the names stay', async () => {
+    it('change their columns with the schema, even if the names stay', async () => {
       const schema = (type: string) => ({ outputSchema: { properties: { size: { type } } } });
       await run('agent', () => recordOf({ size: 5 }), schema('string'));
       expect(await test.query(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
@@ -375,7 +375,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     });
   });
 
-  it('come to a warehouse that was made before them, where a job that has one of their names gets another view', async () => {
+  it('are added to an older warehouse, where a job with one of their names gets another view', async () => {
     const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'answers-1', name: 'pages' });
     await runJob(dir, test.sink, contents, new Service());
     await test.sink.close();
@@ -397,7 +397,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     });
   });
 
-  it('leave the views of contents as they were, and tell apart what each job buys', async () => {
+  it('do not change the views of contents, and are separate for each job', async () => {
     await run('search', () => ({ results: [{ url: 'https://x.com/' }] }));
     const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'pages-1', name: 'pages' });
     await runJob(dir, test.sink, contents, new Service());
@@ -408,7 +408,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
   });
 }
 
-/** A text where a list was asked for: shown as the JSON that it is. */
+/** A text instead of a list: shown as the JSON that it is. */
 function isOne(value: unknown): boolean {
   return value === '"one"' || value === 'one';
 }

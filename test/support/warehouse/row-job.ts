@@ -19,7 +19,7 @@ export interface StagedTest {
 
 let stages = 0;
 
-/** Stages CSV text as a job, the way the worker does. */
+/** Stages CSV text as a job, like the worker. */
 export async function stageText(
   dir: string,
   csv: string,
@@ -65,7 +65,7 @@ export async function stageText(
   };
 }
 
-/** A service for tests: answers a URL, and writes down what it was asked. */
+/** A service for tests: answers a URL, and records its calls. */
 export class Service {
   readonly asked: string[] = [];
   now = Date.parse('2026-11-20T10:00:00.000Z');
@@ -94,7 +94,7 @@ export class Service {
   }
 }
 
-/** Buys what is pending of one slice and writes it to a unit file; answers with its path. `raw` may change the text. */
+/** Buys the pending units of one slice and writes them to a unit file; returns its path. `raw` may change the text. */
 export async function buySlice(
   dir: string,
   sink: Sink,
@@ -138,7 +138,7 @@ export async function runJob(
   }
 }
 
-/** The exported CSV as records, read back by another reader than ours. */
+/** The exported CSV as records, read by another parser than ours. */
 export async function exported(dir: string, sink: Sink, job = 'brands-1'): Promise<Record<string, string>[]> {
   const file = join(dir, `out-${++stages}.csv`);
   await sink.exportCsv(job, file);

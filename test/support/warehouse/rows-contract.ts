@@ -15,9 +15,9 @@ export interface SinkUnderTest {
   query(sql: string): Promise<unknown[][]>;
   /** A process that loads the batches of a JSON file (`{ job, rowsFiles, batches }`) one after another. */
   spawnLoader(batchesFile: string): ChildProcess;
-  /** Gives the warehouse away to other processes. */
+  /** Releases the warehouse to other processes. */
   release(): Promise<void>;
-  /** How NUL shows in a text that came from the web. */
+  /** The form of NUL in a text from the web. */
   readonly nul: string;
 }
 
@@ -27,7 +27,7 @@ const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row
 
 type Make = (dir: string) => SinkUnderTest | Promise<SinkUnderTest>;
 
-/** What every sink must do, whatever is behind it. `make` gets a directory of its own that is removed afterwards. */
+/** The contract of warehouses for rows. `make` gets a directory of its own that is removed afterwards. */
 export function sinkContract(make: Make): void {
   let dir: string;
   let test: SinkUnderTest;
@@ -46,7 +46,7 @@ export function sinkContract(make: Make): void {
   const bill = async () => Number((await test.query('SELECT sum(cost_micros) FROM enriched_rows'))[0]?.[0]);
 
   describe('loading', () => {
-    it('has each row once, in order, with its own cells and its answer', async () => {
+    it('loads each row once, in order, with its own cells and its answer', async () => {
       service = new Service((url) =>
         url.includes('d.') ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: 404, result: null } : {},
       );
@@ -77,7 +77,7 @@ export function sinkContract(make: Make): void {
       });
     });
 
-    it('makes no difference when the same batch is loaded twice, or at once', async () => {
+    it('has the same result when the same batch is loaded twice, or twice at once', async () => {
       const staged = await stageText(dir, csv(...letters));
       await sink.openJob(staged.record, staged.files);
       const files = await buySlice(dir, sink, staged, 0, service);
@@ -91,7 +91,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
     });
 
-    it('loads the first rows of a slice without calling it whole, and the others later without asking for the first again', async () => {
+    it('loads the first rows of a slice without completing it, and later only the others', async () => {
       const staged = await stageText(dir, csv('bad,nope', ...letters));
       await sink.openJob(staged.record, staged.files);
       const cut = await cutRows(staged.files[0] as string, ({ n }) => n <= 2, join(dir, 'cut.jsonl.gz'));
@@ -126,7 +126,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.openJob(staged.record, staged.files)).toEqual([]);
     });
 
-    it('loads nothing at all where one unit is missing', async () => {
+    it('loads nothing at all if one unit is missing', async () => {
       const staged = await stageText(dir, csv(...letters));
       await sink.openJob(staged.record, staged.files);
       const [file = ''] = await buySlice(dir, sink, staged, 0, service);
@@ -138,7 +138,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
     });
 
-    it('takes the newest line of a unit, from any of the files, and passes over a torn end', async () => {
+    it('uses the newest line of a unit from any of the files, and skips a torn end', async () => {
       const staged = await stageText(dir, csv(...letters));
       await sink.openJob(staged.record, staged.files);
       const [old = ''] = await buySlice(dir, sink, staged, 0, service);
@@ -174,7 +174,7 @@ export function sinkContract(make: Make): void {
       expect(await bill()).toBe(2000);
     });
 
-    it('refuses an attempt that belongs to an earlier content of the file', async () => {
+    it('refuses an attempt of an earlier generation of the file', async () => {
       const old = await stageText(dir, csv(...letters));
       await sink.openJob(old.record, old.files);
       const files = await buySlice(dir, sink, old, 0, service);
@@ -186,7 +186,7 @@ export function sinkContract(make: Make): void {
   });
 
   describe('a file that changed', () => {
-    it('asks only for the new rows of an edited file, moves the others, and marks what vanished', async () => {
+    it('buys only the new rows of an edited file, moves the others, and marks vanished ones', async () => {
       await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
       service.asked.length = 0;
       const edited = await stageText(dir, csv('n,https://n.com/', ...letters.slice(2), 'bad,nope', 'm,https://m.com/'));
@@ -226,7 +226,7 @@ export function sinkContract(make: Make): void {
       expect(service.asked).toHaveLength(8);
     });
 
-    it('tells equal rows apart by their order', async () => {
+    it('distinguishes equal rows by their order', async () => {
       const twice = csv('a,https://a.com/', 'a,https://a.com/', 'b,https://b.com/');
       await runJob(dir, sink, await stageText(dir, twice), service);
       const more = await stageText(
@@ -242,7 +242,7 @@ export function sinkContract(make: Make): void {
       expect(await bill()).toBe(2000);
     });
 
-    it('takes the answer along where another column of the row was edited', async () => {
+    it('keeps the answer of a row when another column was edited', async () => {
       await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
       const edited = await stageText(dir, csv(...letters.map((row, index) => (index === 4 ? `E${row}` : row))));
       expect(await sink.openJob(edited.record, edited.files)).toEqual([]);
@@ -251,13 +251,13 @@ export function sinkContract(make: Make): void {
       expect(await bill()).toBe(8000);
     });
 
-    it('keeps the position in the message of a bad row right', async () => {
+    it('updates the line number in the message of a bad row', async () => {
       await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'bad,nope')), service);
       await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/', 'bad,nope')), service);
       expect((await exported(dir, sink))[2]?.error_message).toContain('line 4');
     });
 
-    it('continues where an edited file was half loaded', async () => {
+    it('continues when an edited file was half loaded', async () => {
       const staged = await stageText(dir, csv(...letters));
       await sink.openJob(staged.record, staged.files);
       await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service)));
@@ -269,7 +269,7 @@ export function sinkContract(make: Make): void {
       expect(names(await exported(dir, sink))).toBe('bcdefgh');
     });
 
-    it('shows answers to other options until they are replaced', async () => {
+    it('shows answers of other options until they are replaced', async () => {
       const before = await stageText(dir, csv(...letters));
       await runJob(dir, sink, before, service);
       const other = await stageText(dir, csv(...letters), { options: { summary: {} } });
@@ -287,7 +287,7 @@ export function sinkContract(make: Make): void {
         '7',
         '8',
       ]);
-      // Back again: what is still there serves, only what was replaced is asked for.
+      // The first options again: answers that are still there are used, only replaced ones are bought.
       expect(await sink.openJob(before.record, before.files)).toEqual([0]);
       expect(await sink.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
       await runJob(dir, sink, before, service);
@@ -308,7 +308,7 @@ export function sinkContract(make: Make): void {
   });
 
   describe('freshness', () => {
-    it('loads answers again that were fetched too long ago, once', async () => {
+    it('buys outdated answers again, once', async () => {
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, sink, staged, service);
       const freshness = { freshAfter: service.now + 1000 };
@@ -323,7 +323,7 @@ export function sinkContract(make: Make): void {
       expect((await exported(dir, sink)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000Z')).toBe(true);
     });
 
-    it('tries again only rows that failed with one of these tags', async () => {
+    it('retries only rows that failed with one of these tags', async () => {
       const tags = new Map([
         ['https://b.com/', 'CRAWL_TIMEOUT'],
         ['https://g.com/', 'CRAWL_NOT_FOUND'],
@@ -333,7 +333,7 @@ export function sinkContract(make: Make): void {
       );
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, sink, staged, service);
-      // What failed since is left alone.
+      // Later failures are left alone.
       const before = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
       expect(await sink.openJob(staged.record, staged.files, before)).toEqual([]);
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
@@ -346,12 +346,12 @@ export function sinkContract(make: Make): void {
     });
   });
 
-  describe('what is known of answers', () => {
+  describe('the facts of answers', () => {
     const facts = `row_number, slice, job, origin, url, status, error_tag, error_message, http_status, source, title, author,
       published_date, request_id, cost_micros`;
     const stored = (more = '') => test.query(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
     const failure = { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, source: 'live' } as const;
-    /** Four kinds of rows: with all facts, without a price, failed, and failed without a word. */
+    /** Four kinds of rows: with all facts, without a price, failed, and failed without a message. */
     const answer = (url: string): Partial<UnitRecord> => {
       if (url.includes('a.')) return { result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' } };
       if (url.includes('b.')) return { http_status: null, source: null, result: { title: 1 }, cost_micros: 0 };
@@ -363,7 +363,7 @@ export function sinkContract(make: Make): void {
     const ofC = ['CRAWL_TIMEOUT', 'too slow', 504, 'live', null, null, null, 'request-3', 0];
     const ofD = ['CRAWL_NOT_FOUND', 'gone', 504, 'live', null, null, null, 'request-4', 0];
 
-    it('stands in columns of their own, on each row that has the answer', async () => {
+    it('have columns of their own, on each row with the answer', async () => {
       service = new Service(answer);
       await runJob(dir, sink, await stageText(dir, csv(...abcd, 'again,https://a.com/')), service);
       const of = (name: string) => ['brands-1', 'sandbox', `https://${name}.com/`];
@@ -374,7 +374,7 @@ export function sinkContract(make: Make): void {
         [4, 1, ...of('d'), 'error', ...ofD],
         [5, 1, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA.slice(0, 3), 'request-5', 0],
       ]);
-      // Other cells in other places: the answers go along, and are paid for where they were.
+      // Other cells in other rows: the answers move along, and their cost stays with the first row.
       await runJob(
         dir,
         sink,
@@ -389,7 +389,7 @@ export function sinkContract(make: Make): void {
       expect(await test.query('SELECT sum(cost_micros) FROM row_store')).toEqual([[1000]]);
     });
 
-    it('tells by key which answers are held and what they cost, and gives them back as they came', async () => {
+    it('are returned by key with their cost, and the answers are returned unchanged', async () => {
       expect([await sink.holdsAnswers(), (await sink.known(['x'])).size, await sink.answers(['x'])]).toEqual([
         false,
         0,
@@ -440,13 +440,13 @@ export function sinkContract(make: Make): void {
           result: { error: 'gone' },
         }),
       ]);
-      // What no longer counts is not held: too old, or to be tried again.
+      // Outdated answers do not count: too old, or to be retried.
       const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1 };
       expect([...(await sink.known(keys, retry)).keys()].sort()).toEqual(keys.filter((_, nth) => nth !== 2).sort());
       expect(await sink.answers(keys, { freshAfter: service.now + 1 })).toEqual([]);
       expect(await sink.answers(keys.slice(0, 2), { freshAfter: service.now })).toHaveLength(2);
       expect([(await sink.known([])).size, await sink.answers([])]).toEqual([0, []]);
-      // A newer answer is the one that is given.
+      // The newer answer is returned.
       service.now += 1000;
       await runJob(dir, sink, await stageText(dir, csv('z,https://a.com/'), { job: 'other-1' }), service, {
         freshAfter: service.now,
@@ -454,7 +454,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.answers(keys.slice(0, 1))).toMatchObject([{ requestId: 'request-5', fetchedAt: service.now }]);
     });
 
-    it('finds deleted rows, and answers that have become too old', async () => {
+    it('show deleted rows, and outdated answers', async () => {
       const staged = await stageText(dir, csv(...letters));
       await expect(sink.unloadedSlices(staged.record)).rejects.toThrow(/was deleted or replaced/);
       await runJob(dir, sink, staged, service);
@@ -467,7 +467,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
     });
 
-    it('remembers when a row vanished first, and buys again for a changed file what has become too old', async () => {
+    it('keep the first time at which a row vanished, and outdated answers are bought again for a changed file', async () => {
       service = new Service((url) => (url.includes('b.') ? { ...failure, result: null } : {}));
       await runJob(dir, sink, await stageText(dir, csv(...abcd)), service);
       const vanished = () =>
@@ -487,7 +487,7 @@ export function sinkContract(make: Make): void {
       expect(service.asked.slice(4)).toEqual(['https://b.com/']);
     });
 
-    it('is taken from the newest answer where several rows have one', async () => {
+    it('come from the newest answer if several rows have one', async () => {
       await runJob(dir, sink, await stageText(dir, csv('one,https://a.com/')), service);
       service.now += 1000;
       const newer = { freshAfter: service.now };
@@ -535,7 +535,7 @@ export function sinkContract(make: Make): void {
       }
     });
 
-    it('writes the cells of the input as they came, whatever is in them', async () => {
+    it('writes the cells of the input unchanged, for any content', async () => {
       const cells = [
         '=1+1',
         "O'Brien",
@@ -556,7 +556,7 @@ export function sinkContract(make: Make): void {
       expect(cells.map((_, index) => row?.[`c${index}`])).toEqual(cells.map((cell) => cell.replaceAll('""', '"')));
     });
 
-    it('makes what came from the web harmless for spreadsheets and terminals, and nothing else', async () => {
+    it('makes text from the web harmless for spreadsheets and terminals, and changes nothing else', async () => {
       const titles = [
         '=cmd|1',
         '+1',
@@ -610,7 +610,7 @@ export function sinkContract(make: Make): void {
       expect(rows.every((row, index) => row.name === `=${index}` && row.text === "'=1")).toBe(true);
     });
 
-    it('takes column names that are keywords, differ in case only, clash with its own, or are strange', async () => {
+    it('accepts column names that are keywords, differ in case only, clash with its own, or are unusual', async () => {
       const columns = [
         'select',
         'URL',
@@ -638,8 +638,8 @@ export function sinkContract(make: Make): void {
     });
   });
 
-  describe('around', () => {
-    it('says null for a job or warehouse that is not there, and makes none', async () => {
+  describe('other behaviour', () => {
+    it('returns null for a missing job or warehouse, and creates none', async () => {
       const before = readdirSync(dir);
       expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
       expect(await sink.holdsRows('nobody')).toBe(false);
@@ -660,7 +660,7 @@ export function sinkContract(make: Make): void {
       expect(await sink.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
     });
 
-    it('writes down how a run ended, once', async () => {
+    it('records the end of a run once', async () => {
       const rows = { rows: 8, success: 7, error: 0, invalid: 0, missing: 1, vanished: 2 };
       const run: RunRecord = {
         ...{ job: 'brands-1', run: 'r1', scheduled: true, generation: 'g1', ...rows, requests: 3, costMicros: 7000 },
@@ -686,7 +686,7 @@ export function sinkContract(make: Make): void {
       expect(apart).toEqual([[expect.stringContaining('00:00:01.877')], [expect.stringContaining('00:00:00.877')]]);
     });
 
-    it('writes an unknown outcome down once', async () => {
+    it('records an unknown outcome once', async () => {
       const outcome: UnknownOutcome = {
         book: 'b/1',
         operation: 'contents',
@@ -719,7 +719,7 @@ export function sinkContract(make: Make): void {
       expect(readFileSync(out).length).toBe(first.bytes);
     });
 
-    it('exports Parquet files of their own in a directory that is replaced as a whole, values as they are', async () => {
+    it('exports Parquet files in a directory that is replaced as a whole, with unchanged values', async () => {
       const answer = new Service((url) => ({
         result: { title: '=1+1', text: 'a\tb', n: url.length, highlights: ['h'] },
       }));
@@ -759,7 +759,7 @@ export function sinkContract(make: Make): void {
       expect(readdirSync(out)).toEqual(['mine.txt', 'part-00000.parquet']);
     });
 
-    it('shows what was spent by day, job and operation, an answer that serves several rows or jobs once', async () => {
+    it('shows spending by day, job and operation, and an answer for several rows or jobs once', async () => {
       const bad = new Service((url) => (url.includes('b.com') ? { request_id: 'request-1' } : {}));
       await runJob(dir, sink, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
       bad.now += 86_400_000;
@@ -806,7 +806,7 @@ export function sinkContract(make: Make): void {
   });
 }
 
-/** The part of the contract that takes seconds: kills, and more rows than are sorted at a time. */
+/** The part of the contract that takes seconds: kills, and more rows than one sort holds. */
 export function longSinkContract(make: Make): void {
   let dir: string;
   let test: SinkUnderTest;
@@ -823,7 +823,7 @@ export function longSinkContract(make: Make): void {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('survives the kill of a loading process at any moment: a slice is whole or not there', async () => {
+  it('survives the kill of a loading process at any moment: a slice is whole or missing', async () => {
     const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
     const staged = await stageText(dir, csv(...rows), { rowsPerSlice: 100 });
     const slices = await sink.openJob(staged.record, staged.files);
@@ -834,7 +834,7 @@ export function longSinkContract(make: Make): void {
     for (let turn = 1; turn <= 4; turn++) {
       await test.release();
       await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
-      // A database may still commit what the killed process had sent it.
+      // A database may still commit statements of the killed process.
       await vi.waitFor(async () => {
         const loaded = (await sink.loadedSlices('brands-1', staged.record.generation)) ?? [];
         expect(loaded.length).toBeGreaterThan(0);
@@ -848,7 +848,7 @@ export function longSinkContract(make: Make): void {
     expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
   });
 
-  it('exports more rows than it sorts at a time, in their order', async () => {
+  it('exports more rows than one sort holds, in their order', async () => {
     const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
     const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
     await sink.openJob(staged.record, staged.files);
@@ -861,7 +861,7 @@ export function longSinkContract(make: Make): void {
   });
 }
 
-/** Lets the process report `loads` loads (a line each), then kills it a few milliseconds into the next. */
+/** Waits until the process reports this many loads (a line each), then kills it a few milliseconds into the next. */
 function killAfterLoads(child: ChildProcess, loads: number, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let seen = 0;

@@ -11,10 +11,10 @@ import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/t
 
 const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
 
-/** What a process that uses the server said when it had it. */
+/** The record that a process which uses the server printed. */
 export type Told = Omit<EmbeddedServer, 'detach'>;
 
-/** Processes and folder of one test; nothing of it is left behind. */
+/** Processes and folder of one test; all of it is removed at the end. */
 export class ServerUsers {
   stateDir = '';
   said: string[] = [];
@@ -80,6 +80,6 @@ export function serverUsers(): ServerUsers {
   return users;
 }
 
-/** Waits until this pid is that of no living process. */
+/** Waits until no living process has this pid. */
 export const untilGone = (pid: number, timeout = 20_000): Promise<void> =>
   vi.waitUntil(() => !isAlive(pid, null), { timeout, interval: 50 }).then(() => undefined);
