@@ -25,7 +25,7 @@ async function service() {
   return { run, sent: () => sent };
 }
 
-it('a call that may cost more than it is told is not made, and one that may not is', async () => {
+it('a call whose price exceeds its maximum cost is not sent, and a cheaper one is', async () => {
   const { run, sent } = await service();
   await expect(run('search', { maxCostDollars: 0.006 })).rejects.toMatchObject({
     type: 'BudgetExceeded',
@@ -34,12 +34,12 @@ it('a call that may cost more than it is told is not made, and one that may not 
   });
   expect(sent()).toBe(0);
   expect(await run('search', { maxCostDollars: 1 })).toMatchObject({ costDollars: 0.007 });
-  // What has landed costs nothing.
+  // A landed answer costs nothing.
   expect(await run('search', { maxCostDollars: 0 })).toMatchObject({ requests: [{ bought: false }] });
   expect(sent()).toBe(1);
 });
 
-it('a bound of a call that is no amount is refused before anything is sent', async () => {
+it('an invalid maximum cost of a call is refused before anything is sent', async () => {
   const { run, sent } = await service();
   for (const bound of [Number.NaN, -1, null as unknown as number]) {
     await expect(run('search', { maxCostDollars: bound })).rejects.toMatchObject({ type: 'InvalidRequest' });
@@ -47,7 +47,7 @@ it('a bound of a call that is no amount is refused before anything is sent', asy
   expect(sent()).toBe(0);
 });
 
-it('a call keeps to the team’s budget, and says when it begins anew', async () => {
+it('a call respects the team’s budget, and reports when the budget starts again', async () => {
   const { run, sent } = await service();
   const { day } = await setting.journal.spent();
   await setting.journal.setCaps({ dayMicros: day.landedMicros + 5000, monthMicros: null });
@@ -61,7 +61,7 @@ it('a call keeps to the team’s budget, and says when it begins anew', async ()
   expect(sent()).toBe(0);
 });
 
-it('a start of a run counts at its most, for its answer says nothing yet of what the run will cost', async () => {
+it('a start of a run counts at its maximum cost, because its answer does not contain the cost yet', async () => {
   const server = await rawServer((_request, socket) =>
     socket.write(
       json(200, {

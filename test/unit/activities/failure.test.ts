@@ -56,14 +56,14 @@ describe('a failure of the service', () => {
       { status: 503, retryAfterMs: 7000 },
       { nonRetryable: false, benign: false, nextRetryDelay: 7000 },
     ],
-  ])('%s is told with its facts', (_, facts, expected) => {
+  ])('%s is reported with its facts', (_, facts, expected) => {
     expect(told(api(facts))).toMatchObject({
       ...expected,
       details: [{ status: facts.status, tag: null, requestId: 'r1' }],
     });
   });
 
-  it('that is not the service’s is a person’s business after ten', () => {
+  it('that does not come from the service needs a person after ten in a row', () => {
     const strange = api({ status: 502, unrecognized: true });
     expect(told(strange, 9)).toMatchObject({ nonRetryable: false });
     expect(told(strange, 10)).toMatchObject({ type: 'ServiceUnrecognized', nonRetryable: true });
@@ -126,11 +126,11 @@ describe('a failure of ours', () => {
     ['a database that is busy', named('error', { code: '40001' }), 1],
     ['one that has its type already', ApplicationFailure.nonRetryable('no', 'Mine'), 99],
     ['a cancellation', new CancelledFailure('no'), 99],
-  ])('%s is left as it is', (_, error, attempt) => {
+  ])('%s is left unchanged', (_, error, attempt) => {
     expect(toFailure(error, attempt)).toBe(error);
   });
 
-  it('a long wait is no failure of anybody’s', () => {
+  it('a long wait is reported as benign', () => {
     expect(waiting(90_000.5, null)).toMatchObject({
       ...{ type: 'Waiting', message: 'waiting 91 s: rate limit', nextRetryDelay: 90_001, nonRetryable: false },
       category: ApplicationFailureCategory.BENIGN,

@@ -8,7 +8,7 @@ import { Waits } from '../../../src/activities/purchase/waits.js';
 const never = new AbortController().signal;
 
 describe('a refused key or an empty account', () => {
-  it('stops all that began before a person resumed, and nothing that was resumed since', () => {
+  it('stops all work that started before a resume, and no later work', () => {
     const accountBreaker = new AccountBreaker();
     const refused = new Error('refused');
     expect(() => accountBreaker.check(0)).not.toThrow();
@@ -19,13 +19,13 @@ describe('a refused key or an empty account', () => {
   });
 });
 
-describe('the places of paid requests in flight', () => {
-  /** Enters and notes the name once inside. */
+describe('the permits of paid requests in flight', () => {
+  /** Enters and records the name once inside. */
   const entering = (places: InFlight, inside: string[], name: string, signal = never) =>
     places.enter(signal).then(() => void inside.push(name));
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('are as many as allowed, and go to whoever waits longest', async () => {
+  it('are as many as allowed, and go to the longest waiting request', async () => {
     const places = new InFlight(2);
     const inside: string[] = [];
     for (const name of ['a', 'b', 'c', 'd']) void entering(places, inside, name);
@@ -44,7 +44,7 @@ describe('the places of paid requests in flight', () => {
     expect(inside.slice(4)).toEqual(['e', 'f']);
   });
 
-  it('are not lost to whoever gives up while it waits', async () => {
+  it('are not lost to a request that is cancelled while it waits', async () => {
     const places = new InFlight(1);
     const inside: string[] = [];
     await entering(places, inside, 'a');
@@ -61,7 +61,7 @@ describe('the places of paid requests in flight', () => {
     expect(inside).toEqual(['a', 'c', 'd']);
   });
 
-  it('are not taken by whoever was stopped before', async () => {
+  it('are not taken by a request that was cancelled before', async () => {
     const places = new InFlight(1);
     await expect(places.enter(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
     await places.enter(never);
@@ -69,7 +69,7 @@ describe('the places of paid requests in flight', () => {
 });
 
 describe('a service that fails every paid call', () => {
-  /** A service that failed so often in a row, and the clock it is watched by. */
+  /** A service that failed this often in a row, and its clock. */
   function failing(times: number) {
     const clock = { now: 5000 };
     const health = new CircuitBreaker(() => clock.now);
@@ -77,12 +77,12 @@ describe('a service that fails every paid call', () => {
     return { health, clock };
   }
 
-  it('counts as unwell after eight failures in a row, not after seven', () => {
+  it('counts as failing after eight failures in a row, not after seven', () => {
     expect(failing(7).health.holdMs).toBe(0);
     expect(failing(8).health.holdMs).toBe(1000);
   });
 
-  it('is forgiven its failures by one answer', async () => {
+  it('loses its count of failures at one answer', async () => {
     const { health } = failing(7);
     health.succeeded();
     for (let count = 0; count < 7; count++) health.failed('well');
@@ -95,7 +95,7 @@ describe('a service that fails every paid call', () => {
     const { health, clock } = failing(8);
     for (const hold of [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]) {
       expect(health.holdMs).toBe(hold);
-      // Calls that were under way when it fell ill say nothing new.
+      // Calls that were under way at the beginning of the failures report nothing new.
       health.failed('well');
       expect(health.holdMs).toBe(hold);
       clock.now += hold;
@@ -105,7 +105,7 @@ describe('a service that fails every paid call', () => {
     }
   });
 
-  it('is tried by one call at a time, and by the next where that one told nothing', async () => {
+  it('is tried by one call at a time, and by the next if that one had no result', async () => {
     const { health, clock } = failing(8);
     clock.now += 1000;
     expect(await health.pass(never)).toBe('try');
@@ -116,7 +116,7 @@ describe('a service that fails every paid call', () => {
     expect(await second).toBe('try');
   });
 
-  it('is well again for all who wait as soon as a try is answered', async () => {
+  it('is available to all waiting calls as soon as a try is answered', async () => {
     const { health, clock } = failing(8);
     clock.now += 1000;
     const tried = await health.pass(never);
@@ -127,7 +127,7 @@ describe('a service that fails every paid call', () => {
     expect(health.holdMs).toBe(0);
   });
 
-  it('is not waited for by whoever is stopped', async () => {
+  it('is not waited for by a cancelled call', async () => {
     const { health } = failing(8);
     const stop = new AbortController();
     const waiting = health.pass(stop.signal);
@@ -137,29 +137,29 @@ describe('a service that fails every paid call', () => {
   });
 });
 
-describe('what one purchase may cost', () => {
+describe('the maximum cost of one purchase', () => {
   const stats = Object.assign(new PurchaseStats(), { costMicros: 500, openMicros: 200, unknownMicros: 100 });
 
   const price = (estimateMicros: number) => ({ estimateMicros, listMicros: estimateMicros });
 
-  it('is what it has spent, what is in flight and what is unknown, together', () => {
+  it('limits its cost, its money in flight and its unknown outcomes together', () => {
     expect(stats.reserve(1000, price(200))).toBe(200);
     expect(stats.reserve(1000, price(201))).toMatchObject({ capMicros: 1000, remainingMicros: 200, openMicros: 200 });
     expect(stats.reserve(600, price(1))).toMatchObject({ remainingMicros: 0 });
   });
 
-  it('is not bounded where no bound was given', () => {
+  it('is optional', () => {
     expect(stats.reserve(undefined, price(1e12))).toBe(1e12);
   });
 
-  it('knows of each unit how often its outcome is unknown', () => {
+  it('counts the unknown outcomes of each unit', () => {
     stats.unknowns.set('a', 2);
     expect([stats.unknownsOf('a'), stats.unknownsOf('b')]).toEqual([2, 0]);
   });
 });
 
-describe('who of a purchase waits', () => {
-  it('is counted while it does, and the one that ends first is shown', async () => {
+describe('a waiting part of a purchase', () => {
+  it('is counted while it waits, and the wait that ends first is shown', async () => {
     const waits = new Waits();
     expect([waits.size, waits.first]).toEqual([0, null]);
     let end: (() => void) | undefined;

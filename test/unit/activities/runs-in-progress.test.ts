@@ -17,13 +17,13 @@ const ended = (count: number, minutes: number): Run[] =>
     createdAt: minutesAgo(minutes),
   }));
 
-it('finds a run that has gone on for two hours behind five hundred ended ones, when it looks first', async () => {
+it('the first read finds a run of two hours after five hundred ended ones', async () => {
   const long = { id: 'long', status: 'running', createdAt: minutesAgo(120) };
   const { seen } = await open([...ended(500, 1), long, ...ended(2000, 600)]);
   expect((await seen.read(nobody))?.inProgress).toEqual(['long']);
 });
 
-it('reads no further than runs may still be going on', async () => {
+it('reads only back to the longest possible duration of a run', async () => {
   const { seen, asked } = await open([...ended(50, 1), ...ended(2000, 600)]);
   await seen.read(nobody);
   expect(asked).toHaveLength(1);
@@ -50,7 +50,7 @@ it('keeps a run that newer ones pushed off the pages until it has ended', async 
   expect(asked).not.toContain('/agent/runs/long');
 });
 
-it('leaves runs that have a place here to those who hold it', async () => {
+it('does not poll runs whose slot is held here', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const runs = [{ id: 'ours', status: 'running', createdAt: minutesAgo(1) }];
   const { seen, asked } = await open(runs);

@@ -9,7 +9,7 @@ import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
 import { intent, keyOf } from '../../support/store/journal-contract.js';
 
-it('frees the places of units that nobody buys any more and whose run has ended or never was, and no others', async () => {
+it('frees only slots of units that are not being bought and whose run has ended or never existed', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
   const journal = await FileJournal.open(dir, { writes: true });
   onTestFinished(async () => {
@@ -42,7 +42,7 @@ it('frees the places of units that nobody buys any more and whose run has ended 
   vi.useRealTimers();
   await hold(young, 'over');
   await journal.claim([served], 'somebody');
-  // Its start was answered, and the process died before it gave the place its name.
+  // Its start was answered, and the process died before the slot had the name of its run.
   await journal.claim([told], 'dead');
   await journal.note(await journal.intend(intent('dead', [6])), 'dead', { run: 'going' });
   await journal.release('dead');
@@ -56,7 +56,7 @@ it('frees the places of units that nobody buys any more and whose run has ended 
     [young, 'over'],
     ['new', null],
   ]);
-  // What was looked at is held by nobody.
+  // No claim is left on the checked units.
   const { mine, theirs } = await journal.claim([ended, never, served], 'another');
   expect([mine.length, theirs]).toEqual([2, [served]]);
 });

@@ -18,7 +18,7 @@ afterEach(async () => {
   await setting.close();
 });
 
-/** A worker for a service that answers so, and what its heartbeats say while an activity runs. */
+/** A worker for a service that answers with `reply`, and the messages of its heartbeats while an activity runs. */
 async function begin(
   handler: Handler,
   run: (activities: Activities) => Promise<unknown>,
@@ -41,7 +41,7 @@ async function begin(
   const waitingFor = () => expect.poll(() => said, { timeout: 10_000 });
   return {
     waitingFor,
-    /** Passes half a minute once so many requests have arrived. */
+    /** Passes half a minute once this many requests have arrived. */
     async later(requests = 1): Promise<void> {
       await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(requests);
       vi.setSystemTime(Date.now() + 34_000);
@@ -56,7 +56,7 @@ const step = { job: 'j', run: 'r', action: 'pause', filter: { name: 'x' }, limit
 const walk = { kind: 'sync', into: 'e.duckdb' } as const;
 const run = { request: { query: 'q' }, call: {}, askedAt: 0 };
 
-describe('an activity that waits for half a minute says so in its heartbeat', () => {
+describe('an activity that waits for half a minute reports it in its heartbeat: the wait', () => {
   it.each([
     ['a single monitor call', (a: Activities) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } })],
     ['a list of monitors', (a: Activities) => a.callMonitor({ operation: 'listMonitors', input: {} })],
@@ -64,13 +64,13 @@ describe('an activity that waits for half a minute says so in its heartbeat', ()
     ['the search for a made monitor', (a: Activities) => a.findMadeMonitors({ definition: {}, key: 'k' })],
     ['the plan of a batch', (a: Activities) => a.planMonitorBatch({ ...step, by: null })],
     ['a call of a batch', (a: Activities) => a.affectMonitors({ ...step, call: 1 })],
-  ])('of %s whose answer does not come', async (_what, start) => {
+  ])('for %s without an answer', async (_what, start) => {
     const { waitingFor, later } = await begin(silent, start, monitorWarehouse);
     await later();
     await waitingFor().toMatch(/^waiting \d+ s for 1 request$/);
   });
 
-  it('of the opening of a walk, for the service', async () => {
+  it('for the service at the start of a walk', async () => {
     const warehouse = { stream: async () => null };
     const { waitingFor, later } = await begin(
       silent,
@@ -81,7 +81,7 @@ describe('an activity that waits for half a minute says so in its heartbeat', ()
     await waitingFor().toMatch(/^waiting \d+ s for 1 request$/);
   });
 
-  it('of the opening of a walk, for its warehouse', async () => {
+  it('for the warehouse at the start of a walk', async () => {
     let fail: (error: Error) => void = () => undefined;
     const opened = new Promise((_, reject) => {
       fail = reject;
@@ -95,7 +95,7 @@ describe('an activity that waits for half a minute says so in its heartbeat', ()
     fail(new Error('closed'));
   });
 
-  it('of a block of the rate, with the reason of the block', async () => {
+  it('for the end of a block, with its reason', async () => {
     const limiter = idleLimiter();
     await limiter.block(20_000, 'POST /search: 429');
     const { waitingFor } = await begin(
@@ -107,20 +107,20 @@ describe('an activity that waits for half a minute says so in its heartbeat', ()
     await limiter.close();
   });
 
-  it('of the wait before a retry, with the failure before it', async () => {
+  it('before a retry, with the failure before it', async () => {
     const failing: Handler = (_request, socket) =>
       socket.write(json(503, { error: 'down for now' }, { 'retry-after': '20' }));
     const { waitingFor } = await begin(failing, (a) => a.planMonitorBatch({ ...step, by: null }), monitorWarehouse);
     await waitingFor().toMatch(/^GET \/monitors: 503 .*down for now/);
   });
 
-  it('of the list of runs before the first start', async () => {
+  it('for the list of runs before the first start', async () => {
     const { waitingFor, later } = await begin(silent, (a) => a.agentRun(run));
     await later();
     await waitingFor().toMatch(/^waiting \d+ s for the list of runs$/);
   });
 
-  it('of the list of runs after a start whose answer got lost', async () => {
+  it('for the list of runs after a start whose answer was lost', async () => {
     let lists = 0;
     const handler: Handler = ({ head }, socket) => {
       if (head.startsWith('POST')) socket.destroy();
@@ -132,7 +132,7 @@ describe('an activity that waits for half a minute says so in its heartbeat', ()
   });
 });
 
-it('an activity that does not wait says nothing in its heartbeat', async () => {
+it('an activity that does not wait reports nothing in its heartbeat', async () => {
   const { waitingFor } = await begin(silent, (a) => a.callMonitor({ operation: 'getMonitor', input: { id: 'm' } }));
   await waitingFor().toBeNull();
 });

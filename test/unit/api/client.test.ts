@@ -20,7 +20,7 @@ async function service(
   return { server, client };
 }
 
-/** A limiter that grants at once and writes down what it is asked. */
+/** A limiter that grants at once and records its calls. */
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
   const draws: RateCost[] = [];
   const blocks: number[] = [];
@@ -43,7 +43,7 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
 const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ title: 'x' }] }));
 
 describe('the plain client', () => {
-  test('offers each operation as a function, typed in and out', async () => {
+  test('offers each operation as a typed function', async () => {
     const { server, client } = await service(ok);
     const pages = await client.getContents({ urls: ['https://a.example'], text: true });
     const found = await client.search({ query: 'q' });
@@ -68,7 +68,7 @@ describe('the plain client', () => {
     expect(draws).toEqual([]);
   });
 
-  test('makes everybody wait after a 429 that says how long, an hour at most, and tries once', async () => {
+  test('makes all callers wait after a 429 with a wait, an hour at most, and tries once', async () => {
     const { limiter, blocks } = recordingLimiter();
     const waits = ['2', '999999', 'soon'];
     const { server, client } = await service(
@@ -82,7 +82,7 @@ describe('the plain client', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('says to the limiter that the service had queued a call', async () => {
+  test('reports to the limiter that the service had queued a call', async () => {
     const { limiter, queued } = recordingLimiter();
     const said = ['true', 'false', 'true'];
     const { client } = await service(
@@ -93,7 +93,7 @@ describe('the plain client', () => {
     expect(queued.map(({ rateClass }) => rateClass)).toEqual(['search', 'search.deep']);
   });
 
-  test('sends nothing once the signal has been given', async () => {
+  test('sends nothing once its signal is aborted', async () => {
     const { limiter } = recordingLimiter();
     const { server, client } = await service(ok, { limiter });
     const signal = AbortSignal.abort();
@@ -104,7 +104,7 @@ describe('the plain client', () => {
     expect(server.connections()).toBe(0);
   });
 
-  test('takes two units for an agent start and none for polling, which waits for its moment all the same', async () => {
+  test('takes two units for an agent start and none for polling, which still waits for its turn', async () => {
     const { limiter, draws } = recordingLimiter(['go', 'blocked', 'go', 'go']);
     const run = json(200, { id: 'agent_run_1', status: 'running', data: [] });
     const { server, client } = await service((_request, socket) => socket.write(run), { limiter });
@@ -120,7 +120,7 @@ describe('the plain client', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test('takes a turn for a stream when it is read, and makes everybody wait after its 429', async () => {
+  test('takes a turn for a stream when it is read, and makes all callers wait after its 429', async () => {
     const { limiter, draws, blocks } = recordingLimiter();
     const { client } = await service((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
       limiter,

@@ -55,7 +55,7 @@ describe('fault 14: a service that cannot be reached', () => {
     expect(bytes).toBe(0);
   });
 
-  test('a server that speaks no TLS is named', async () => {
+  test('a server without TLS is named', async () => {
     const server = await rawServer(() => undefined);
     open.push(server);
     server.onConnection((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -64,7 +64,7 @@ describe('fault 14: a service that cannot be reached', () => {
     expect(error.facts.phase).toBe('connect');
   });
 
-  test('a proxy that wants credentials names the setting', async () => {
+  test('a proxy that requires credentials names the setting', async () => {
     const server = await rawServer((_request, socket) => socket.write(answer(407, '')));
     open.push(server);
     const error = await failure(server.url);
@@ -82,7 +82,7 @@ describe('fault 14: a service that cannot be reached', () => {
     ['ERR_SSL_SOMETHING_NEW', /TLS failed/],
     ['EWHATEVER', /the connection failed \[EWHATEVER\]/],
     [null, /the connection failed;/],
-  ])('%s is said in words', (code, words) => {
+  ])('%s has a message in words', (code, words) => {
     expect(connectProblem(code, 'api.example')).toMatch(words);
     expect(connectProblem(code, 'api.example')).toContain('SEARCHFLOW_BASE_URL');
   });

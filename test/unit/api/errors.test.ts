@@ -46,11 +46,11 @@ describe('an error envelope', () => {
     '['.repeat(200_000),
     '{"error":'.repeat(60_000),
     `{"a":"]\\\\\\"${'['.repeat(9)}","b":${'[['.repeat(9000)}`,
-  ])('that nests without end is read as text', (text) => {
+  ])('that nests too deeply is read as text', (text) => {
     expect(readErrorEnvelope(text, asIs)).toMatchObject({ tag: null, message: expect.any(String) });
   });
 
-  test('gives one line of at most 300 characters, without control and direction characters', () => {
+  test('becomes one line of at most 300 characters, without control and direction characters', () => {
     const { message } = readErrorEnvelope(
       JSON.stringify({ error: `a\u001b[2J\u202eb\u0000${'x'.repeat(9000)}` }),
       asIs,

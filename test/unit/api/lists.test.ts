@@ -31,7 +31,7 @@ describe.each([...listOperations])('each of %s', (name) => {
     left: { as: ['it', 'is'] },
   });
 
-  test('comes over all pages, asked for as they are needed', async () => {
+  test('covers all pages, which are requested when needed', async () => {
     const { server, client } = await service((request, socket) => {
       const at = Number(cursorOf(request.path) ?? 0);
       const data = at === 1 ? [] : [item(at * 2), item(at * 2 + 1)];
@@ -46,7 +46,7 @@ describe.each([...listOperations])('each of %s', (name) => {
     expect(server.requests.map(({ path }) => cursorOf(path))).toEqual([null, '1', '2', '3']);
   });
 
-  test('stops where the service goes in a circle', async () => {
+  test('stops at a pagination loop', async () => {
     const { server, client } = await service((_request, socket, nth) =>
       socket.write(json(200, { data: [item(nth)], hasMore: true, nextCursor: 'again' })),
     );
@@ -57,14 +57,14 @@ describe.each([...listOperations])('each of %s', (name) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('gives what came with a page from which there is no way on', async () => {
+  test('returns the records of a page that has no valid next page', async () => {
     const { client } = await service((_request, socket) => socket.write(json(200, { data: [item(1)], hasMore: true })));
     const walk = each(client, name, input);
     expect(await walk.next()).toMatchObject({ value: item(1) });
     await expect(walk.next()).rejects.toMatchObject({ problem: 'no-cursor' });
   });
 
-  test('gives a record once that a shifting list shows on two pages', async () => {
+  test('returns a record once that a shifting list shows on two pages', async () => {
     const { client } = await service((request, socket) => {
       const at = Number(cursorOf(request.path) ?? 0);
       socket.write(json(200, { data: [item(at), item(at + 1)], hasMore: at < 2, nextCursor: String(at + 1) }));
@@ -74,7 +74,7 @@ describe.each([...listOperations])('each of %s', (name) => {
     expect(found).toEqual(['i0', 'i1', 'i2', 'i3']);
   });
 
-  test('tells an expired cursor, with the refusal as its cause', async () => {
+  test('reports an expired cursor, with the refusal as its cause', async () => {
     const { client } = await service((request, socket) => {
       const gone = json(400, { error: 'Invalid cursor', tag: 'INVALID_REQUEST' });
       socket.write(cursorOf(request.path) ? gone : json(200, { data: [item(1)], hasMore: true, nextCursor: 'c' }));

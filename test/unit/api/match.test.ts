@@ -28,7 +28,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     ['a tag for want of one', { error: null }, 'CRAWL_UNKNOWN_ERROR', null],
     ['a tag for an empty one', { error: { tag: '', httpStatusCode: null } }, 'CRAWL_UNKNOWN_ERROR', null],
     ['a tag nobody knows', { error: { tag: 'NEW_TAG' } }, 'NEW_TAG', null],
-  ])('an error status gives %s', (_name, more, tag, httpStatus) => {
+  ])('an error status becomes %s', (_name, more, tag, httpStatus) => {
     const { units } = matchContents(['https://a.example'], {
       results: [],
       statuses: [{ id: 'https://a.example', status: 'error', ...more }],
@@ -50,7 +50,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     );
   });
 
-  test('a status of an unknown name is a success with a result and an error without', () => {
+  test('an unknown status is a success with a result and an error without', () => {
     const statuses = ['https://a.example', 'https://b.example'].map((id) => ({ id, status: 'partial' }));
     const { units } = matchContents(['https://a.example', 'https://b.example'], {
       results: [page('https://a.example')],
@@ -87,7 +87,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     expect(unmatched).toHaveLength(1);
   });
 
-  test('an exact id goes before an equal URL, so a redirect takes nothing from the page it leads to', () => {
+  test('an exact id takes precedence over an equal URL, so a redirect takes nothing from its target page', () => {
     const results = [
       { id: 'https://a.example', url: 'https://b.example', title: 'by a' },
       { id: 'https://b.example', url: 'https://b.example', title: 'by b' },
@@ -96,7 +96,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     expect(units.map((unit) => unit.result)).toEqual([results[1], results[0]]);
   });
 
-  test('of duplicate results and statuses the first counts', () => {
+  test('the first of several results or statuses of one URL counts', () => {
     const { units, unmatched } = matchContents(['https://a.example'], {
       results: [page('https://a.example', { title: 'first' }), page('https://a.example', { title: 'second' })],
       statuses: [ok('https://a.example'), { id: 'https://a.example', status: 'error' }],
@@ -116,14 +116,14 @@ describe('fault 9: results are matched by id, never by position', () => {
     expect(other.units[0]).toMatchObject({ errorTag: 'CRAWL_TIMEOUT', result: null });
   });
 
-  test('a result without id and URL, or of a URL nobody asked for, is unmatched', () => {
+  test('a result without id and URL, or for an unrequested URL, is unmatched', () => {
     const results = [{ title: 'nameless' }, page('https://z.example'), { id: null, url: null }];
     expect(matchContents(['https://a.example'], { results }).unmatched).toEqual(results);
   });
 
   const urls = fc.uniqueArray(fc.webUrl({ withQueryParameters: true }), { minLength: 1, maxLength: 20 });
 
-  test('every URL gets its own result, in whatever order, however often, and with whatever else they come', () => {
+  test('every URL gets its own result, in any order, with repeats and with other results', () => {
     fc.assert(
       fc.property(urls, fc.infiniteStream(fc.nat()), fc.nat(3), (asked, order, extra) => {
         const others = Array.from({ length: extra }, (_, index) => page(`https://nobody-asked.example/${index}`));
@@ -144,7 +144,7 @@ describe('fault 9: results are matched by id, never by position', () => {
     );
   });
 
-  test("a URL whose result stays away is an error, and takes nobody else's", () => {
+  test('a URL whose result is missing is an error, and takes no other result', () => {
     const plain = fc.uniqueArray(fc.nat(1000), { minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(plain, fc.func(fc.boolean()), (numbers, stays) => {

@@ -44,7 +44,7 @@ describe('fault 58: a field of another type', () => {
     ['"subpages":[7]', 'subpages[0]: expected object, received number'],
     ['"highlights":"one"', 'highlights: expected array, received string'],
     [`"deep":${'['.repeat(600)}${']'.repeat(600)}`, 'more than 500 levels'],
-  ])('%s costs that field of that result, and the result is kept as it came', async (field, said) => {
+  ])('%s removes that field of that result, and the result is kept unchanged', async (field, said) => {
     const other = '{"id":"https://b.example/","title":"B", "n":9007199254740993}';
     const own = `{"id":"https://a.example/","text":"A",${field}}`;
     const { units } = await contents(`[${own},\n ${other}]`);
@@ -58,38 +58,38 @@ describe('fault 58: a field of another type', () => {
     expect(units[1]).toEqual({ status: 'success', errorTag: null, result: { text: other }, misread: undefined });
   });
 
-  it('is null in the value that a caller gets, and all others are as they came', async () => {
+  it('is null in the value for the caller, and all other fields are unchanged', async () => {
     const { answer } = await contents('[{"id":"https://a.example/","author":["a"],"x":{"y":[1]}},"no result"]');
     expect(answer.data.results).toEqual([{ id: 'https://a.example/', author: null, x: { y: [1] } }, {}]);
   });
 
-  it('of the answer as a whole is told of all its units, and a plain number is what it cost', async () => {
+  it('in the whole answer is reported for all units; a cost that is a plain number is used', async () => {
     const { answer, units } = await contents('[{"id":"https://a.example/"}]', ',"costDollars":0.007');
     expect(answer.costMicros).toBe(7000);
     expect(units.map(({ misread }) => misread)).toEqual(Array(2).fill('costDollars: expected object, received number'));
   });
 
-  it('leaves the units without a result where it is the list of them', async () => {
+  it('leaves the units without a result if it is the list of results', async () => {
     const { units } = await contents('{}');
     expect(units.map(({ errorTag, misread }) => [errorTag, misread])).toEqual(
       Array(2).fill(['MISSING_FROM_RESPONSE', 'results: expected array, received object']),
     );
   });
 
-  it('of a status does not hide the result beside it', async () => {
+  it('in a status does not hide the result beside it', async () => {
     const statuses = ',"statuses":[{"id":"https://a.example/","status":3},{"status":"success"}]';
     const { units } = await contents('[{"id":"https://a.example/"}]', statuses);
     expect(units[0]).toMatchObject({ status: 'success', misread: 'status: expected string, received number' });
   });
 
-  it('of an answer to a question is null there', async () => {
+  it('in an answer to a question is null there', async () => {
     body = '{"answer":7,"citations":[{"url":5,"title":"T"}]}';
     const answer = await transport.send(answerEndpoint, { query: 'q' });
     expect(answer.data).toEqual({ answer: null, citations: [{ url: null, title: 'T' }] });
     expect(rawJson(answer.raw()).text).toBe(body);
   });
 
-  it('of a free list is refused, as ever: nothing was paid for, and a record must not be missed', async () => {
+  it('in a free list is refused: it cost nothing, and no record may be missing', async () => {
     body = '{"data":[{"id":5}]}';
     await expect(transport.send(listMonitorsEndpoint, {})).rejects.toMatchObject({
       verdict: { type: 'ResponseShape' },
@@ -100,12 +100,12 @@ describe('fault 58: a field of another type', () => {
 describe('the text of a result', () => {
   const odd = '{"a":9007199254740993,"b":1e400,"c":-0,"d":123456789012345678901234567890,"e":1,"e":2, "f":1.0}';
 
-  it('is what came, digit by digit', async () => {
+  it('is unchanged, digit by digit', async () => {
     const { units } = await contents(`[{"id":"https://a.example/","odd":${odd}}]`);
     expect(units[0]?.result).toEqual({ text: `{"id":"https://a.example/","odd":${odd}}` });
   });
 
-  it('is on one line, and cut where it begins and ends, whatever it holds', () => {
+  it('is on one line, from its first to its last character, for any content', () => {
     const list = Buffer.from(' [ {"a":"],[\\"\n"} ,\n[1,\r\n2], "x,]" , null ,{}, 5 ] '.replace('\n"', '"'));
     expect(elementsOf(list)?.map((one) => rawJson(one).text)).toEqual([
       '{"a":"],[\\""}',

@@ -40,7 +40,7 @@ function clientOf(fault: string): Client {
 const call = (client: Client, name: OperationName): Promise<unknown> =>
   (client[name] as (input: object) => Promise<unknown>)(examples[name].input);
 
-/** The failure of one call under a fault that holds for every request. */
+/** The failure of one call under a fault that applies to every request. */
 async function failure(fault: string, name: OperationName): Promise<ApiError> {
   const error: unknown = await call(clientOf(fault), name).then(
     () => null,
@@ -109,14 +109,14 @@ const table: readonly (readonly [string, Handler, Expected])[] = [
   ['fault 14: 407 of a proxy', replying(answer(407, '')), { type: 'Unauthorized', charged: 'never' }],
 ];
 
-/** Every known field of every answer with a value of no type that it may have. */
+/** Every known field of every answer with a value of a wrong type. */
 function odd(extra: object): object {
   const fields = Object.values(examples).flatMap(({ answer: known }) => Object.keys(known));
   return { ...Object.fromEntries(fields.map((name) => [name, name === 'id' ? [] : 7])), deleted: 'x', ...extra };
 }
 
 test.each(table.map(([label, handler, expected], index) => ({ label, handler, expected, fault: `f${index}` })))(
-  '$label: each operation says what happened, and what it may have cost',
+  '$label: each operation reports what happened, and what it may have cost',
   async ({ handler, expected, fault }) => {
     faults.set(fault, handler);
     const all = await Promise.all(names.map((name) => failure(fault, name)));
@@ -125,7 +125,7 @@ test.each(table.map(([label, handler, expected], index) => ({ label, handler, ex
   },
 );
 
-test('fault 9: fields of other types fail a free call; of an answer that was paid for they cost those fields', async () => {
+test('fault 9: a field of another type fails a free call, and is dropped from a paid answer', async () => {
   faults.set('odd', replying(json(200, odd({}))));
   const free = names.filter((name) => !operationTable[name].paid && !operationTable[name].lenient);
   const all = await Promise.all(free.map((name) => failure('odd', name)));
@@ -139,7 +139,7 @@ test('fault 11: no call was sent to the other host', () => {
 describe.each(names)('%s', (name) => {
   const good = json(examples[name].status ?? 200, examples[name].answer);
 
-  test('fault 9: an empty answer is not the service’s, save for a deletion', async () => {
+  test('fault 9: an empty answer does not come from the service, except after a deletion', async () => {
     faults.set('empty', replying(answer(200, '')));
     if (operationTable[name].method === 'DELETE') await call(clientOf('empty'), name);
     else expect((await failure('empty', name)).facts.unrecognized).toBe(true);
@@ -169,7 +169,7 @@ describe.each(names)('%s', (name) => {
     await own.close();
   });
 
-  test('fault 16: an answer in small, late pieces comes whole', async () => {
+  test('fault 16: an answer in small, late pieces arrives whole', async () => {
     faults.set(`slow-${name}`, (_request, socket) => {
       socket.write(good.subarray(0, -3));
       setTimeout(() => socket.write(good.subarray(-3)), 50);

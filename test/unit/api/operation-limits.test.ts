@@ -6,7 +6,7 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import { createTransport } from '../../../src/api/transport.js';
 import { examples } from '../../support/api/examples.js';
 
-// Nothing listens there: a refusal that needed the wire would fail otherwise.
+// No server listens there: a refusal that needed a request would fail otherwise.
 const baseUrl = 'http://127.0.0.1:9';
 
 /** The field that is refused before sending, and the message; null where the request passes. */
@@ -162,7 +162,7 @@ describe('before sending', () => {
     }
   });
 
-  test('the live service takes more than the contract, and says so', () => {
+  test('the live service accepts more than the contract, and says so', () => {
     const located = { query: 'q', userLocation: { country: 'DE' } };
     expect([refusal('answer', located, 'contract')?.field, refusal('answer', located, 'live')]).toEqual([
       'userLocation',
@@ -175,7 +175,7 @@ describe('before sending', () => {
     expect(refusal('search', { query: 'q', outputSchema: three }, 'live')?.message).toContain('has 3 levels');
   });
 
-  test('research in its other forms asks for what that form needs', () => {
+  test('other forms of research require their own fields', () => {
     for (const variant of ['v0', 'v1']) {
       expect(refusal('createResearchTask', { input: { instructions: 'i' } }, 'contract', variant)?.field).toBe(
         'instructions',
@@ -188,7 +188,7 @@ describe('before sending', () => {
     expect(refusal('search', { query: 'q' }, 'contract', 'v0')?.field).toBe('variant');
   });
 
-  test('a body for a call that has none, and a query of objects in objects, are refused', async () => {
+  test('a body for a call without one, and a query with nested objects, are refused', async () => {
     const client = createClient({ apiKey: null, baseUrl });
     await expect(client.getMonitor({ id: 'm' }, { extraBody: { a: 1 } })).rejects.toThrow(
       'extraBody: a GET has no body',

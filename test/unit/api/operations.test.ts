@@ -33,7 +33,7 @@ describe.each(names)('%s', (name) => {
   const example = examples[name];
   const endpoint = operationTable[name];
 
-  test('puts method, path, query and body on the wire, and answers with what came', async () => {
+  test('sends method, path, query and body, and returns the answer unchanged', async () => {
     const sent = { ...example.input, newField: 'x' };
     const came = { ...example.answer, newField: { deep: [1, null, 0, ''] } };
     reply = json(example.status ?? 200, { ...came, costDollars: { total: 0.007 } }, { 'x-request-id': 'req-1' });
@@ -57,7 +57,7 @@ describe.each(names)('%s', (name) => {
     expect(headers['x-api-key']).toBe('canary-key');
   });
 
-  test('sends nothing more than it is given', async () => {
+  test('sends only the given fields', async () => {
     reply = json(200, example.answer);
     await call(name)(example.input);
     const { line, body } = onWire();
@@ -67,7 +67,7 @@ describe.each(names)('%s', (name) => {
     if (action || endpoint.method === 'GET') expect(body).toBe('');
   });
 
-  test('is cut by its signal', async () => {
+  test('is aborted by its signal', async () => {
     const sent = server.requests.length;
     await expect(call(name)(example.input, { signal: AbortSignal.abort() })).rejects.toMatchObject({ aborted: true });
     expect(server.requests).toHaveLength(sent);
@@ -122,7 +122,7 @@ describe.each(names)('%s', (name) => {
   });
 
   test.each(['null', '[]', '"text"', '<html></html>'])(
-    'refuses an answer of %s, unless it says nothing at all',
+    'refuses an answer of %s, except where an operation has no result',
     async (body) => {
       reply = answer(200, body);
       await expect(call(name)(example.input)).rejects.toMatchObject({
@@ -133,14 +133,14 @@ describe.each(names)('%s', (name) => {
   );
 });
 
-test('each operation draws from the rate as the contract has it', () => {
+test('each operation has the rate cost of the contract', () => {
   const drawn = Object.fromEntries(names.map((name) => [name, operationTable[name].weight]));
   expect(drawn).toMatchObject({ createAgentRun: 2, getAgentRun: 0, listAgentRuns: 0, listAgentRunEvents: 0 });
   const others = names.filter((name) => !/AgentRun/.test(name)).map((name) => drawn[name]);
   expect(new Set(others)).toEqual(new Set([1]));
 });
 
-test('what is paid may not be repeated, and what is free and repeatable is', () => {
+test('a paid operation may not be repeated, a free and repeatable one may be', () => {
   for (const name of names) {
     const { paid, idempotent, retry } = operationTable[name];
     expect([name, idempotent, /^(rebuy|adopt)$/.test(retry)]).toEqual([name, retry === 'repeat', paid]);

@@ -11,7 +11,7 @@ import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 const text = (json: Uint8Array | undefined) => Buffer.from(json ?? []).toString();
 
 describe('the members of a JSON object', () => {
-  it('are cut exactly where they begin and end, whatever they hold', () => {
+  it('are cut exactly at their ends, for any content', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 3), (object, spaces) => {
         const members = membersOf(Buffer.from(JSON.stringify(object, null, spaces)));
@@ -21,7 +21,7 @@ describe('the members of a JSON object', () => {
     );
   });
 
-  it('are none where the text is no object, ends early or goes on', () => {
+  it('are none if the text is no object, is truncated or has more after its end', () => {
     for (const json of ['', '[]', '5', 'null', '{"a":1', '{"a":"', '{"a":1} x', `{"a":${'['.repeat(600)}`]) {
       const members = membersOf(Buffer.from(json));
       expect(members, json).toBeNull();
@@ -53,7 +53,7 @@ describe('a list whose records are not parsed', () => {
   };
   const data = '[{"id":"a","data":{"x":"],\\"hasMore\\":true,\\"nextCursor\\":null}","n":1.0e400}},{"id":"\\u0000"}]';
 
-  it('gives its records byte for byte, in any form of the envelope, with care or without', async () => {
+  it('returns its records byte for byte, in any form of the envelope, with and without careful parsing', async () => {
     const forms = [
       `{"data":${data},"hasMore":true,"nextCursor":"c\\"1"}`,
       `{"data":${data},"nextCursor":"c\\"1","hasMore":true}`,
@@ -69,7 +69,7 @@ describe('a list whose records are not parsed', () => {
     }
   });
 
-  it('are put into the memory that was given, where the service tells their size and does not compress them', async () => {
+  it('is read into the given memory if the service sends its size and does not compress it', async () => {
     const page = `{"data":${data},"hasMore":false,"nextCursor":null}`;
     const memory = new BodyMemory();
     const first = memory.take(page.length);
@@ -89,13 +89,13 @@ describe('a list whose records are not parsed', () => {
     expect(await into(gzipSync(page), { 'content-encoding': 'gzip' })).toBe(false);
   });
 
-  it('tells the end, and what the service leaves unsaid', async () => {
+  it('reports the end, also when the service leaves fields out', async () => {
     expect(await ask('{"data":[],"hasMore":false,"nextCursor":null}')).toMatchObject({ hasMore: false, cursor: null });
     expect(await ask('{"data":[],"nextCursor":""}')).toMatchObject({ hasMore: null, cursor: null });
     expect((await ask('{"data":[],"hasMore":false,"nextCursor":null}')).date).toBeGreaterThan(0);
   });
 
-  it('is refused like any other answer where it holds no list or broke off', async () => {
+  it('is refused like any other answer if it has no list or was truncated', async () => {
     await expect(ask('{"data":{}}')).rejects.toMatchObject({ verdict: { type: 'ResponseShape', retry: false } });
     for (const body of ['<html>', '', '{}', '{"data":null}', '[]'])
       await expect(ask(body)).rejects.toMatchObject({ facts: { unrecognized: true }, verdict: { retry: true } });

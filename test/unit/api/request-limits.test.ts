@@ -74,7 +74,7 @@ describe('a search', () => {
     expect(found?.message).toContain(message);
   });
 
-  test('draws from the deep bucket only where it is deep', () => {
+  test('uses the deep bucket only if it is deep', () => {
     expect(rateClassOf(searchEndpoint, { query: 'q' })).toBe('search');
     expect(rateClassOf(searchEndpoint, { query: 'q', type: 'deep-reasoning' })).toBe('search.deep');
   });
@@ -113,7 +113,7 @@ describe('a contents request', () => {
     expect(found?.message).toContain(message);
   });
 
-  test('never shows what a URL holds behind its start', () => {
+  test('never shows more than the start of a URL', () => {
     const found = contentsEndpoint.check({ urls: ['ftp://user:hunter2@a.example'] }, limitProfiles.contract);
     expect(found?.message).not.toContain('hunter2');
   });

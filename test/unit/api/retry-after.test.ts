@@ -45,7 +45,7 @@ describe('fault 1: Retry-After', () => {
     expect(parseRetryAfter(value, now)).toBe(expected);
   });
 
-  test('takes a two-digit year that seems more than 50 years ahead for a past one', () => {
+  test('reads a two-digit year that seems more than 50 years ahead as a past one', () => {
     expect(parseHttpDate('Monday, 21-Nov-76 12:00:00 GMT', now)).toBe(Date.UTC(2076, 10, 21, 12));
     expect(parseHttpDate('Monday, 21-Nov-77 12:00:00 GMT', now)).toBe(Date.UTC(1977, 10, 21, 12));
   });
@@ -61,7 +61,7 @@ describe('fault 1: Retry-After', () => {
     );
   });
 
-  test('gives null or a finite wait of zero or more for any text whatever', () => {
+  test('returns null or a finite wait of zero or more for any text', () => {
     const word = fc.constantFrom('Sat', ', ', '21', ' ', 'Nov', '2026', '-', ':', 'GMT', '9', '0', '12:00:05', 'é');
     const texts = fc.oneof(
       fc.string(),

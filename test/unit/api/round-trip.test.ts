@@ -25,7 +25,7 @@ const fewer = { numRuns: runs(60) };
 describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   const endpoint = operationTable[name] as unknown as Endpoint<object, unknown>;
 
-  test('takes every answer of its schema as it came, unknown fields and all', async () => {
+  test('accepts every answer of its schema unchanged, with unknown fields', async () => {
     const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
     await fc.assert(
       fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
@@ -33,7 +33,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
         if (name.startsWith('list')) fc.pre(readPage(value as object) !== null);
         if (name === 'createResearchTask') Object.assign(value as object, { id: 'task' });
         if (name === 'createMonitor') Object.assign(value as object, { webhookSecret: 'whsec' });
-        // What has no field of a paid answer is not the service's.
+        // A paid answer without any known field does not come from the service.
         fc.pre(hasKnownField(endpoint.response, value) || !endpoint.paid);
         const came = {
           started: true,
@@ -50,7 +50,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
     );
   });
 
-  test('puts every request of its schema on the wire, unknown fields and all', () => {
+  test('sends every request of its schema unchanged, with unknown fields', () => {
     const open = { ...endpoint, check: () => null };
     const ids = pathFields(endpoint.path);
     fc.assert(
@@ -63,7 +63,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
           expect(JSON.parse(encoded.body ?? '{}')).toEqual(fields);
           return;
         }
-        // What has no form in a query is refused, never sent as something else.
+        // A value without a form in a query is refused, never sent in another form.
         if ('problem' in encoded) {
           expect(encoded.problem.message).toMatch(/no form in a query|half a character/);
           return;
@@ -84,7 +84,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
   });
 });
 
-test.each(Object.keys(streams) as (keyof typeof streams)[])('%s takes every chunk of its schema', (name) => {
+test.each(Object.keys(streams) as (keyof typeof streams)[])('%s accepts every chunk of its schema', (name) => {
   fc.assert(
     fc.property(arbitraryOf(streams[name].chunk), (chunk) => isShape(streams[name].chunk as never, chunk)),
     fewer,

@@ -23,7 +23,7 @@ async function service(handler: Handler, options: Partial<ClientOptions> = {}) {
 describe('the secret of a new monitor', () => {
   const record = { id: 'mon_1', status: 'active', webhookSecret: 'whsec-canary', later: 1 };
 
-  test('is in the answer, and prints nowhere', async () => {
+  test('is in the answer, and is never printed', async () => {
     const { client } = await service((_request, socket) => socket.write(json(201, record)));
     const made = await client.createMonitor({ search: { query: 'q' } });
     expect(made.data.webhookSecret).toBeInstanceOf(Secret);
@@ -39,7 +39,7 @@ describe('the secret of a new monitor', () => {
     }
   });
 
-  test('is not kept where the answer has the wrong shape or broke off', async () => {
+  test('is not kept if the answer has the wrong shape or is truncated', async () => {
     const wrong = json(201, { ...record, id: 7 });
     const cut = json(201, record, { 'content-length': '999' });
     for (const bytes of [wrong, cut, answer(201, '{"webhookSecret":"whsec-canary"')]) {
@@ -54,7 +54,7 @@ describe('the secret of a new monitor', () => {
   });
 });
 
-test('the secret of a monitor prints nowhere, wherever in an answer it is', async () => {
+test('the secret of a monitor is never printed, at any place in an answer', async () => {
   const told = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
   const { client } = await service((_request, socket) => socket.write(json(200, { ...told, data: [told] })));
   for (const { data } of [
@@ -105,7 +105,7 @@ describe('a batch of monitors', () => {
   });
 });
 
-test('a disabled monitor is not triggered, and the reason comes through', async () => {
+test('a disabled monitor is not triggered, and the reason is passed on', async () => {
   const refusal = {
     requestId: 'r',
     error: 'Monitor is disabled after 10 authentication failures',
@@ -127,11 +127,11 @@ test('a deletion may answer with nothing', async () => {
   }
 });
 
-describe('what the service is going to drop', () => {
+describe('a deprecated operation or field', () => {
   const results: Handler = (request, socket) =>
     socket.write(json(200, { results: [] }, request.path === '/findSimilar' ? { deprecation: '@1767225600' } : {}));
 
-  test('is told once each, to whoever asked for warnings', async () => {
+  test('is reported once, to callers that asked for warnings', async () => {
     const told: Deprecation[] = [];
     const { client } = await service(results, { warn: (warning) => told.push(warning) });
     for (let time = 0; time < 3; time++) {
@@ -174,7 +174,7 @@ describe('research', () => {
 });
 
 describe('beta features', () => {
-  test('are asked for by a header of the client, of a call, or of another name', async () => {
+  test('are requested by a header of the client, of a call, or of another name', async () => {
     const run = json(200, { id: 'agent_run_1', status: 'queued' });
     const { server, client } = await service((_request, socket) => socket.write(run), { beta: ['a-2026-01-01'] });
     await client.getAgentRun({ id: 'x' });

@@ -20,14 +20,14 @@ const wanted: SseEvent[] = [
 ];
 
 describe('an event stream', () => {
-  test('fault 17: is the same split at every byte', () => {
+  test('fault 17: has the same events when split at every byte', () => {
     for (let at = 0; at <= stream.length; at++) {
       expect(read([stream.subarray(0, at), stream.subarray(at)]), `split at ${at}`).toEqual(wanted);
     }
     expect(read([...stream].map((byte) => Uint8Array.of(byte)))).toEqual(wanted);
   });
 
-  test('is the same split anywhere, for any events', () => {
+  test('has the same events when split anywhere, for any events', () => {
     const word = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[\r\n\0]/g, ' '));
     const events = fc.array(fc.record({ id: word, event: word, data: fc.array(word, { minLength: 1, maxLength: 3 }) }));
     fc.assert(
@@ -45,7 +45,7 @@ describe('an event stream', () => {
     );
   });
 
-  test('gives an unfinished last event only at its end', () => {
+  test('returns an unfinished last event only at its end', () => {
     const reader = createSseReader(100);
     expect(reader.feed(Buffer.from('id: 7\ndata: half'))).toEqual([]);
     expect(reader.end()).toEqual([{ id: '7', event: null, data: 'half' }]);

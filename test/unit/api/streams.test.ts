@@ -35,7 +35,7 @@ const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const event = (id: number, name: string, value: unknown): string =>
   `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 
-/** What a stream gave, and how it ended. */
+/** The events of a stream, and its end. */
 async function all<C>(stream: AsyncIterable<C>): Promise<{ chunks: C[]; error: unknown }> {
   const chunks: C[] = [];
   try {
@@ -50,7 +50,7 @@ const delta = { type: 'text-delta', delta: 'Grüße ' };
 const done = { type: 'done', output: { content: 'x', grounding: [] }, searchTime: 5, costDollars: { total: 0.012 } };
 
 describe('a streamed search', () => {
-  test('fault 19: gives every chunk as it came, unknown ones too, and ends with [DONE]', async () => {
+  test('fault 19: returns every chunk unchanged, unknown ones too, and ends with [DONE]', async () => {
     const chunks = [delta, { type: 'stream-reset', streamReset: true }, { type: 'new', x: [1, null] }, done];
     const texts = [': keep-alive\n\n', 'retry: 5\n\n', ...chunks.map(data), 'data: [DONE]\n\n', data(delta)];
     const { server, client } = await service(streaming(texts, 'open'));
@@ -66,7 +66,7 @@ describe('a streamed search', () => {
     expect(request?.headers).toMatchObject({ accept: 'text/event-stream', 'accept-encoding': 'identity' });
   });
 
-  test('fault 17: that broke off is no stream that ended', async () => {
+  test('fault 17: that broke off did not end', async () => {
     for (const how of ['end', 'cut'] as const) {
       const { client } = await service(streaming([data(delta), 'data: {"type":"text-d'], how));
       const { chunks, error } = await all(client.streamSearch({ query: 'q' }));
@@ -77,12 +77,12 @@ describe('a streamed search', () => {
     }
   });
 
-  test('is whole once its last chunk came, whatever becomes of the connection', async () => {
+  test('is complete after its last chunk, even if the connection breaks then', async () => {
     const { client } = await service(streaming([data(done)], 'cut'));
     expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [done], error: null });
   });
 
-  test('that the service answers as a whole is one chunk', async () => {
+  test('that the service answers in one piece is one chunk', async () => {
     const body = { requestId: 'r', results: [{ title: 'x' }], costDollars: { total: 0.007 }, more: 1 };
     const { client } = await service((_request, socket) => socket.write(json(200, body)));
     const stream = client.streamSearch({ query: 'q' });
@@ -114,7 +114,7 @@ describe('a streamed search', () => {
     }
   });
 
-  test('fault 19: passes on what it does not know, whatever its shape, and comes to its end', async () => {
+  test('fault 19: passes on unknown chunks of any shape, and reads to its end', async () => {
     const deep = '['.repeat(100_000);
     const odd = ['keep-alive', 'null', '[1]', '{"type":"progress","choices":5}', '{"type":7}', deep];
     const texts = [
@@ -139,7 +139,7 @@ describe('a streamed search', () => {
     }
   });
 
-  test('is refused before sending like any other', async () => {
+  test('is refused before sending like any other request', async () => {
     const { server, client } = await service(streaming([]));
     const { error } = await all(client.streamSearch({ query: 'q', numResults: 101 }));
     expect(String(error)).toContain('POST /search: refused before sending: numResults is 101');
@@ -152,12 +152,12 @@ describe('a streamed answer', () => {
   const stop = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
   const cost = { costDollars: { total: 0.005 }, requestId: 'r' };
 
-  test.each([[[words, stop]], [[words, { citations: [] }, cost]]])('ends without [DONE] behind %j', async (chunks) => {
+  test.each([[[words, stop]], [[words, { citations: [] }, cost]]])('ends without [DONE] after %j', async (chunks) => {
     const { client } = await service(streaming(chunks.map(data)));
     expect(await all(client.streamAnswer({ query: 'q' }))).toEqual({ chunks, error: null });
   });
 
-  test('broke off where the connection was cut, or nothing told that it was over', async () => {
+  test('broke off if the connection was cut, or without any mark of its end', async () => {
     for (const [chunks, how] of [
       [[words, stop], 'cut'],
       [[words], 'end'],
@@ -167,7 +167,7 @@ describe('a streamed answer', () => {
     }
   });
 
-  test('fails with the error that it tells', async () => {
+  test('fails with the error in it', async () => {
     const failure = { tag: 'ERROR', payload: { error: { code: 500, message: 'boom' }, requestId: 'r' } };
     const { client } = await service(streaming([data(words), data(failure)]));
     const { error } = await all(client.streamAnswer({ query: 'q' }));
@@ -196,7 +196,7 @@ describe('a streamed agent run', () => {
     expect(server.requests[0]?.body).toBe('{"query":"q"}');
   });
 
-  test('fault 17: gives an event once that is sent twice, and all of one id that differ', async () => {
+  test('fault 17: returns a repeated event once, and all different ones with the same id', async () => {
     const other = event(2, 'agent_run.search_trace', { callId: 'd', status: 'running' });
     const texts = [created, created, trace, other, created, trace, event(3, 'agent_run.completed', run)];
     const { client } = await service(streaming(texts));
@@ -210,7 +210,7 @@ describe('a streamed agent run', () => {
     expect((await all(client.streamAgentRun({ query: 'q' }))).error).toBeNull();
   });
 
-  test('faults 17 and 18: that broke off tells the last id, from where a replay goes on', async () => {
+  test('faults 17 and 18: that broke off reports the last id, from which a replay continues', async () => {
     const { client } = await service(streaming([created, trace], 'cut'));
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toBeInstanceOf(StreamDropped);
@@ -223,7 +223,7 @@ describe('a streamed agent run', () => {
     expect(replay.server.requests[0]?.path).toBe('/agent/runs/agent_run_1/events');
   });
 
-  test('replayed ends with the connection, and broke off where that is cut', async () => {
+  test('that is replayed ends with the connection, and broke off if that is cut', async () => {
     for (const [how, dropped] of [
       ['end', false],
       ['cut', true],
@@ -234,14 +234,14 @@ describe('a streamed agent run', () => {
     }
   });
 
-  test('is refused like the plain call, before and by the service', async () => {
+  test('is refused like the plain call, before sending and by the service', async () => {
     const body = { error: { type: 'RATE_LIMIT_ERROR', code: 'CONCURRENCY_LIMIT_REACHED', message: 'full' } };
     const { client } = await service((_request, socket) => socket.write(json(429, body)));
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toMatchObject({ verdict: { type: 'ConcurrencyLimited' }, serverMessage: 'full' });
   });
 
-  test('passes words on that are no JSON, and fails with an error event', async () => {
+  test('passes on texts that are not JSON, and fails with an error event', async () => {
     const texts = [
       created,
       'event: agent_run.note\ndata: words\n\n',
@@ -263,12 +263,12 @@ describe('a stream', () => {
     expect((await all(client.streamSearch({ query: 'q' }))).chunks).toEqual([delta, done]);
   });
 
-  test('whose last event lacks its empty line has ended where that event is whole', async () => {
+  test('whose last event lacks its empty line has ended if that event is complete', async () => {
     const { client } = await service(streaming([data(delta), 'data: [DONE]']));
     expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
   });
 
-  test('fault 19: is bounded, an event and all of it', async () => {
+  test('fault 19: has a maximum size, for an event and in total', async () => {
     const large = data({ type: 'text-delta', delta: 'x'.repeat(200_000) });
     const one = await service(streaming([large, 'data: [DONE]\n\n']), { maxEventChars: 100_000 });
     const { error } = await all(one.client.streamSearch({ query: 'q' }));
@@ -299,7 +299,7 @@ describe('a stream', () => {
     expect(String(late)).toContain('no complete answer within 0.9 s');
   });
 
-  test('is cut by its signal, and when its reader leaves', async () => {
+  test('is aborted by its signal, and when its reader stops', async () => {
     const stop = new AbortController();
     const { server, client } = await service(streaming([data(delta)], 'open'));
     const stream = client.streamSearch({ query: 'q' }, { signal: stop.signal });
@@ -323,7 +323,7 @@ describe('a stream', () => {
     await closed;
   });
 
-  test('holds the connection back while nobody reads, and loses nothing', async () => {
+  test('slows the connection down while it is not read, and loses nothing', async () => {
     const count = 400;
     const big = (index: number) => data({ type: 'text-delta', delta: `${index} ${'x'.repeat(50_000)}` });
     const { server, client } = await service(
@@ -339,7 +339,7 @@ describe('a stream', () => {
     expect(read).toBe(count);
   });
 
-  test('sent in gzip, though plain text was asked for, is read all the same', async () => {
+  test('sent in gzip, although plain text was requested, is still read', async () => {
     const { gzipSync } = await import('node:zlib');
     const body = gzipSync(`${data(delta)}data: [DONE]\n\n`);
     const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };
@@ -347,7 +347,7 @@ describe('a stream', () => {
     expect(await all(client.streamSearch({ query: 'q' }))).toEqual({ chunks: [delta], error: null });
   });
 
-  test('that was lost before it began is told as any call', async () => {
+  test('that was lost before its start fails like any call', async () => {
     const { client } = await service((_request, socket) => socket.destroy());
     const { error } = await all(client.streamAgentRun({ query: 'q' }));
     expect(error).toMatchObject({ facts: { phase: 'sent', status: null }, verdict: { charged: 'maybe' } });
@@ -376,14 +376,14 @@ describe('fault 18: a replay', () => {
     expect((await client.getAgentRun({ id: 'agent_run_1' })).data).toEqual(run);
   });
 
-  test('that forgot the id gives every event again, each with the id by which it is known', async () => {
+  test('that forgot the id returns every event again, each with its known id', async () => {
     const { client } = await service(streaming(events));
     const { chunks, error } = await all(client.streamAgentRunEvents({ id: 'agent_run_1' }, { lastEventId: '2' }));
     expect(error).toBeNull();
     expect(chunks.map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
 
-  test('that repeats and reorders events passes each on once, in the order they come in, to its end', async () => {
+  test('that repeats and reorders events passes each on once, in the order of arrival, to its end', async () => {
     const [created = '', started = '', completed = ''] = events;
     const { client } = await service(streaming([started, created, started, created, completed]));
     const stream = client.streamAgentRunEvents({ id: 'agent_run_1' });
@@ -406,7 +406,7 @@ describe('fault 17: a stream cut after any of its bytes', () => {
     ],
   ] as const;
 
-  test.each(cases)('%s gives whole events only, and knows that it broke off', async (name, input, texts) => {
+  test.each(cases)('%s returns whole events only, and reports that it broke off', async (name, input, texts) => {
     const bytes = Buffer.from(texts.join(''));
     const { client } = await service((request, socket) => {
       const at = Number(request.headers['x-cut']);

@@ -40,7 +40,7 @@ async function failure(call: Promise<unknown>): Promise<ApiError> {
 }
 
 describe('an answer', () => {
-  test('is the very value that came, with cost, id, queue and clock from beside it', async () => {
+  test('is the exact value that was sent, with the cost, id, queue and clock from its headers', async () => {
     const body = {
       zeta: 1,
       results: [{ title: null, url: 'https://a.example/1', text: '', score: 0, brandNew: { x: [null] } }],
@@ -69,7 +69,7 @@ describe('an answer', () => {
     });
   });
 
-  test('takes the id from the body and the queue from the other prefix, and says null for what is not there', async () => {
+  test('takes the id from the body and the queue from the other prefix, and returns null for missing values', async () => {
     const headers = { 'x-exa-queued': 'false', 'x-exa-queue-ms': 'soon' };
     const { transport } = await service(replying(json(200, { requestId: 'req_b', results: [] }, headers)));
     const came = await transport.send(contentsEndpoint, { urls });
@@ -88,7 +88,7 @@ describe('an answer', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip, br');
   });
 
-  test('may begin with a byte order mark, come in chunks and after early hints', async () => {
+  test('may begin with a byte order mark, be chunked, and come after early hints', async () => {
     const { transport } = await service((_request, socket) => {
       const text = '\ufeff{"results":[{"title":"ü"}]}';
       const bytes = Buffer.from(text);
@@ -103,7 +103,7 @@ describe('an answer', () => {
 });
 
 describe('a request', () => {
-  test('carries the key in the header asked for, the base path and every field, known or not', async () => {
+  test('sends the key in the given header, the base path and every field, known or not', async () => {
     const server = await rawServer(replying(json(200, { results: [] })));
     const named = createTransport({
       baseUrl: `${server.url}/v9/`,
@@ -131,7 +131,7 @@ describe('a request', () => {
     expect(third?.head).not.toContain(KEY);
   });
 
-  test('is refused before sending where a limit, a type or a header is wrong, naming it', async () => {
+  test('is refused before sending if a limit, a type or a header is wrong, with its name', async () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
     const limit = await failure(transport.send(searchEndpoint, { query: 'q', numResults: 101 }));
     expect(limit.message).toBe(
@@ -159,13 +159,13 @@ describe('a request', () => {
     ['nonsense'],
     ['https://user:pass-word@a.example'],
     ['https://a.example/?token=pass-word'],
-  ])('never starts from the base URL %s, nor shows it', (baseUrl) => {
+  ])('is never sent to the base URL %s, which is not shown', (baseUrl) => {
     const create = () => createTransport({ baseUrl, apiKey: null });
     expect(create).toThrow(/SEARCHFLOW_BASE_URL/);
     expect(create).not.toThrow(/pass-word/);
   });
 
-  test('never starts with a key that no header can carry, nor shows it', () => {
+  test('is never sent with a key that no header can carry, which is not shown', () => {
     const create = () => createTransport({ baseUrl: 'https://a.example', apiKey: new Secret(`${KEY}\n`) });
     expect(create).toThrow(/API key/);
     expect(create).not.toThrow(KEY);
@@ -173,12 +173,12 @@ describe('a request', () => {
 });
 
 describe('connections', () => {
-  test('are kept for the next call, and opened ahead by warm', async () => {
+  test('are kept for the next call, and opened in advance by warm', async () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
     await transport.warm(3);
     await server.connected(3);
     await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
-    // A connection is free again when the event loop has turned.
+    // A connection is free again in the next turn of the event loop.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     await transport.send(contentsEndpoint, { urls });
     await transport.warm(3);
@@ -186,7 +186,7 @@ describe('connections', () => {
     expect(server.connections()).toBe(3);
   });
 
-  test('that were opened ahead and dropped by the server are not used', async () => {
+  test('that were opened in advance and dropped by the server are not used', async () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
     await transport.warm(2);
     await server.connected(2);

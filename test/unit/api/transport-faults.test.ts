@@ -36,7 +36,7 @@ async function service(handler: Handler, options: Partial<TransportOptions> = {}
   return { server, transport, failed: (sendOptions) => failed(transport, sendOptions) };
 }
 
-/** Lets the event loop turn, so that what was written is under way. */
+/** Waits for a turn of the event loop, so that a written request is under way. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -72,7 +72,7 @@ const ok = { results: [] };
 const whole = JSON.stringify({ results: [{ title: 'paid for' }] });
 
 describe('fault 1: 429', () => {
-  test('names tag, message, request id and wait, and blocks the team', async () => {
+  test('reports tag, message, request id and wait, and blocks the team', async () => {
     const body = { requestId: 'req_9', error: 'Too\nmany\u001b[31m calls', tag: 'RATE_LIMIT_EXCEEDED' };
     const { failed } = await service(replying(json(429, body, { 'retry-after': '3' })));
     const error = await failed();
@@ -130,7 +130,7 @@ describe('fault 5: the answer is lost after the request was read', () => {
 });
 
 describe('fault 6: reset before the request was read', () => {
-  test('a request that was written counts as sent, for nobody can tell what was read', async () => {
+  test('a request that was written counts as sent, because the server may have read it', async () => {
     const server = createServer({ pauseOnConnect: true });
     const arrival = once(server, 'connection') as Promise<[Socket]>;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -159,15 +159,15 @@ describe('fault 6: reset before the request was read', () => {
   });
 });
 
-describe('fault 7: slowness has an end', () => {
-  test('headers that never come', async () => {
+describe('fault 7: a slow answer times out', () => {
+  test('when its headers never come', async () => {
     const { failed } = await service(() => undefined, { timeouts: { headersMs: 50 } });
     const error = await failed();
     expect(error.message).toBe('POST /contents: no answer began within 0.05 s');
     expect(error.facts.phase).toBe('sent');
   });
 
-  test('a body that stalls half-way, which is kept', async () => {
+  test('when its body stalls half-way, which is kept', async () => {
     const head = `HTTP/1.1 200 OK\r\ncontent-length: ${whole.length}\r\nx-request-id: r1\r\n\r\n`;
     const { failed } = await service(replying(head + whole.slice(0, 20)), { timeouts: { bodyMs: 50 } });
     const error = await failed();
@@ -176,7 +176,7 @@ describe('fault 7: slowness has an end', () => {
     expect(error.body).toBe(whole.slice(0, 20));
   });
 
-  test('a body that drips', async () => {
+  test('when its body drips', async () => {
     const drip: Handler = (_request, socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${9 * MIB}\r\n\r\n{`);
       const timer = setInterval(() => socket.write(' '), 10);
@@ -189,7 +189,7 @@ describe('fault 7: slowness has an end', () => {
   });
 });
 
-describe('fault 8: answers that break off', () => {
+describe('fault 8: truncated answers', () => {
   const head = 'HTTP/1.1 200 OK\r\n';
   test.each<[string, Handler]>([
     ['a Content-Length that is too long', closing(`${head}content-length: 99\r\n\r\n${whole}`)],
@@ -204,7 +204,7 @@ describe('fault 8: answers that break off', () => {
     ['half an answer that ends in a brace', replying(answer(200, '{"results":[{}'))],
     ['half of a gzip', replying(answer(200, gzipSync(whole).subarray(0, 30), { 'content-encoding': 'gzip' }))],
     ['a damaged br', replying(answer(200, 'no brotli at all', { 'content-encoding': 'br' }))],
-  ])('%s: perhaps charged, to be tried again', async (_name, handler) => {
+  ])('%s: perhaps charged, to be retried', async (_name, handler) => {
     const { failed } = await service(handler);
     const error = await failed();
     expect(error.facts).toMatchObject({ phase: 'sent', status: 200, truncated: true });
@@ -221,7 +221,7 @@ describe('fault 8: answers that break off', () => {
   });
 });
 
-describe('fault 9: a whole answer that is not what the interface describes', () => {
+describe('fault 9: a complete answer that does not match the interface', () => {
   test.each<[string, string]>([
     ['HTML', '<!doctype html><title>Hello</title>'],
     ['nothing', ''],
@@ -231,7 +231,7 @@ describe('fault 9: a whole answer that is not what the interface describes', () 
     ['no JSON, though it looks like it', '{"results": NaN}'],
     ['nothing but the id of a request', '{"requestId":"r","message":"down for maintenance"}'],
     ['half an answer', '{"results":['],
-  ])('%s is no answer of the service, and kept', async (_name, body) => {
+  ])('%s does not come from the service, and is kept', async (_name, body) => {
     const { failed } = await service(replying(answer(200, body)));
     const error = await failed();
     expect(error.facts).toMatchObject({ status: 200, unrecognized: true });
@@ -248,7 +248,7 @@ describe('fault 9: a whole answer that is not what the interface describes', () 
   });
 });
 
-describe('fault 10: bombs', () => {
+describe('fault 10: oversized answers', () => {
   const big = Buffer.alloc(20 * MIB, ' ');
   const endless: Handler = (_request, socket) => {
     socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
@@ -274,34 +274,37 @@ describe('fault 10: bombs', () => {
     expect(error.body?.length ?? 0).toBeLessThanOrEqual(MIB);
   });
 
-  test('names the cap and the fix', async () => {
+  test('reports the maximum size and the remedy', async () => {
     const { failed } = await service(endless, { maxBodyBytes: 2 * MIB });
     expect((await failed()).message).toContain('larger than 2 MiB; request fewer pages');
   });
 });
 
 describe('fault 11: redirects', () => {
-  test.each([301, 302, 303, 307, 308])('%d to another host is not followed, and the key stays here', async (status) => {
-    const other = await rawServer(replying(json(200, ok)));
-    open.push(other);
-    const location = `http://localhost:${other.port}/contents?secret=1`;
-    const { failed } = await service(replying(answer(status, '', { location })));
-    const error = await failed();
-    expect(error.message).toContain(
-      `a redirect to host localhost:${other.port} was not followed; set SEARCHFLOW_BASE_URL`,
-    );
-    expect(error.message).not.toContain('secret');
-    expect(error.verdict).toMatchObject({ type: 'NotFound', retry: false });
-    expect(other.connections()).toBe(0);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    '%d to another host is not followed, and the key is not sent there',
+    async (status) => {
+      const other = await rawServer(replying(json(200, ok)));
+      open.push(other);
+      const location = `http://localhost:${other.port}/contents?secret=1`;
+      const { failed } = await service(replying(answer(status, '', { location })));
+      const error = await failed();
+      expect(error.message).toContain(
+        `a redirect to host localhost:${other.port} was not followed; set SEARCHFLOW_BASE_URL`,
+      );
+      expect(error.message).not.toContain('secret');
+      expect(error.verdict).toMatchObject({ type: 'NotFound', retry: false });
+      expect(other.connections()).toBe(0);
+    },
+  );
 
-  test.each(['', 'http://[', '/elsewhere'])('a location of %j is no trouble', async (location) => {
+  test.each(['', 'http://[', '/elsewhere'])('a location of %j is harmless', async (location) => {
     const { failed } = await service(replying(answer(302, '', { location })));
     expect((await failed()).facts.status).toBe(302);
   });
 });
 
-describe('fault 15: connections that go away between calls', () => {
+describe('fault 15: connections that break between calls', () => {
   test('a kept connection closed by the server is replaced without a failure', async () => {
     const { server, transport } = await service((_request, socket) => {
       socket.write(json(200, ok));
@@ -316,7 +319,7 @@ describe('fault 15: connections that go away between calls', () => {
     expect(server.connections()).toBe(3);
   });
 
-  test('a kept connection that is cut just as it is used counts as sent', async () => {
+  test('a kept connection that breaks when it is used counts as sent', async () => {
     const { transport, failed } = await service((_request, socket, nth) => {
       if (nth === 1) socket.write(json(200, ok));
       else socket.resetAndDestroy();
@@ -346,14 +349,14 @@ describe('fault 15: connections that go away between calls', () => {
 });
 
 describe('a signal', () => {
-  test('cuts a call in flight at once: perhaps charged', async () => {
+  test('aborts a call in flight at once: perhaps charged', async () => {
     const abort = new AbortController();
     const { failed } = await service(() => abort.abort(new Error(`because of ${KEY}`)));
     const error = await failed({ signal: abort.signal });
     expect(error).toMatchObject({ aborted: true, facts: { phase: 'sent' }, verdict: { charged: 'maybe' } });
   });
 
-  test('cuts a call whose answer is on its way', async () => {
+  test('aborts a call whose answer is arriving', async () => {
     const abort = new AbortController();
     const { failed } = await service((_request, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{', () => setImmediate(() => abort.abort()));
@@ -361,7 +364,7 @@ describe('a signal', () => {
     expect(await failed({ signal: abort.signal })).toMatchObject({ aborted: true, verdict: { charged: 'maybe' } });
   });
 
-  test('that came before, or while no connection was free, sends nothing', async () => {
+  test('that was aborted before, or while no connection was free, sends nothing', async () => {
     const abort = new AbortController();
     const { server, transport } = await service(() => abort.abort(), { connections: 1, timeouts: { totalMs: 400 } });
     const first = failed(transport);
@@ -376,7 +379,7 @@ describe('a signal', () => {
   });
 });
 
-test('close cuts what is in flight, and later calls are never sent', async () => {
+test('close aborts calls in flight, and later calls are never sent', async () => {
   const { transport, failed } = await service(() => void transport.close());
   expect((await failed()).facts.phase).toBe('sent');
   const late = await failed();

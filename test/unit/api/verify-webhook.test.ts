@@ -13,7 +13,7 @@ const sign = (text: string, key = secret, t: number | string = NOW / 1000) =>
   createHmac('sha256', key).update(`${t}.${text}`).digest('hex');
 const stripe = new Stripe('sk_test_none');
 
-/** What the vendor of the same scheme says of it. */
+/** The verdict of the vendor of the same scheme. */
 function oracle(text: string, header: string, tolerance: number): boolean {
   try {
     return stripe.webhooks.signature?.verifyHeader(text, header, secret, tolerance, undefined, NOW) === true;
@@ -42,7 +42,7 @@ const problemOf = (work: () => unknown) => {
 };
 
 it.each([{ toleranceSeconds: Number.NaN }, { toleranceSeconds: 'abc' as unknown as number }, { now: Number.NaN }])(
-  'refuses %j, for which no webhook would be too old',
+  'refuses a maximum age of %j, which would accept any webhook',
   (options) => {
     const header = `t=${NOW / 1000 - 100_000},v1=${sign(body, secret, NOW / 1000 - 100_000)}`;
     expect(() => verifyWebhook(body, header, secret, { now: NOW, ...options })).toThrow(TypeError);
@@ -50,7 +50,7 @@ it.each([{ toleranceSeconds: Number.NaN }, { toleranceSeconds: 'abc' as unknown 
 );
 
 describe('a webhook', () => {
-  it('that is signed rightly gives its event, from text, bytes, a Secret, and one of several signatures', () => {
+  it('with a correct signature returns its event, from text, bytes, a Secret, and one of several signatures', () => {
     const t = NOW / 1000;
     const header = `t=${t}, v1=${'0'.repeat(64)}, v0=abc, v1=${sign(body)}`;
     for (const raw of [body, Buffer.from(body), new TextEncoder().encode(body)]) {
@@ -59,7 +59,7 @@ describe('a webhook', () => {
     expect(verifyWebhook(body, [`t=${t}`, `v1=${sign(body)}`], secret, { now: NOW }).id).toBe('event_1');
   });
 
-  it('is refused with its reason, which holds neither body, secret nor signature', () => {
+  it('is refused with a reason that contains neither body, secret nor signature', () => {
     const t = NOW / 1000;
     const good = `t=${t},v1=${sign(body)}`;
     expect(problemOf(() => verifyWebhook(body, undefined, secret, { now: NOW }))).toBe('no-signature');
@@ -73,7 +73,7 @@ describe('a webhook', () => {
     expect(() => verifyWebhook(body, good, '')).toThrow(TypeError);
   });
 
-  it('is believed exactly where the verifier of the scheme’s inventor believes it', () => {
+  it('is accepted exactly if the verifier of the scheme’s inventor accepts it', () => {
     const time = fc.oneof(fc.constant(NOW / 1000), fc.integer({ min: NOW / 1000 - 700, max: NOW / 1000 + 700 }));
     const signature = fc.constantFrom('right', 'wrong', 'other-key', 'short', 'upper-name', 'none');
     fc.assert(

@@ -19,7 +19,7 @@ afterAll(() => service.close());
 const dear: JobPlan = { ...plan, estimateMicros: 20_000_000 };
 const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
 
-/** What an enrichment does without a terminal: its exit code and what it called, or why it refused. */
+/** The result of an enrichment without a terminal: its exit code and its calls, or its refusal. */
 async function enrich(
   planned: JobPlan,
   changes: Partial<EnrichRequest> = {},
@@ -38,7 +38,7 @@ async function enrich(
 }
 
 describe('without a terminal', () => {
-  it('buys nothing above $10 unconfirmed, says the amount and the way out, and ends with 2', async () => {
+  it('buys nothing above $10 without a confirmation, shows the amount and the remedy, and ends with 2', async () => {
     const { code, text, calls } = await enrich(dear);
     expect(code).toBe(2);
     expect(text).toContain('about $20.00, and stdin is not a terminal');
@@ -64,12 +64,12 @@ describe('without a terminal', () => {
     expect(err()).toBe('');
   });
 
-  it('takes --max-cost none for no bound, and a lower SEARCHFLOW_ASK_ABOVE for the amount that needs confirming', async () => {
+  it('accepts --max-cost none, which needs a confirmation, and a lower SEARCHFLOW_ASK_ABOVE', async () => {
     expect(await enrich(dear, { maxCostDollars: 'none' })).toMatchObject({ code: 2 });
     expect(await enrich(plan, {}, false, { SEARCHFLOW_ASK_ABOVE: '0.10' })).toMatchObject({ code: 2 });
   });
 
-  it('starts no agent run that may cost more, whose effort or own budget says so', async () => {
+  it('starts no agent run whose effort or own budget allows a higher cost', async () => {
     const { runtime, calls } = fakeRuntime();
     const run = (flags: object) => agentRun(fakeContext(runtime).context, 'Who makes this?', flags).catch(failureText);
     expect(await run({ effort: 'ultra' })).toMatchObject({ code: 2, text: expect.stringContaining('at most $20.00') });
@@ -79,7 +79,7 @@ describe('without a terminal', () => {
       expect(await run(flags)).toMatchObject({ code: 1, text: 'there is no server' });
   });
 
-  it('makes no schedule, however little a run costs now', async () => {
+  it('creates no schedule without a confirmation, however little a run costs', async () => {
     const make = (changes: Partial<EnrichRequest>, yes = false) => {
       const { runtime } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
       const { context } = fakeContext(runtime);
@@ -96,7 +96,7 @@ describe('without a terminal', () => {
   });
 });
 
-it('asks whoever has a terminal, though --max-cost names a bound, and takes all but a yes for a no', async () => {
+it('asks on a terminal, even with --max-cost, and takes every answer except yes as no', async () => {
   const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...dear, request: asked }) });
   for (const [key, code] of [
     ['\r', 2],
@@ -112,7 +112,7 @@ it('asks whoever has a terminal, though --max-cost names a bound, and takes all 
   }
 });
 
-it('asks on a terminal before it makes a schedule, however little each run may cost', async () => {
+it('asks on a terminal before it creates a schedule, however little each run may cost', async () => {
   const cheap = { ...request, maxCostDollars: 0.01 };
   const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
   const { context, err } = fakeContext(runtime, { tty: true });
@@ -125,7 +125,7 @@ it('asks on a terminal before it makes a schedule, however little each run may c
   expect(calls).not.toContain('workflows');
 });
 
-it('a plan tells the lower of --max-cost and what the worker allows', () => {
+it('a plan shows the lower of --max-cost and the maximum of the worker', () => {
   const most = (maxCostDollars: number | 'none' | undefined, allowedMicros: number | null) =>
     planData(
       { ...plan, request: { ...request, ...(maxCostDollars === undefined ? {} : { maxCostDollars }) }, allowedMicros },
@@ -141,7 +141,7 @@ it('a plan tells the lower of --max-cost and what the worker allows', () => {
   expect(most(1, null)).toMatchObject({ maxDollars: 1 });
 });
 
-it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])('refuses a %s that is no amount', (name) => {
+it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])('refuses a %s that is not an amount', (name) => {
   const { context } = fakeContext(fakeRuntime().runtime);
   expect(() => settings({ ...context, env: { ...context.env, [name]: '-1' } }, {})).toThrow(
     `${name}: '-1' (environment) is not an amount of dollars such as 5 or 0.50.`,

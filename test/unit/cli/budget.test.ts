@@ -34,17 +34,17 @@ describe('--max-cost', () => {
     ['$0.5', 0.5],
     ['0', 0],
     ['none', 'none'],
-  ])('takes %s', (text, wanted) => {
+  ])('accepts %s', (text, wanted) => {
     expect(readMaxCost(text, [])).toBe(wanted);
   });
 
-  it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and says what it wants', (text) => {
+  it.each(['1,50', '-1', '1e3', 'NaN', '', '0.0000001', '€2'])('refuses %s and shows the expected form', (text) => {
     const mistakes: string[] = [];
     toEnrichRequest('-', { job: 'brands', maxCost: text }, '/data', mistakes);
     expect(mistakes).toEqual([`--max-cost: '${text}' must be an amount in dollars such as 5 or 0.50, or none.`]);
   });
 
-  it('is in the plan, as where the job would stop or as its most', () => {
+  it('is in the plan, as the point of a pause or as the maximum cost', () => {
     expect(planText(bounded(0.05), config)).toMatch(/Dollars: +would stop at \$0\.05 of an estimated \$0\.20/);
     expect(planText(bounded(5), config)).toMatch(/Dollars: +about \$0\.20, at most \$5\.00/);
     expect(planText(bounded(0.2), config)).toMatch(/Dollars: +about \$0\.20, at most \$0\.20\n/);
@@ -53,7 +53,7 @@ describe('--max-cost', () => {
     expect(planData(plan, config)).toMatchObject({ maxDollars: null });
   });
 
-  it('is announced, and what is asked about is what may be spent', async () => {
+  it('is announced, and the question names the maximum cost', async () => {
     const { runtime } = fakeRuntime({ plan: async () => ({ ...bounded(0.05), estimateMicros: 90_000_000 }) });
     const { context, err } = fakeContext(runtime, { tty: true });
     const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
@@ -62,7 +62,7 @@ describe('--max-cost', () => {
     expect(err()).not.toContain('?');
   });
 
-  it('goes with a resume, which says nothing of it where it was not given', async () => {
+  it('is sent with a resume, which does not mention it if it was not given', async () => {
     const told: unknown[] = [];
     const handle = fakeHandle({ result: async () => Promise.reject(new Error('enough')) });
     const { runtime } = fakeRuntime({
@@ -77,14 +77,14 @@ describe('--max-cost', () => {
     expect(told).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
   });
 
-  it.each([0, 5, 'none'] as const)('of %s is kept by a schedule: each of its runs may cost so much', (dollars) => {
+  it.each([0, 5, 'none'] as const)('of %s is kept by a schedule: each of its runs may cost this much', (dollars) => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     expect(rowsWork(bounded(dollars), access).input).toMatchObject({ maxCostDollars: dollars });
     expect(rowsWork(plan, access).input).not.toHaveProperty('maxCostDollars');
   });
 });
 
-describe('a job that waits for a person', () => {
+describe('a paused job', () => {
   const failure = (type: string, tag: string, status = 402) => ({
     type,
     message: `POST /contents: ${status} (${tag})`,
@@ -125,20 +125,20 @@ describe('a job that waits for a person', () => {
         'Wait, or raise the budget (searchflow limits set --per-day); then resume: searchflow resume brands-1',
     ],
     [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
-  ])('is told the reason and the way out of %o', (what, reason, sentence) => {
+  ])('shows the reason and the remedy of %o', (what, reason, sentence) => {
     const pause = pauseOf(what, 'brands-1', 1_000_000);
     expect(pause?.reason).toBe(reason);
     expect(pause?.message).toContain(sentence);
     expect(pause?.message).toContain('resume brands-1');
   });
 
-  it('waits for nothing that only a change of the job would mend', () => {
+  it('is not waited for if only a change of the job helps', () => {
     expect(pauseOf({ type: 'SinkUnusable', message: 'no permission', details: null }, 'brands-1', null)).toBeNull();
   });
 
   const paused = { ...progress, phase: 'paused', message: 'searchflow resume brands-1 --max-cost 2' } as const;
 
-  it('is told commands as they are typed in a clone', () => {
+  it('shows commands as they are typed in a clone', () => {
     const text = pausedText({ ...paused, pausedFor: 'budget' }, ['enrich', 'x.csv'], {
       npm_lifecycle_event: 'searchflow',
     });
@@ -148,7 +148,7 @@ describe('a job that waits for a person', () => {
     );
   });
 
-  it('names one command: the one that was typed, unless only another bound helps', () => {
+  it('names one command: the typed one, unless only another budget helps', () => {
     const failure = { type: 'Unauthorized', message: 'POST /contents: 401, INVALID_API_KEY', details: null };
     const { message = '' } = pauseOf(failure, 'brands-1', null) ?? {};
     const earlier = `${failure.message}: the key is refused. Set SEARCHFLOW_API_KEY, and go on: searchflow resume brands-1`;
@@ -160,7 +160,7 @@ describe('a job that waits for a person', () => {
     }
   });
 
-  it('ends the command with 5 where the budget is used up', async () => {
+  it('ends the command with 5 if the budget is used up', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const handle = fakeHandle({

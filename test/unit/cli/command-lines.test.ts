@@ -34,7 +34,7 @@ async function patiently(ending: ReturnType<typeof type>) {
   throw new Error('the command did not end');
 }
 
-/** A handle that notes what it is told, and ends at once. */
+/** A handle that records its signals, and ends at once. */
 function handle(changes: Partial<JobHandle> = {}) {
   const told: unknown[] = [];
   const noting =
@@ -54,7 +54,7 @@ function handle(changes: Partial<JobHandle> = {}) {
 const listed = { job: 'brands-1', name: 'brands', origin: 'sandbox', input: '/in.csv', into: '/out.duckdb' };
 
 describe('a command line', () => {
-  it('of enrich reaches the plan with every flag', async () => {
+  it('of enrich puts every flag into the plan', async () => {
     const { asked, config, code } = await type(
       `enrich in.csv --op search --query '{{name}}' --num-results 7 --text --highlights --summary why --max-age-hours 720
         --option type=fast --delimiter semicolon --job brands --into out/x.duckdb --csv out.csv --max-cost 1.5
@@ -116,7 +116,7 @@ describe('a command line', () => {
         maxCostDollars: 'none',
       },
     ],
-  ])('%s asks for just that', async (line, request) => {
+  ])('%s requests exactly that', async (line, request) => {
     const { asked, refusal } = await type(`${line} --dry-run`);
     expect(refusal).toBe('');
     expect(asked[0]).toEqual(['plan', expect.objectContaining(request)]);
@@ -161,7 +161,7 @@ describe('a command line', () => {
     expect([code, config]).toEqual([2, undefined]);
   });
 
-  it('of enrich asks before it spends, and says at the end how many rows failed', async () => {
+  it('of enrich asks before it spends, and reports at the end how many rows failed', async () => {
     const dear = { plan: async () => ({ ...plan, estimateMicros: 20_000_000 }) };
     expect(await type('enrich in.csv', dear)).toMatchObject({
       code: 2,
@@ -176,7 +176,7 @@ describe('a command line', () => {
     expect(JSON.parse((await type('enrich in.csv --dry-run --json')).out)).toMatchObject({ kind: 'plan', rows: 200 });
   });
 
-  it('of enrich that reads again buys nothing, and says what it understood', async () => {
+  it('of enrich that only reads answers again buys nothing, and reports its settings', async () => {
     const { err, calls } = await type('enrich in.csv --reparse', {
       plan: async () => ({ ...plan, request: { ...plan.request, reparse: true } }),
       reparse: async () => ({ answers: 12, understood: 9, rows: 30 }),
@@ -196,7 +196,7 @@ describe('a command line', () => {
     expect((await type('start --live --yes')).code).toBe(0);
   });
 
-  it('of export checks its targets, writes them, and says what it wrote', async () => {
+  it('of export checks its targets, writes them, and reports what it wrote', async () => {
     const both = await type('export brands --csv out.csv --parquet dir');
     expect(both.asked).toEqual([
       ['checkTargets', 'brands', { csv: 'out.csv', parquet: 'dir' }],
@@ -216,7 +216,7 @@ describe('a command line', () => {
     expect(readdirSync(join(cwd, '.searchflow', 'scratch'))).toEqual([]);
   });
 
-  it('of jobs lists them in columns, or as they are', async () => {
+  it('of jobs lists them in columns, or as JSON', async () => {
     const since = Date.now() - 3_600_000;
     const one = { ...listed, rows: 3470, phase: 'paused', since, costMicros: 1_500_000 } as const;
     const walk = {
@@ -240,7 +240,7 @@ describe('a command line', () => {
     expect((await type('jobs')).err).toContain('No jobs yet');
   });
 
-  it('of pause, cancel and resume reaches the job that it names', async () => {
+  it('of pause, cancel and resume reaches the named job', async () => {
     const { told, one } = handle();
     const attach = { attach: async () => one };
     const paused = await type('pause brands', attach);
@@ -259,7 +259,7 @@ describe('a command line', () => {
     expect(JSON.parse(resumed.out)).toMatchObject({ kind: 'summary', phase: 'done' });
   });
 
-  it('of resume leaves a job of another service alone, whatever names it', async () => {
+  it('of resume ignores a job of another service, in every form of its name', async () => {
     const one = { ...listed, rows: 1, phase: 'paused', since: 1, costMicros: 1 } as const;
     for (const name of ['brands', 'brands-1']) {
       const { code, refusal, calls } = await type(`resume ${name}`, { known: async () => [one] });
@@ -275,7 +275,7 @@ describe('a command line', () => {
     expect((await type('resume brands', both)).code).toBe(0);
   });
 
-  it('of status tells what runs, why it stopped or failed, or what is there', async () => {
+  it('of status shows a running job, the reason of a stopped or failed one, or the contents', async () => {
     const withStatus = (changes: Partial<JobStatus>) => ({
       status: async (job: string): Promise<JobStatus> => ({
         ...{ job: `${job}-1`, name: job, phase: 'done', message: null, since: null, shown: null },
@@ -330,7 +330,7 @@ describe('a command line', () => {
     });
   });
 
-  it('of status says after 3 s that a silent warehouse can’t be counted, and waits for no goodbye', async () => {
+  it('of status reports after 3 s that a silent warehouse cannot be counted, and ends without closing it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const never = () => new Promise<never>(() => undefined);
@@ -342,7 +342,7 @@ describe('a command line', () => {
     expect(calls.at(-1)).toBe('close now');
   });
 
-  it.each(['status brands', 'jobs', 'limits', 'usage'])('of %s fails where the store is silent', async (line) => {
+  it.each(['status brands', 'jobs', 'limits', 'usage'])('of %s fails if the store does not answer', async (line) => {
     const shown = 'postgres://127.0.0.1:5432/etl';
     const env = { SEARCHFLOW_STORE: shown };
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -355,7 +355,7 @@ describe('a command line', () => {
     });
   });
 
-  it('of usage and limits reaches the books of the team', async () => {
+  it('of usage and limits reads the journal of the team', async () => {
     const asked: unknown[] = [];
     const team = {
       spend: async () => ({
@@ -385,7 +385,7 @@ describe('a command line', () => {
     expect(JSON.parse((await type('limits --json')).out)).toMatchObject({ kind: 'limits' });
   });
 
-  it.each(['worker', 'dev'])('of %s runs a worker with the rate that it names', async (name) => {
+  it.each(['worker', 'dev'])('of %s runs a worker with the given rate', async (name) => {
     const flags = '--rate-profile boost --concurrency 7 --keep-landing 30';
     const { calls, config, err } = await type(`${name} ${flags}`);
     expect(calls).toEqual(['runWorker', 'close drain']);

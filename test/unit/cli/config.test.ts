@@ -24,7 +24,7 @@ function mistakes(env: Record<string, string>, flags: ConfigFlags = {}): string 
 }
 
 describe('readConfig', () => {
-  it('works on the sandbox where no key is set', () => {
+  it('uses the sandbox if no key is set', () => {
     const { config } = read({});
     expect(config).toMatchObject({
       service: 'sandbox',
@@ -38,7 +38,7 @@ describe('readConfig', () => {
     expect(Object.isFrozen(config)).toBe(true);
   });
 
-  it('works on the public service where a key is set, under either name', () => {
+  it('uses the public service if a key is set, under either name', () => {
     for (const name of ['SEARCHFLOW_API_KEY', 'EXA_API_KEY']) {
       const { config } = read({ [name]: key });
       expect(config).toMatchObject({ service: 'live', origin: 'https://api.exa.ai', baseUrl: 'https://api.exa.ai' });
@@ -47,14 +47,14 @@ describe('readConfig', () => {
     }
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(read({ SEARCHFLOW_API_KEY: '', SEARCHFLOW_QPS: '', SEARCHFLOW_STATE_DIR: '' }).config).toEqual({
       ...read({}).config,
       say: expect.any(Function),
     });
   });
 
-  it('lets the command line win over the environment', () => {
+  it('prefers the command line to the environment', () => {
     const { config } = read({ SEARCHFLOW_QPS: '3', SEARCHFLOW_CONCURRENCY: '4' }, { qps: '25' });
     expect(config).toMatchObject({ rate: { qps: 25 }, concurrency: 4 });
     expect(read({ SEARCHFLOW_QPS: '3' }, { rateProfile: 'public' }).config).toMatchObject({
@@ -63,7 +63,7 @@ describe('readConfig', () => {
     });
   });
 
-  it('stays on the sandbox where the sandbox was asked for, whatever the key', () => {
+  it('uses the sandbox if it was requested, with or without a key', () => {
     const { config } = read({ SEARCHFLOW_API_KEY: 'not a key', SEARCHFLOW_BASE_URL: 'x' }, { service: 'sandbox' });
     expect(config).toMatchObject({ service: 'sandbox', apiKey: null });
   });
@@ -105,20 +105,20 @@ describe('readConfig', () => {
     },
   );
 
-  it('takes no empty name for a warehouse', () => {
+  it('refuses an empty name for a warehouse', () => {
     for (const into of ['', ' '])
       expect(mistakes({}, { into })).toBe(
         `--into: '${into}' (command line) is not a warehouse; give the path of a DuckDB file, or postgres://host:5432/database.`,
       );
   });
 
-  it('says of an --into that is no address what one looks like, without showing it', () => {
+  it('shows the form of an address for an invalid --into, without showing the value', () => {
     expect(mistakes({}, { into: 'postgres://ann:canary@host:abc/db' })).toBe(
       '--into: the value (not shown) (command line) is not an address such as postgres://host:5432/database.',
     );
   });
 
-  it('never prints a key that was put into another setting', () => {
+  it('never prints a key that is the value of another setting', () => {
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_QPS: key })).not.toContain(key);
     expect(mistakes({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: `https://u:${key}@example.com` })).not.toContain(
       key,
@@ -142,7 +142,7 @@ describe('readConfig', () => {
   });
 
   it.each(['http://localhost:8080/', 'http://127.0.0.1:8080', 'http://[::1]:1', 'https://example.com/v2//'])(
-    'takes the base URL %s without its last slash',
+    'accepts the base URL %s and removes its last slash',
     (url) => {
       const { config } = read({ SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url });
       expect(config.baseUrl).toBe(url.replace(/\/+$/, ''));
@@ -150,12 +150,12 @@ describe('readConfig', () => {
     },
   );
 
-  it('takes Temporal address and namespace from the environment', () => {
+  it('reads Temporal address and namespace from the environment', () => {
     const { config } = read({ TEMPORAL_ADDRESS: 'temporal.internal:7233', TEMPORAL_NAMESPACE: 'etl' });
     expect(config).toMatchObject({ temporalAddress: 'temporal.internal:7233', namespace: 'etl' });
   });
 
-  it('takes the store, the team and the warehouse from the environment and never prints their passwords', () => {
+  it('reads store, team and warehouse from the environment and never prints their passwords', () => {
     const { config } = read({
       SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?sslmode=verify-full',
       SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@db.internal:6432/dw?schema=raw&sslmode=disable',
@@ -191,7 +191,7 @@ describe('readConfig', () => {
     expect(text).toContain('names no database');
   });
 
-  it('keeps store and warehouse in schemas of their own', () => {
+  it('puts store and warehouse into separate schemas', () => {
     const text = mistakes({
       SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?schema=searchflow&sslmode=verify-full',
       SEARCHFLOW_WAREHOUSE_URL: 'postgresql://bob:canary-house@DB.internal:5432/etl?sslmode=disable',
@@ -200,7 +200,7 @@ describe('readConfig', () => {
     expect(text).not.toContain('canary');
   });
 
-  it('takes no address of another host that does not say how to encrypt, whatever it is for', () => {
+  it('refuses any address of another host without an encryption setting', () => {
     const plain = 'postgres://ann:canary@db.internal/etl';
     const text = mistakes({ SEARCHFLOW_STORE: plain, SEARCHFLOW_WAREHOUSE_URL: plain }, { into: plain });
     const what =
@@ -212,7 +212,7 @@ describe('readConfig', () => {
     ]);
   });
 
-  it('connects to a database that is named alone in the way of the settings, or in a stricter one', () => {
+  it('connects to a database that is named alone with the parameters of the settings, or stricter ones', () => {
     const warehouseOfInto = (into: string) =>
       read(
         { SEARCHFLOW_WAREHOUSE_URL: 'postgres://ann:pw@db/etl?sslmode=require' },
@@ -227,7 +227,7 @@ describe('readConfig', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'takes no state folder that others may write, unless it is named once more',
+    'refuses a state folder that others may write, unless it is named once more',
     () => {
       const dir = mkdtempSync(join(tmpdir(), 'searchflow-state-'));
       const setting = { SEARCHFLOW_STATE_DIR: dir };
@@ -256,7 +256,7 @@ describe('readConfig', () => {
   );
 
   it.skipIf(process.platform === 'win32')(
-    'takes no state folder below one that every user may write and that has no sticky bit',
+    'refuses a state folder below one that every user may write and that has no sticky bit',
     () => {
       const parent = mkdtempSync(join(tmpdir(), 'searchflow-parent-'));
       const dir = join(parent, 'deep', 'state');
@@ -278,7 +278,7 @@ describe('readConfig', () => {
     );
   });
 
-  it('warns of a misspelt variable and names the closest', () => {
+  it('warns of a misspelt variable and names the closest one', () => {
     const { said } = read({ SEARCHFLOW_QSP: '5', SEARCHFLOW_KEY: key, OTHER: '1' });
     expect(said).toEqual([
       'Warning: the variable SEARCHFLOW_QSP is unknown and has no effect; did you mean SEARCHFLOW_QPS?',

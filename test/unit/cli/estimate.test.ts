@@ -3,7 +3,7 @@ import { type Ending, summaryData, summaryText } from '../../../src/cli/progress
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 
-/** The end of a run that bought for so much what the price table has at so much, in micro-dollars. */
+/** The end of a run with this cost and this list price, in micro-dollars. */
 function ending(costMicros: number, estimateMicros?: number): Ending {
   const counts = { rows: 5, success: 5, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
   const summary: JobSummary = {
@@ -15,7 +15,7 @@ function ending(costMicros: number, estimateMicros?: number): Ending {
 }
 const moneyLine = (end: Ending) => summaryText(end).split('\n')[2];
 
-it('a summary says estimate and cost', () => {
+it('a summary shows estimate and cost', () => {
   expect(moneyLine(ending(125_000, 125_000))).toBe('Bought with 5 requests for $0.125 (estimate $0.125).');
   expect(summaryData(ending(130_000, 125_000))).toMatchObject({ dollars: 0.13, estimatedDollars: 0.125 });
 });
@@ -28,12 +28,12 @@ it('a summary points out a cost that is more than a twentieth off its estimate',
   for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');
 });
 
-it('a summary of an older worker, which knows no estimate, says none', () => {
+it('a summary of an older worker, which knows no estimate, shows none', () => {
   expect(moneyLine(ending(760_000))).toBe('Bought with 5 requests for $0.76.');
   expect(summaryData(ending(760_000))).toMatchObject({ estimatedDollars: null });
 });
 
-it('a pause for the budget says where requests cost more than the price table says', () => {
+it('a pause for the budget reports that requests cost more than the price table says', () => {
   const details = { scope: 'job', capMicros: 500_000, remainingMicros: 20_000, resetsAt: null };
   const message = (multiple?: number) =>
     pauseOf({ type: BUDGET_EXCEEDED, message: '', details: { ...details, multiple } }, 'leads', 500_000)?.message;

@@ -41,7 +41,7 @@ async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = 
 }
 
 describe('exitCodes', () => {
-  it('is told by --help, and by docs/operating.md in the same words', () => {
+  it('are listed by --help, and by docs/operating.md in the same words', () => {
     let help = '';
     const program = buildProgram('0', () => undefined).configureOutput({
       writeOut: (text) => {
@@ -87,7 +87,7 @@ describe('exitCodes', () => {
     expect(exitCodeOfPause(reason)).toBe(code);
   });
 
-  it('of a run that stopped is that of its reason', async () => {
+  it('of a stopped run is that of its reason', async () => {
     expect(await codeOf({ phase: 'stopped', stoppedFor: 'budget' })).toBe(5);
     expect(await codeOf({ phase: 'stopped', stoppedFor: 'person' })).toBe(6);
     expect(await codeOf({ phase: 'failed' })).toBe(1);
@@ -97,7 +97,7 @@ describe('exitCodes', () => {
 describe('--fail-on-failed-rows', () => {
   const complete = { ...plan, status: 'complete', toBuy: 0 } as const;
 
-  it('is needed for failed rows to fail a command; the job is done all the same', async () => {
+  it('is needed for failed rows to fail a command; the job is done either way', async () => {
     expect(await codeOf({})).toBe(0);
     expect(await codeOf({}, true)).toBe(3);
     expect(await codeOf({}, '4')).toBe(3);
@@ -109,7 +109,7 @@ describe('--fail-on-failed-rows', () => {
     expect(await codeOf({}, '50%', complete)).toBe(0);
   });
 
-  it('counts rows that could not be asked for, and takes a share of those that were tried', () => {
+  it('counts rows that could not be requested, and accepts a share of the tried rows', () => {
     const rows = { rows: 1000, success: 90, error: 4, invalid: 6, missing: 900, vanished: 3, tags: {} };
     const failed = (flag: string) => tooManyFailed(rows, readFailedRows(flag, []) ?? { rows: 0 });
     expect(['9', '10', '9.9%', '10%', '0%', '0'].map(failed)).toEqual([true, false, true, false, true, true]);
@@ -142,13 +142,13 @@ it.each([
     'Correct the request, then run the same command to resume.',
   ],
   ['ServiceUnavailable', 'POST /answer: 500', 'Paid results are kept. Run the same command to resume.'],
-])('a refusal of a paid call (%s) says how to go on', (type, message, way) => {
+])('a refusal of a paid call (%s) names the command to resume', (type, message, way) => {
   const { text } = failureText(new JobFailed(message, { cause: ApplicationFailure.create({ type }) }));
   expect(text.startsWith(message)).toBe(true);
   expect(text).toContain(way);
 });
 
-it('a failure that names its way out gets no second one', () => {
+it('a failure with its own remedy gets no second one', () => {
   expect(failureText(new JobFailed('POST /contents: odd; run the same command again')).text).not.toContain('\n');
   expect(failureText(new JobFailed('GET /monitors/x: 404')).text).toBe('GET /monitors/x: 404');
 });

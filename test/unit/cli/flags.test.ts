@@ -23,7 +23,7 @@ describe('flags of an agent run', () => {
     return { ...toAgentRequest(query, flags, cwd, mistakes), mistakes };
   };
 
-  it('make the request, and say how it is run', () => {
+  it('make the request and its settings', () => {
     const flags = { schema: 'schema.json', effort: 'low', previous: 'run-1', option: ['metadata={"a":1}'] };
     const manner = { maxCost: '1.5', maxDuration: '20m', anew: true, deleteAfter: true };
     expect(read('why', { ...flags, ...manner })).toEqual({
@@ -80,7 +80,7 @@ describe('flags of monitors', () => {
     ['0', null],
     ['1.5', null],
     ['x', null],
-  ])('take %s for a count of up to 500: %s', (text, count) => {
+  ])('accept %s for a count of up to 500: %s', (text, count) => {
     const mistakes: string[] = [];
     const found = toCount(text, '--limit', 500, mistakes);
     expect(mistakes.length === 0 ? found : null).toBe(count);
@@ -103,7 +103,7 @@ describe('flags of monitors', () => {
     expect(quiet({ ...nights, ...(weekdays === undefined ? {} : { weekdays }) })).toEqual([hours, []]);
   });
 
-  it('make quiet hours over days, and refuse what is none', () => {
+  it('make quiet hours over days, and refuse invalid ones', () => {
     const weekend = { tz: 'UTC', from: '20:00', until: '07:00', days: ['fri'], untilDay: 'mon' };
     expect(quiet({ from: 'fri 20:00', until: 'mon 07:00', tz: 'UTC' })).toEqual([weekend, []]);
     expect(quiet({})[1]).toEqual(['from', 'until', 'tz'].map((name) => `--${name} is required.`));
@@ -133,7 +133,7 @@ it.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-describe('what a job asks of answers that have landed', () => {
+describe('the freshness flags of a job', () => {
   it.each([
     [{}, undefined],
     [{ refreshAfterMs: 1000 }, { freshAfter: 9000 }],
@@ -162,7 +162,7 @@ describe('a schedule of a job of rows', () => {
     expect(() => of(changes)).toThrow(sentence);
   });
 
-  it('keeps all that was typed', () => {
+  it('keeps all typed options', () => {
     const typed = {
       ...{ operation: 'search', template: { query: '{{name}}' }, options: { type: 'fast' }, batch: 7, rowsPerRun: 2 },
       ...{
@@ -184,7 +184,7 @@ describe('a schedule of a job of rows', () => {
     });
   });
 
-  it('names its machine where others share the store, and writes no CSV on them', () => {
+  it('names its machine if others share the store, and writes no CSV on them', () => {
     expect(of({}).input).not.toHaveProperty('host');
     expect(of({}, true).input).toMatchObject({ host: expect.any(String) });
     expect(of({ csv: 'x.csv' }, true).input).toMatchObject({ csv: join(process.cwd(), 'x.csv') });
@@ -199,7 +199,7 @@ describe('a job or walk by its name', () => {
     ({ get: async () => null, all: async () => jobs }) as unknown as Parameters<typeof findJob>[0];
   const [one, two, other] = [job('brands-1', 'brands'), job('brands-2', 'brands'), job('x-1', 'x')];
 
-  it('is found by its id, or by a name that it has alone', async () => {
+  it('is found by its id, or by a name that no other one has', async () => {
     expect(await findJob(among([one, two, other]), 'brands-2')).toBe(two);
     expect(await findJob(among([one, two, other]), 'x')).toBe(other);
     await expect(findJob(among([one, two, other]), 'brands')).rejects.toThrow(
@@ -209,7 +209,7 @@ describe('a job or walk by its name', () => {
     await expect(findJob(among([]), 'y')).rejects.toThrow(/^There is no job y here$/);
   });
 
-  it('of events is found so, too', () => {
+  it('of events is found in the same way', () => {
     const walk = (id: string, stream: string) => ({ job: id, workflowId: `w-${id}`, stream, origin: 'o', into: 'i' });
     const walks = [walk('a', 'sync'), walk('b', 'backfill x..'), walk('c', 'backfill y..')];
     expect(['a', 'w-b', 'events-sync', 'events-verify'].map((name) => findWalk(walks, name)?.job ?? null)).toEqual([

@@ -33,11 +33,11 @@ const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
 const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
   runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });
 
-/** A job that goes on until something ends the command. */
+/** A job that runs until something ends the command. */
 const endless: Partial<Runtime> = { start: async () => fakeHandle() };
 
 describe('enrich', () => {
-  it('runs the job to its end, keeps stdout for data and says on which service', async () => {
+  it('runs the job to its end, keeps stdout for data and names its service', async () => {
     const { runtime, calls } = fakeRuntime();
     const { context, out, err } = fakeContext(runtime);
     expect(await run(context)).toBe(0);
@@ -67,7 +67,7 @@ describe('enrich', () => {
     expect(calls).toEqual(['plan', 'close drain']);
   });
 
-  it('says what it buys in the words of the operation', async () => {
+  it('describes the purchase in the words of the operation', async () => {
     const planned = async (operation: string, changes: object) => {
       const told = {
         ...plan,
@@ -92,7 +92,7 @@ describe('enrich', () => {
     expect(runs).toMatch(/with 50 in parallel and 5 requests a second, if each takes a minute/);
   });
 
-  it('starts nothing for a job that is complete, and writes the CSV that was asked for again', async () => {
+  it('starts nothing for a complete job, and writes the requested CSV again', async () => {
     const { runtime, calls } = fakeRuntime({
       plan: async () => ({ ...plan, status: 'complete', toBuy: 0, requests: 0 }),
     });
@@ -103,7 +103,7 @@ describe('enrich', () => {
     expect(calls).toEqual(['plan', 'export', 'summary', 'unknownOutcomes', 'close drain']);
   });
 
-  it('writes the CSV where the job itself did not', async () => {
+  it('writes the CSV if the job itself did not', async () => {
     const { runtime, calls } = fakeRuntime();
     const { context, err } = fakeContext(runtime);
     await run(context, {}, 'out.csv');
@@ -111,7 +111,7 @@ describe('enrich', () => {
     expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
   });
 
-  it('writes its own CSV where the job, which another command began, wrote another', async () => {
+  it('writes its own CSV if the job, which another command started, wrote another', async () => {
     const other = { ...summary, csv: '/data/other.csv' };
     const { runtime, calls } = fakeRuntime({ start: async () => fakeHandle({ result: async () => other }) });
     const { context, err } = fakeContext(runtime);
@@ -120,7 +120,7 @@ describe('enrich', () => {
     expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
   });
 
-  it('ends with 0 where rows failed and with an error where the job failed', async () => {
+  it('ends with 0 if rows failed and with an error if the job failed', async () => {
     const failing = fakeRuntime({
       start: async () => fakeHandle({ result: () => Promise.reject(new JobFailed('the warehouse is damaged')) }),
     });
@@ -133,7 +133,7 @@ describe('enrich', () => {
     expect(await run(fakeContext(cancelled.runtime).context)).toBe(6);
   });
 
-  it('ends with 4 where the job waits for credits, says why and how to go on', async () => {
+  it('ends with 4 if the job waits for credits, and shows the reason and the command to resume', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     try {
       const paused = {
@@ -157,7 +157,7 @@ describe('enrich', () => {
     }
   });
 
-  it('goes on watching though a look at the progress fails', async () => {
+  it('continues to watch although a poll of the progress fails', async () => {
     let looks = 0;
     let finish: () => void = () => undefined;
     const done = new Promise<void>((resolve) => {
@@ -178,7 +178,7 @@ describe('enrich', () => {
     expect(err()).not.toContain('no worker answered');
   });
 
-  it.each(['well', 'badly'])('shows nothing of a look that was under way when the job ended %s', async (how) => {
+  it.each(['well', 'badly'])('shows nothing of a poll in flight when the job ended %s', async (how) => {
     let answer: (shown: Awaited<ReturnType<JobHandle['progress']>>) => void = () => undefined;
     const late = new Promise<Awaited<ReturnType<JobHandle['progress']>>>((resolve) => {
       answer = resolve;
@@ -196,7 +196,7 @@ describe('enrich', () => {
     expect(err()).toBe(said);
   });
 
-  it('refuses to spend real money without a confirmation where there is no terminal', async () => {
+  it('refuses to spend real money without a confirmation if there is no terminal', async () => {
     const { runtime, calls } = fakeRuntime();
     const { context } = fakeContext(runtime);
     await expect(run(context, { asksAlways: true })).rejects.toThrow('Pass --yes');
@@ -205,7 +205,7 @@ describe('enrich', () => {
   });
 });
 
-it('says of a walk that somebody else cancelled that nothing is lost, and how it goes on', async () => {
+it('reports for a walk that another client cancelled that nothing is lost, and how to resume it', async () => {
   const { runtime } = fakeRuntime();
   const cause = Object.assign(new Error('cancelled'), { name: 'CancelledFailure' });
   const handle = {
@@ -222,7 +222,7 @@ it('says of a walk that somebody else cancelled that nothing is lost, and how it
 });
 
 describe('Ctrl-C', () => {
-  it('drains, says so with the number of paid requests, and how to go on, and ends with 130 (fault 25)', async () => {
+  it('drains, shows the number of paid requests and the command to resume, and ends with 130 (fault 25)', async () => {
     const { runtime, calls } = fakeRuntime(endless);
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
@@ -234,7 +234,7 @@ describe('Ctrl-C', () => {
     expect(calls.filter((call) => call === 'stop' || call.startsWith('close'))).toEqual(['stop', 'close drain']);
   });
 
-  /** Stops a command twice that does not drain; so many paid requests are in flight. */
+  /** Stops a command twice that does not drain; this many paid requests are in flight. */
   async function pressTwice(inFlight: number) {
     const { runtime, calls } = fakeRuntime({
       ...endless,
@@ -251,19 +251,19 @@ describe('Ctrl-C', () => {
     return { calls, said: err() };
   }
 
-  it('cuts at the second one', async () => {
+  it('aborts requests at the second one', async () => {
     const { calls, said } = await pressTwice(3);
     expect(calls.filter((call) => call.startsWith('close'))).toEqual(['close drain', 'close now']);
     expect(said).toContain('Stopped at once; interrupted requests may become unknown outcomes.');
   });
 
-  it('speaks of no unknown outcomes where what is cut off was free', async () => {
+  it('does not mention unknown outcomes if the aborted requests were free', async () => {
     const { said } = await pressTwice(0);
     expect(said).toContain('Stopped. To resume:');
     expect(said).not.toContain('unknown outcomes');
   });
 
-  it('ends after at most 12 s, whatever does not answer', async () => {
+  it('ends after at most 12 s, even if nothing answers', async () => {
     const never = () => new Promise<never>(() => undefined);
     const { runtime, calls } = fakeRuntime({ ...endless, stop: never, close: never });
     const { context, press } = fakeContext(runtime);
@@ -296,7 +296,7 @@ describe('Ctrl-C', () => {
     expect(await code).toBe(143);
   });
 
-  it('only detaches where another process works on the job (fault 28)', async () => {
+  it('only detaches if another process works on the job (fault 28)', async () => {
     const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: true, owned: async () => [] });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
@@ -308,7 +308,7 @@ describe('Ctrl-C', () => {
     expect(err()).not.toContain('Stopping');
   });
 
-  it('says that nothing was bought where it comes while planning', async () => {
+  it('reports that nothing was bought if it comes during the plan', async () => {
     const { runtime, calls } = fakeRuntime({ plan: () => new Promise(() => undefined) });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
@@ -318,7 +318,7 @@ describe('Ctrl-C', () => {
     expect(err()).toContain('Stopped; nothing was bought.');
   });
 
-  it('is taken once where npm hands the same press on', async () => {
+  it('counts once if npm passes the same key press on', async () => {
     const source = new EventEmitter();
     let now = 0;
     const interrupts = watchInterrupts(source, () => now);
@@ -339,14 +339,14 @@ describe('Ctrl-C', () => {
   });
 });
 
-describe('reaching the service', () => {
+describe('the check of the service', () => {
   it.each([
     [
       'http://127.0.0.1:9',
       /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) is unreachable: connection refused\. Nothing was bought\./,
     ],
     ['http://no-such-host.invalid', /is unreachable: (host not found|the DNS lookup failed)/],
-  ])('tells in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
+  ])('reports in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
     await expect(checkConnection({ service: 'live', baseUrl })).rejects.toThrow(sentence);
   });
 
@@ -355,7 +355,7 @@ describe('reaching the service', () => {
     await expect(checkConnection({ service: 'sandbox', baseUrl: 'http://127.0.0.1:9' })).resolves.toBeUndefined();
   });
 
-  it('tells that a plain server is no https service', async () => {
+  it('reports that a plain server is no https service', async () => {
     const baseUrl = service.url.replace('http:', 'https:');
     const hangUp = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
     await once(hangUp, 'listening');
@@ -367,7 +367,7 @@ describe('reaching the service', () => {
   });
 });
 
-describe('reaching the warehouse', () => {
+describe('the check of the warehouse', () => {
   const database = (url: string) => ({ url: new Secret(url), shown: parseAddress(url, 'searchflow').shown });
 
   it.each([
@@ -379,28 +379,25 @@ describe('reaching the warehouse', () => {
       ['postgres://ann:canary-pw@no-such-host.invalid/dw?sslmode=require', null],
       /no-such-host\.invalid:5432\/dw can't be reached: /,
     ],
-  ] as const)(
-    'tells that nothing listens at %j, and the way out, once it was waited for',
-    async ([url, flag], sentence) => {
-      const said: string[] = [];
-      const config = { warehouse: database(url), say: (text: string) => said.push(text) };
-      const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
-      expect(error).toMatch(sentence);
-      const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
-      expect(error).toContain(`. Start it, or correct its address (${setting}). Nothing was started or bought.`);
-      expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
-      expect(`${error} ${said}`).not.toMatch(/canary|ann/);
-    },
-  );
+  ] as const)('reports after a wait that nothing listens at %j, and the remedy', async ([url, flag], sentence) => {
+    const said: string[] = [];
+    const config = { warehouse: database(url), say: (text: string) => said.push(text) };
+    const error = await checkWarehouse(config, flag && url, 400).catch((reason: unknown) => String(reason));
+    expect(error).toMatch(sentence);
+    const setting = flag ?? 'SEARCHFLOW_WAREHOUSE_URL';
+    expect(error).toContain(`. Start it, or correct its address (${setting}). Nothing was started or bought.`);
+    expect(said).toEqual([expect.stringContaining(`Waiting for the database ${config.warehouse.shown}: `)]);
+    expect(`${error} ${said}`).not.toMatch(/canary|ann/);
+  });
 
-  it('asks no database where rows go into a file', async () => {
+  it('connects to no database if rows go into a file', async () => {
     const config = { warehouse: database('postgres://127.0.0.1:9/dw'), say: () => undefined };
     await expect(checkWarehouse(config, 'out.duckdb', 0)).resolves.toBeUndefined();
     await expect(checkWarehouse({ ...config, warehouse: null }, null, 0)).resolves.toBeUndefined();
   });
 });
 
-describe('errors', () => {
+describe('errors of a command', () => {
   it.each([
     [new UsageError('There is no column url.'), 'There is no column url.', 2],
     [Object.assign(new Error('line 3, column 2: no'), { name: 'CsvError' }), 'line 3, column 2: no', 2],
@@ -417,7 +414,7 @@ describe('errors', () => {
     expect(failureText(error)).toEqual({ text, code });
   });
 
-  it('never carry the key, however it is written (fault 55)', () => {
+  it('never contain the key, in any form (fault 55)', () => {
     const scrub = scrubber({ EXA_API_KEY: 'se cret/"1', SEARCHFLOW_API_KEY: 'canary-5f2e91c4' });
     const text = scrub(
       `a canary-5f2e91c4 b ${encodeURIComponent('se cret/"1')} c ${JSON.stringify({ key: 'se cret/"1' })}`,

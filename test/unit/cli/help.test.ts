@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { helpGroups } from '../../../src/cli/options/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
 
-/** What a command prints for `--help`, at a width that breaks no line. */
+/** The output of a command for `--help`, at a width that breaks no line. */
 function helpOf(command: Command): string {
   let text = '';
   const writeOut = (part: string) => {
@@ -33,7 +33,7 @@ it('groups the commands', () => {
 });
 
 it.each(all(program()).map((command) => [nameOf(command), command] as const))(
-  '%s --help ends with examples that the command line takes',
+  '%s --help ends with examples that the command line accepts',
   async (name, command) => {
     const examples = examplesIn(helpOf(command));
     expect(examples.length).toBeGreaterThan(0);

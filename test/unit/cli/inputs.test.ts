@@ -28,7 +28,7 @@ const tried: JobPlan = {
 };
 
 describe('--limit and --default-scheme', () => {
-  it('go into the request, and are left out where they were not given', () => {
+  it('are part of the request, and are left out if not given', () => {
     expect(read({ limit: '20', defaultScheme: 'https' }).request).toMatchObject({ limit: 20, defaultScheme: 'https' });
     const { request: plain } = read({});
     expect([plain.limit, plain.defaultScheme]).toEqual([undefined, undefined]);
@@ -38,20 +38,20 @@ describe('--limit and --default-scheme', () => {
     expect(read({ limit }).mistakes).toEqual([`--limit: '${limit}' must be a whole number of rows, 1 or more.`]);
   });
 
-  it('are for operations that have what they speak of', () => {
+  it('are only for operations that support them', () => {
     expect(read({ op: 'search', query: '{{name}}', defaultScheme: 'https' }).mistakes).toEqual([
       '--default-scheme is for --op contents, findSimilar, not for search.',
     ]);
     expect(read({ op: 'search', query: '{{name}}', limit: '3' }).mistakes).toEqual([]);
   });
 
-  it('make no schedule of a try', () => {
+  it('create no schedule of a trial', () => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     const limited = { ...plan, request: { ...request, limit: 5 } };
     expect(() => rowsWork(limited, access)).toThrow("--limit can't be scheduled");
   });
 
-  it('leave a schedule the column and scheme that its plan found', () => {
+  it('give a schedule the column and scheme that its plan found', () => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     const { input } = rowsWork({ ...plan, request: { ...request, defaultScheme: 'https' } }, access);
     expect(input).toMatchObject({ urlColumn: 'source', defaultScheme: 'https' });
@@ -59,7 +59,7 @@ describe('--limit and --default-scheme', () => {
 });
 
 describe('a plan', () => {
-  it('tells which column holds the URLs, how it was found, and how many of its cells are some', () => {
+  it('shows the column of URLs, how it was found, and how many of its cells are URLs', () => {
     expect(planText(tried, live)).toMatch(
       /URL column: +source \(found by its contents\): 2,860 of 2,900 cells are URLs, 100 are empty\n/,
     );
@@ -72,7 +72,7 @@ describe('a plan', () => {
     });
   });
 
-  it('of the first rows tells of these, and what the rest would cost', () => {
+  it('of the first rows shows these, and the cost of the rest', () => {
     const text = planText(tried, live);
     expect(text).toMatch(/Rows: +the first 200 of 3,000\n/);
     expect(text).toMatch(/Bad rows: +2\n/);
@@ -81,7 +81,7 @@ describe('a plan', () => {
     expect(planData(plan, live)).toMatchObject({ limit: null, rest: null });
   });
 
-  it('of the first rows is told again at the end, with the way to the rest', () => {
+  it('of the first rows is shown again at the end, with the command for the rest', () => {
     const end = { ...summary, limit: 200, warehouse: { ...summary.warehouse, rows: 3000, missing: 2800 } };
     const ending = { summary: end, origin: '', badRows: [], unknown: [], bill: null, csv: null, ran: true };
     const text = summaryText({ ...ending, plan: tried });

@@ -33,7 +33,7 @@ function team(caps: SpendCaps) {
 }
 
 describe('searchflow limits', () => {
-  it('shows rate, block, slots and money with their bounds', async () => {
+  it('shows rate, block, slots and money with their limits', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     expect(await limits(context, {})).toBe(0);
     expect(out()).toMatch(/^Shared by: +the worker of this folder \(this key\)$/m);
@@ -48,7 +48,7 @@ describe('searchflow limits', () => {
     expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
   });
 
-  it('says where it can’t know what is in use', async () => {
+  it('reports if the current use cannot be known', async () => {
     const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
     const { context, out } = fakeContext(runtime);
     await limits(context, {});
@@ -58,7 +58,7 @@ describe('searchflow limits', () => {
     expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });
   });
 
-  it('tells the same as one JSON object, with dollars as numbers', async () => {
+  it('prints the same as one JSON object, with dollars as numbers', async () => {
     const { context, out } = team({ dayMicros: 20_000_000, monthMicros: null });
     await limits(context, { json: true });
     expect(JSON.parse(out())).toMatchObject({
@@ -71,7 +71,7 @@ describe('searchflow limits', () => {
     });
   });
 
-  it('sets one cap and leaves the other', async () => {
+  it('sets one cap and keeps the other', async () => {
     const { context, known, err } = team({ dayMicros: null, monthMicros: 300_000_000 });
     expect(await setLimits(context, { perDay: '20' })).toBe(0);
     expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: 300_000_000 });
@@ -80,7 +80,7 @@ describe('searchflow limits', () => {
     expect(known.caps).toEqual({ dayMicros: 20_000_000, monthMicros: null });
   });
 
-  it('refuses what is no amount, all mistakes together, and sets nothing', async () => {
+  it('refuses invalid amounts, all mistakes together, and sets nothing', async () => {
     const { context, known } = team({ dayMicros: null, monthMicros: null });
     const mistake = (await setLimits(context, { perDay: '-1', perMonth: '1e3' }).catch(
       (error: unknown) => error,

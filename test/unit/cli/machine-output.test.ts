@@ -15,11 +15,11 @@ import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js'
 import type { ScheduleView } from '../../../src/worker/schedules/schedule-view.js';
 import { plan, progress, summary } from '../../support/cli/fake-runtime.js';
 
-// Every field has a value of its own: one in another's place, or in another unit, is seen.
+// Every field has a value of its own, so that a swapped field or unit is detected.
 const at = Date.UTC(2026, 10, 21, 6);
 const iso = '2026-11-21T06:00:00.000Z';
 
-describe('what --json prints', () => {
+describe('the output of --json', () => {
   it('of a plan', () => {
     const whole = {
       ...{ ...plan, alreadyBought: 11, toBuy: 12, requests: 13, estimateMicros: 14_000, seconds: 15, perSecond: 16 },
@@ -115,7 +115,7 @@ describe('what --json prints', () => {
     });
   });
 
-  it('of a job that waits for a person', () => {
+  it('of a paused job', () => {
     const waits = {
       ...progress,
       phase: 'paused',
@@ -207,7 +207,7 @@ describe('what --json prints', () => {
     expect(text).toMatch(/^In flight: +at most 9 paid requests per worker$/m);
   });
 
-  it('of events: where a walk and its warehouse stand', () => {
+  it('of events: the state of a walk and its warehouse', () => {
     const stream = {
       ...{
         stream: 'sync',
@@ -345,11 +345,11 @@ describe('schedules', () => {
       run({ summary: { into: 'i', monitors: 4, added: 5, again: 6, results: 7 } as ScheduledRun['summary'] }),
       'done, 5 new runs of 4 monitors',
     ],
-  ])('a run says what it brought: %#', (one, text) => {
+  ])('a run shows its results: %#', (one, text) => {
     expect(runText(one)).toBe(text);
   });
 
-  it('are a line each, or all that is known of one', () => {
+  it('are a line each, or all that is known about one', () => {
     expect(
       schedulesText([
         view,
@@ -386,7 +386,7 @@ describe('schedules', () => {
     );
   });
 
-  it('tell machines their times in ISO 8601 and the input as it is', () => {
+  it('give machines their times in ISO 8601 and the input unchanged', () => {
     expect(scheduleData({ ...view, next: [at] })).toEqual({
       ...{
         name: 'daily',
@@ -429,7 +429,7 @@ describe('an agent run', () => {
     },
   } as unknown as AgentRunResult;
 
-  it('shows where it stands, how it ended, and its output with each source once', () => {
+  it('shows its status, its end, and its output with each source once', () => {
     const look = {
       runId: 'run-1',
       status: null,

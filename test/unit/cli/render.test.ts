@@ -76,7 +76,7 @@ describe('amounts', () => {
     expect(duration(seconds)).toBe(text);
   });
 
-  it('counts in words', () => {
+  it('counts with words', () => {
     expect([count(3470), some(1, 'row'), some(0, 'row'), some(2, 'entry', 'entries')]).toEqual([
       '3,470',
       '1 row',
@@ -87,7 +87,7 @@ describe('amounts', () => {
 });
 
 describe('printable', () => {
-  it('takes escape sequences, controls, direction marks and lone surrogates out of text from elsewhere (fault 51)', () => {
+  it('removes escape sequences, controls, direction marks and lone surrogates from foreign text (fault 51)', () => {
     expect(printable('\u001b[31mred\u001b[0m\u001b]8;;http://x\u0007link\u001b]8;;\u0007')).toBe('redlink');
     expect(printable('a\u202eb\u2066c\u200bd\u0000e\u009bf\ud800g')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
     expect(printable('one\r\ntwo\tthree')).toBe('one two three');
@@ -101,7 +101,7 @@ describe('printable', () => {
 });
 
 describe('JobProgressReader', () => {
-  it('adds what the running slices have landed to the rows that are loaded', () => {
+  it('adds the landed rows of running slices to the loaded rows', () => {
     const reading = new JobProgressReader().read({ at: 0, progress, running: [beat], limits: null });
     expect(reading).toMatchObject({
       done: 450,
@@ -113,7 +113,7 @@ describe('JobProgressReader', () => {
     });
   });
 
-  it('takes the speed over the last seconds and never counts backwards', () => {
+  it('measures the speed over the last seconds and never counts backwards', () => {
     const meter = new JobProgressReader();
     meter.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
     const later = meter.read({ at: 10_000, progress, running: [beat], limits: null });
@@ -129,7 +129,7 @@ describe('JobProgressReader', () => {
     expect(idle.rowsPerSecond).toBeLessThan(45);
   });
 
-  it('says a block before anything else it waits for', () => {
+  it('shows a block before any other reason to wait', () => {
     const limits = {
       ...idleView(flatProfile(10)),
       blockedUntil: 5_500,
@@ -153,7 +153,7 @@ describe('progress lines', () => {
   };
   const { colors } = fakeTerminal().terminal;
 
-  it('shows rows, speed, time left, dollars, failures and what it waits for', () => {
+  it('shows rows, speed, time left, dollars, failures and the reason to wait', () => {
     const waiting = { ...reading, waitingFor: 'waiting for PID 1234 to release out/x.duckdb' };
     expect(progressText(rowLine(waiting))).toBe(
       '450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed, waiting for PID 1234 to release out/x.duckdb',
@@ -163,16 +163,16 @@ describe('progress lines', () => {
     );
   });
 
-  it.each([20, 40, 60, 80, 100, 200])('never draws wider than a terminal of %d columns', (columns) => {
+  it.each([20, 40, 60, 80, 100, 200])('is never wider than a terminal of %d columns', (columns) => {
     const line = progressBar(rowLine({ ...reading, waitingFor: 'a very long reason '.repeat(9) }), columns, colors);
     expect(line.length).toBeLessThan(columns);
   });
 
-  it('says how a pause by a person ends', () => {
+  it('shows how a pause by a person ends', () => {
     expect(progressText(rowLine({ ...reading, phase: 'paused', pausedFor: 'person' }))).toContain('searchflow resume');
   });
 
-  it('writes a plain line every 5 s or 10 % where stderr is no terminal, without any escape', () => {
+  it('writes a plain line every 5 s or 10 % if stderr is no terminal, without any escape', () => {
     const { terminal, err } = fakeTerminal();
     const view = new ProgressView(terminal);
     for (let tick = 0; tick <= 40; tick++) view.update(rowLine({ ...reading, done: 400 + tick }), tick * 250);
@@ -187,7 +187,7 @@ describe('progress lines', () => {
     expect(err()).not.toContain('\u001b');
   });
 
-  it('writes a changing text every 10 s where stderr is no terminal, and redraws it on one', () => {
+  it('writes a changing text every 10 s if stderr is no terminal, and redraws it on one', () => {
     const { terminal, err } = fakeTerminal();
     const view = new TextView(terminal);
     for (let second = 0; second <= 25; second++) view.update(`run_1: running, ${second} s`, second * 1000);
@@ -210,7 +210,7 @@ describe('progress lines', () => {
 });
 
 describe('summary', () => {
-  it('tells rows by status and tag, dollars, requests and files', () => {
+  it('shows rows by status and tag, dollars, requests and files', () => {
     expect(summaryText({ ...ending, csv: '/data/out/brands.csv' }).split('\n')).toEqual([
       'Done: 103 rows of brands in 8.2 s.',
       '         97  success',
@@ -231,12 +231,12 @@ describe('summary', () => {
     expect(summaryText({ ...ending, bill: { micros: 99_000, requests: 3 } })).toContain('with lost answers: $0.099');
   });
 
-  it('says that a run which bought nothing sent no request', () => {
+  it('reports that a run which bought nothing sent no request', () => {
     const text = summaryText({ ...ending, summary: { ...summary, requests: 0, costMicros: 0 } });
     expect(text).toContain('No request was sent: nothing was left to buy; $0.097 over all runs of the job.');
   });
 
-  it('counts the runs that are left running, and does not say that nothing was sent', () => {
+  it('counts the runs that are left running, and does not claim that nothing was sent', () => {
     const warehouse = { ...summary.warehouse, error: 5, tags: { RUN_OVERDUE: 5 } };
     const left = { ...ending, summary: { ...summary, warehouse, requests: 0, costMicros: 0, totalCostMicros: 0 } };
     const text = summaryText(left);
@@ -271,7 +271,7 @@ describe('summary', () => {
     expect(text).toContain('  and 1 more (table unknown_outcomes)');
   });
 
-  it('says of a job that is only looked at where it stands', () => {
+  it('shows the state of a job that is only watched', () => {
     const looked = { ...ending, ran: false };
     expect(summaryText(looked)).toContain('brands: complete, 103 rows.');
     expect(summaryText(looked)).toContain('Bought in all: $0.097.');
@@ -279,7 +279,7 @@ describe('summary', () => {
     expect(summaryText(open)).toContain('brands: 7 rows of 103 to load.');
   });
 
-  it('gives machines one object with dollars as exact numbers', () => {
+  it('prints one JSON object with dollars as exact numbers', () => {
     expect(summaryData({ ...ending, bill: { micros: 97_000, requests: 2 } })).toMatchObject({
       kind: 'summary',
       phase: 'done',

@@ -17,11 +17,11 @@ function request(file: string, flags: EnrichFlags = {}) {
 }
 
 describe('contents options', () => {
-  it('asks for nothing by name where no flag is given, so that the default is the runtime’s', () => {
+  it('set nothing if no flag is given, so that the defaults of the runtime apply', () => {
     expect(toContentsOptions({}, [])).toEqual({});
   });
 
-  it('puts flags and named options together', () => {
+  it('combines flags and named options', () => {
     const mistakes: string[] = [];
     const options = toContentsOptions(
       {
@@ -62,7 +62,7 @@ describe('contents options', () => {
 });
 
 describe('enrich request', () => {
-  it('takes the defaults', () => {
+  it('has defaults', () => {
     const { request: made, mistakes } = request('in.csv');
     expect(mistakes).toEqual([]);
     expect(made).toEqual({
@@ -85,7 +85,7 @@ describe('enrich request', () => {
     ['\\t', '\t'],
     ['semicolon', ';'],
     ['|', '|'],
-  ])('knows the delimiter %s', (text, delimiter) => {
+  ])('accepts the delimiter %s', (text, delimiter) => {
     expect(request('in.csv', { delimiter: text }).request.delimiter).toBe(delimiter);
   });
 
@@ -107,7 +107,7 @@ describe('enrich request', () => {
     ]);
   });
 
-  it('refuses a time after which all is to be bought again at once', () => {
+  it('refuses a refresh time of zero, which would buy everything again at once', () => {
     expect(request('in.csv', { refreshAfter: '0d' }).mistakes).toEqual([
       expect.stringMatching(/^--refresh-after 0d: an interrupted job would buy its own results again/),
     ]);
@@ -122,7 +122,7 @@ describe('enrich request', () => {
     ]);
   });
 
-  it('demands a name for a job from standard input', () => {
+  it('requires a name for a job from standard input', () => {
     expect(request('-').mistakes[0]).toContain('--job NAME');
     expect(request('-', { job: 'brands' }).mistakes).toEqual([]);
   });
@@ -151,7 +151,7 @@ describe('resume command', () => {
     expect(resumeCommand(args, { npm_lifecycle_event: 'test' })).toBe(`searchflow ${quoted}`);
   });
 
-  it('leaves out what logs in to a database, so that it can be pasted, and says where that comes from', () => {
+  it('leaves out credentials of a database, so that it can be pasted, and names their source', () => {
     const left = /^User and password are left out\. .*SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or \.pgpass\.$/;
     for (const into of [
       ['--into', 'postgres://ann:p%40ss@db:6000/dw?schema=raw&sslmode=require'],

@@ -19,12 +19,12 @@ function read(flags: RowRequestFlags) {
 }
 
 describe('flags of a row operation', () => {
-  it('are contents where no operation is named', () => {
+  it('are contents if no operation is named', () => {
     expect(read({ text: true })).toEqual({ options: { text: true }, mistakes: [] });
     expect(read({ op: 'contents' })).toEqual({ options: {}, mistakes: [] });
   });
 
-  it('make the request of a search, with contents of its pages where they are asked for', () => {
+  it('make the request of a search, with contents of its pages if requested', () => {
     const flags = {
       op: 'search',
       query: '{{name}} official site',
@@ -40,7 +40,7 @@ describe('flags of a row operation', () => {
     });
   });
 
-  it('take a whole request from a file, and fields that are rendered from --option, too', () => {
+  it('read a whole request from a file, and fields that are rendered from --option, too', () => {
     expect(read({ op: 'search', request: 'request.json' })).toMatchObject({
       template: { query: '{{name}}', numResults: 7, userLocation: '{{country}}' },
       mistakes: [],
@@ -53,7 +53,7 @@ describe('flags of a row operation', () => {
     });
   });
 
-  it('make agent runs and research tasks, their schema as it is', () => {
+  it('make agent runs and research tasks, with their schema unchanged', () => {
     expect(
       read({ op: 'agent', query: 'CEO of {{name}}', schema: 'schema.json', effort: 'low', rowsPerRun: '1' }),
     ).toEqual({
@@ -93,7 +93,7 @@ describe('flags of a row operation', () => {
     [{ op: 'agent', query: '{{name}}', schema: 'broken.json' }, /--schema: broken\.json is not JSON: /],
     [{ op: 'agent', query: '{{name}}', schema: 'number.json' }, /--schema: type must be "object".*got "number"/],
   ];
-  it.each(refused)('are refused with the way out: %j', (flags, what) => {
+  it.each(refused)('are refused with a remedy: %j', (flags, what) => {
     expect(read(flags).mistakes.join('\n')).toMatch(what);
   });
 });

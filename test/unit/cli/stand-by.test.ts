@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { standBy } from '../../../src/cli/shared/stand-by.js';
 
-it('takes the place of a worker that is gone, says so once, and tells once why it can’t yet', async () => {
+it('a standby takes over from a worker that has ended, and reports once that it did, or why it cannot yet', async () => {
   const stop = new AbortController();
   const said: string[] = [];
   const keep = vi.fn(async () => undefined);

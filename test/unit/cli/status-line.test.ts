@@ -41,6 +41,6 @@ it.each<[string, Partial<JobStatus>, string]>([
     'q3 failed: The disk is full. To resume it:\n  searchflow resume q3-1',
   ],
   ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it:\n  searchflow resume q3-1'],
-])('a job that %s is told in one line with one way on', (_, changes, line) => {
+])('a job that %s is shown in one line with one command to continue', (_, changes, line) => {
   expect(statusLine({ ...known, ...changes }, now)).toBe(line);
 });

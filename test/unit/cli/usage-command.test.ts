@@ -30,7 +30,7 @@ function team(lines: readonly UsageLine[]) {
 }
 
 describe('searchflow usage', () => {
-  it('shows a line a group and their sum, and no column that is zero throughout', async () => {
+  it('shows a line for each group and their sum, and no column that is zero throughout', async () => {
     const { context, out } = team([line('brands-1'), line('calls', { requests: 3, units: 3, landedMicros: 21_000 })]);
     expect(await usage(context, { by: 'job' })).toBe(0);
     expect(out().trimEnd().split('\n')).toEqual([
@@ -41,7 +41,7 @@ describe('searchflow usage', () => {
     ]);
   });
 
-  it('shows what is in flight and what is unknown, where there is any', async () => {
+  it('shows money in flight and unknown outcomes, if there are any', async () => {
     const { context, out } = team([
       line('2026-11-21', { openMicros: 5000, unknownOutcomes: 2, unknownMicros: 40_000 }),
     ]);
@@ -49,14 +49,14 @@ describe('searchflow usage', () => {
     expect(out()).toMatch(/in flight \(max\.\) +unknown outcomes +possibly charged\n.*\$0\.005 +2 +\$0\.04\n/);
   });
 
-  it('asks for whole days of UTC, the last one included', async () => {
+  it('queries whole days of UTC, the last one included', async () => {
     const { context, asked, out } = team([]);
     await usage(context, { by: 'operation', since: '2026-11-01', until: '2026-11-02', json: true });
     expect(asked).toEqual([['operation', Date.UTC(2026, 10, 1), Date.UTC(2026, 10, 3)]]);
     expect(JSON.parse(out())).toMatchObject({ kind: 'usage', by: 'operation', lines: [], total: { dollars: 0 } });
   });
 
-  it('refuses days that are none, together', async () => {
+  it('refuses invalid days, together', async () => {
     const { context, asked } = team([]);
     await expect(usage(context, { by: 'job', since: '2026-02-31', until: 'today' })).rejects.toThrow(
       /^--since: '2026-02-31' .*\n--until: 'today' /,
@@ -67,7 +67,7 @@ describe('searchflow usage', () => {
     expect(asked).toEqual([]);
   });
 
-  it('takes days and weeks ago for the day that was then, and nothing shorter', () => {
+  it('reads days and weeks ago as the day at that time, and refuses shorter ages', () => {
     const now = Date.UTC(2026, 10, 21, 13);
     expect(parseDay('7d', now)).toBe(Date.UTC(2026, 10, 14));
     expect(parseDay('1w', now)).toBe(Date.UTC(2026, 10, 14));

@@ -12,19 +12,19 @@ const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.me
 const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 describe('the schemas of inputs', () => {
-  it('are what the zod schemas say (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
+  it('equal the zod schemas (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
     expect(read('src/core/text/input-schemas.ts')).toBe(schemasModule(workflowInputs));
     expect(read('docs/workflow-inputs.json')).toBe(schemasDoc(workflowInputs));
   });
 
-  it('are there for every workflow', () => {
+  it('exist for every workflow', () => {
     expect(Object.keys(workflowInputs).sort()).toEqual(Object.keys(workflows).sort());
   });
 });
 
 describe('inputProblems', () => {
   const folder = 'test/fixtures/histories/';
-  it.each(readdirSync(at(folder)))('accepts what the recorded history %s was started with', (file) => {
+  it.each(readdirSync(at(folder)))('accepts the recorded input of the history %s', (file) => {
     const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
       events: {
         workflowExecutionStartedEventAttributes: {
@@ -38,30 +38,30 @@ describe('inputProblems', () => {
     expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
   });
 
-  it('takes null where it always meant nothing', () => {
+  it('accepts null where it always meant no value', () => {
     const input = { input: 'rows.csv', urlColumn: null, into: null, csv: null, job: null, options: null, batch: null };
     expect(inputProblems('enrichCsv', [input], true)).toEqual([]);
     expect(inputProblems('syncEvents', [null], true)).toEqual([]);
     expect(inputProblems('runAgent', [{ query: 'q', outputSchema: null }, null], true)).toEqual([]);
   });
 
-  it('lets through what the service may know and we do not', () => {
+  it('accepts fields that only the service may know', () => {
     expect(inputProblems('runAgent', [{ query: 'q', novelty: { a: 1 } }], true)).toEqual([]);
     expect(inputProblems('enrichCsv', [{ input: 'rows.csv', options: { novelty: [1] } }], true)).toEqual([]);
     expect(inputProblems('monitorCall', [{ operation: 'getMonitor', input: { novelty: 1 } }], true)).toEqual([]);
   });
 
-  it('takes quiet hours that are put back, whatever they say of which', () => {
+  it('accepts the removal of quiet hours with any definition', () => {
     const input = { name: 'nights', into: 'out.duckdb', restore: true, hours: 'gone', filter: { old: 1 } };
     expect(inputProblems('quietTurn', [input], true)).toEqual([]);
   });
 
-  it('leaves unknown fields alone where it is not strict, and still refuses wrong types', () => {
+  it('ignores unknown fields if it is not strict, and still refuses wrong types', () => {
     expect(inputProblems('syncEvents', [{ later: 1 }], false)).toEqual([]);
     expect(inputProblems('syncEvents', [{ later: 1, into: 5 }], false)).toHaveLength(1);
   });
 
-  it('never shows an address, and tells ten problems of a thousand', () => {
+  it('never shows an address, and reports ten problems of a thousand', () => {
     const [problem] = inputProblems('enrichCsv', [{ input: 'a', operation: 'postgres://me:hidden@host/db' }], true);
     expect(problem).toMatch(/operation must be one of .* \(got a text that is not shown\)\.$/);
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, index]));
@@ -70,7 +70,7 @@ describe('inputProblems', () => {
     expect(problems.at(-1)).toBe('There are 990 more problems.');
   });
 
-  it('is not fooled by names that every object has', () => {
+  it('is not confused by names that every object has', () => {
     const input = JSON.parse('{"input": "a", "__proto__": {"into": 5}, "constructor": 1, "toString": 2}');
     expect(inputProblems('enrichCsv', [input], true)).toEqual(
       ['__proto__', 'constructor', 'toString'].map((name) => expect.stringContaining(`${name} is not a field`)),

@@ -18,7 +18,7 @@ describe('DigestMap', () => {
     for (let index = 30_000; index < 31_000; index++) expect(map.get(digest(index))).toBeUndefined();
   });
 
-  it('takes hex digits and bytes of one digest for the same key', () => {
+  it('treats hex digits and bytes of one digest as the same key', () => {
     const map = new DigestMap();
     map.set(digest(1), 7);
     expect(map.get(Buffer.from(digest(1), 'hex'))).toBe(7);
@@ -43,14 +43,14 @@ describe('DigestMap', () => {
     expect(keys.map((key) => map.get(key))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('refuses what is no digest and what is no value', () => {
+  it('refuses invalid digests and values', () => {
     const map = new DigestMap();
     for (const key of ['', 'abc', 'z'.repeat(32), new Uint8Array(4)]) expect(() => map.get(key)).toThrow(RangeError);
     for (const value of [-1, 0.5, 2 ** 32, Number.NaN]) expect(() => map.set(digest(1), value)).toThrow(RangeError);
     expect(map.size).toBe(0);
   });
 
-  it('takes at most 35 bytes an entry', () => {
+  it('uses at most 35 bytes an entry', () => {
     const map = new DigestMap();
     for (let index = 0; index < 100_000; index++) map.set(digest(index), index);
     expect(map.bytes / map.size).toBeLessThan(35);

@@ -8,7 +8,7 @@ const answered = (status: number, tag: string | null = null): CallFacts => ({
   retryAfterMs: null,
 });
 
-describe('what a failed call means', () => {
+describe('the meaning of a failed call', () => {
   it.each([
     [204, null, 'InvalidRequest', false, 'never', false],
     [300, null, 'NotFound', false, 'never', false],
@@ -38,7 +38,7 @@ describe('what a failed call means', () => {
     expect(classify(answered(status, tag))).toEqual({ type, retry, charged, blocks });
   });
 
-  it('tells a full house on create from a busy one on get', () => {
+  it('distinguishes a full service at a create from a busy one at a get', () => {
     expect(classify(answered(429, 'CONCURRENCY_LIMIT_REACHED'), true).type).toBe('ConcurrencyLimited');
   });
 
@@ -63,13 +63,13 @@ describe('what a failed call means', () => {
     expect(classify({ ...answered(200), unrecognized: true })).toMatchObject(lost);
   });
 
-  it('never asks again for an answer that came whole but can’t be read, and counts it as charged', () => {
+  it('never requests a complete but unreadable answer again, and counts it as charged', () => {
     const unread = { type: 'ResponseShape', retry: false, charged: 'maybe' };
     expect(classify({ ...answered(200), wrongShape: true })).toMatchObject(unread);
   });
 });
 
-describe('a failed row is asked for again with --retry-failed', () => {
+describe('a failed row is retried with --retry-failed', () => {
   it.each([
     ['its page was slow', ['CRAWL_TIMEOUT', 'CRAWL_LIVECRAWL_TIMEOUT', 'CRAWL_HTTP_504']],
     ['its server was busy or broken', ['CRAWL_HTTP_429', 'CRAWL_HTTP_500', 'CRAWL_HTTP_502', 'CRAWL_HTTP_503']],
@@ -77,7 +77,7 @@ describe('a failed row is asked for again with --retry-failed', () => {
     ['its run ended without a result', ['RUN_FAILED', 'RUN_CANCELLED', 'RUN_GONE']],
     ['the request was refused', ['INVALID_REQUEST', 'INVALID_REQUEST_BODY', 'INVALID_URLS']],
     ['the run before it was not there yet', ['PREVIOUS_RUN_NOT_FOUND', 'PREVIOUS_RUN_NOT_COMPLETED']],
-  ])('where %s', (_why, tags) => {
+  ])('if %s', (_why, tags) => {
     expect(tags.filter((tag) => !transientTags.includes(tag))).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe('a failed row is asked for again with --retry-failed', () => {
     ['the page is not there', ['CRAWL_NOT_FOUND', 'CRAWL_HTTP_404', 'CRAWL_HTTP_410']],
     ['the page is closed to the service', ['CRAWL_HTTP_401', 'CRAWL_HTTP_403', 'SOURCE_NOT_AVAILABLE']],
     ['an answer was paid for that nobody can read', ['RESPONSE_SHAPE']],
-  ])('never where %s', (_why, tags) => {
+  ])('never if %s', (_why, tags) => {
     expect(tags.filter((tag) => transientTags.includes(tag))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/l
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
-/** A limiter whose starts end as told, one after the other, and which notes what it is asked. */
+/** A limiter whose starts have the given results, one after the other, and which records its calls. */
 function scripted(ends: ('go' | 'blocked')[]) {
   const asked: string[] = [];
   const signals = new Set<AbortSignal | undefined>();
@@ -24,7 +24,7 @@ function scripted(ends: ('go' | 'blocked')[]) {
 }
 
 describe('taking a turn', () => {
-  it('takes one grant and waits for its moment, under the caller’s signal', async () => {
+  it('takes one grant and waits for its time, under the caller’s signal', async () => {
     const { limiter, asked, signals } = scripted(['go']);
     const { signal } = new AbortController();
     await takeTurn(limiter, rateCost, signal);
@@ -32,15 +32,15 @@ describe('taking a turn', () => {
     expect([...signals]).toEqual([signal]);
   });
 
-  it('takes another grant each time that a block voids one', async () => {
+  it('takes another grant each time a block voids one', async () => {
     const { limiter, asked } = scripted(['blocked', 'blocked', 'go']);
     await takeTurn(limiter, rateCost);
     expect(asked).toEqual(['acquire', 'start 1', 'acquire', 'start 3', 'acquire', 'start 5']);
   });
 });
 
-describe('the view of a limiter that nobody uses', () => {
-  it('has all of the rate, no block, and nobody in the queue', () => {
+describe('the view of an unused limiter', () => {
+  it('shows the full rate, no block, and an empty queue', () => {
     expect(idleView(flatProfile(7))).toEqual({
       profile: 'flat-7',
       qps: 7,

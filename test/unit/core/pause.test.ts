@@ -12,7 +12,7 @@ const told = (...args: Parameters<typeof pauseOf>) => {
   return pause && [pause.reason, pause.message];
 };
 
-describe('a failure that a person fixes', () => {
+describe('a failure that needs a person', () => {
   it.each([
     ['Unauthorized', null, 'key', 'Set a valid key in SEARCHFLOW_API_KEY'],
     ['ApiKeyMissing', null, 'key', 'Set SEARCHFLOW_API_KEY'],
@@ -23,7 +23,7 @@ describe('a failure that a person fixes', () => {
     ['RateLimited', null, 'rate', 'Wait that long'],
     ['ServiceUnrecognized', null, 'service', 'Check the network and SEARCHFLOW_BASE_URL'],
   ])(
-    '%s (%j) pauses for %s, says what to do, and names no command: the CLI adds the one that was typed',
+    '%s (%j) pauses for %s, shows the remedy, and names no command, which the CLI adds',
     (type, details, reason, way) => {
       for (const [job, next] of [
         ['brands', ', then resume brands'],
@@ -38,19 +38,19 @@ describe('a failure that a person fixes', () => {
     },
   );
 
-  it.each(['InvalidRequest', 'SinkUnusable', 'BadInput', 'toString'])('%s pauses for nothing', (type) => {
+  it.each(['InvalidRequest', 'SinkUnusable', 'BadInput', 'toString'])('%s causes no pause', (type) => {
     expect(pauseOf(failure(type), 'brands', null)).toBeNull();
   });
 });
 
 describe('a budget that is used up', () => {
   const spent = "of this run's budget of $5.00 is spent, and the rest is not enough for another request";
-  it('of a job names what is spent, of how much, and the amount that goes on', () => {
+  it('of a job names its spending, its limit, and the amount that is needed to continue', () => {
     expect(told(over('job'), 'brands', null)).toEqual([
       'budget',
       `$4.00 ${spent}. To raise the budget and resume: searchflow resume brands --max-cost 10`,
     ]);
-    // What the run may cost is told rather than what the job may, and what it has cost rather than what was taken.
+    // The run's maximum is shown rather than the job's, and its cost rather than the reserved money.
     expect(told(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar)).toEqual([
       'budget',
       `$6.50 ${spent} (the service charges up to 1.5 times the price of the price table). ` +
@@ -75,7 +75,7 @@ describe('a budget that is used up', () => {
     ]);
   });
 
-  it.each(['day', 'month'])('of the team names its %s, and when that ends', (scope) => {
+  it.each(['day', 'month'])('of the team names its %s, and its end', (scope) => {
     const text = `$4.00 of the team's budget of $5.00 a ${scope} is spent or in flight; the ${scope} ends at 2026-11-23T00:00:00Z.`;
     const raise = `searchflow limits set --per-${scope}`;
     expect(told(over(scope), 'brands', null)).toEqual([

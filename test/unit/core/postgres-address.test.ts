@@ -19,7 +19,7 @@ const problemOf = (url: string): string => {
 };
 
 describe('the address of a database', () => {
-  it('is known by host, port, database and schema, and carried to others with all parameters but the credentials', () => {
+  it('is identified by host, port, database and schema, and passed on with all parameters except the credentials', () => {
     const address = parse(
       'postgres://me:se%40cret@db.example:6000/ware%20house?schema=Odd"name&sslrootcert=/etc/ca.pem&sslmode=verify-full',
     );
@@ -34,7 +34,7 @@ describe('the address of a database', () => {
     expect(again).toEqual({ ...address, user: null, password: null });
   });
 
-  it('keeps the identity that ids of earlier jobs were made of', () => {
+  it('keeps its identity, on which the ids of earlier jobs depend', () => {
     const shown = {
       'postgres://db.internal/etl': 'postgres://db.internal:5432/etl',
       'postgresql://ann:pw@db:6432/dw?schema=raw&sslmode=require': 'postgres://db:6432/dw?schema=raw',
@@ -45,7 +45,7 @@ describe('the address of a database', () => {
     for (const [url, identity] of Object.entries(shown)) expect(parse(url).shown).toBe(identity);
   });
 
-  it('compares hosts without case, and takes the same server for the same however it is named', () => {
+  it('compares hosts without case, and recognizes one server under several names', () => {
     const same = [
       'postgres://DB.Internal/Etl',
       'postgres://db.internal:5432/Etl?sslmode=verify-full',
@@ -56,7 +56,7 @@ describe('the address of a database', () => {
     expect(parse(parse('postgres:///etl?host=/run/pg').carried).host).toBe('/run/pg');
   });
 
-  it('tells two servers apart that differ in a parameter alone, and refuses a server that is named twice', () => {
+  it('distinguishes two servers by one parameter, and refuses a server that is named twice', () => {
     expect(parse('postgres:///etl?host=/run/a').shown).not.toBe(parse('postgres:///etl?host=/run/b').shown);
     expect(problemOf('postgres://a/etl?host=b')).toBe('names its host twice');
     expect(problemOf('postgres://a:1/etl?port=2')).toBe('names its port twice');
@@ -64,7 +64,7 @@ describe('the address of a database', () => {
     expect(problemOf('postgres://a/etl?sslmode=verify-full&sslmode=disable')).toBe('gives a parameter twice');
   });
 
-  it('refuses an unknown parameter, and names the nearest', () => {
+  it('refuses an unknown parameter, and suggests the nearest', () => {
     expect(problemOf('postgres://db/etl?sslmod=verify-full')).toBe(
       'has the unknown parameter sslmod; did you mean sslmode?',
     );
@@ -103,7 +103,7 @@ describe('the address of a database', () => {
       );
   });
 
-  it('is spoken to in plain text on another host only where it says so', () => {
+  it('is used in plain text on another host only if it says so', () => {
     for (const url of ['postgres://db/etl', 'postgres://localhost.example.com/etl', 'postgres:///etl?host=10.0.0.7'])
       expect(whyPlain(parse(url))).toMatch(/sslmode=verify-full, or sslmode=disable/);
     for (const url of [
@@ -118,7 +118,7 @@ describe('the address of a database', () => {
       expect(whyPlain(parse(url))).toBeNull();
   });
 
-  it('of whoever has the credentials holds, made stricter by the address of a job and never weaker', () => {
+  it('with the credentials applies, made stricter by the address of a job and never weaker', () => {
     const own = 'postgres://ann:pw@db/etl?sslmode=require';
     expect(strictest(own, 'postgres://db/etl?sslmode=disable')).toBe(own);
     expect(strictest(own, 'postgres://db/etl')).toBe(own);
@@ -147,7 +147,7 @@ describe('the address of a database', () => {
 });
 
 describe('the addresses of a workflow input', () => {
-  it('hold no credentials, in whatever form and wherever they stand', () => {
+  it('contain no credentials, in any form and place', () => {
     for (const into of [
       ...['postgres://ann:canary@db/etl', 'postgresql://canary@db/etl?schema=x', 'POSTGRES://ann:canary@db/etl'],
       ...[
@@ -169,7 +169,7 @@ describe('the addresses of a workflow input', () => {
     expect(addressProblem({ origin: 'https://ann:canary@api.example.com' })).toMatch(/^origin: (?!.*canary)/);
   });
 
-  it('are taken where they hold none', () => {
+  it('are accepted without them', () => {
     for (const into of [undefined, 5, 'out/canary@x.duckdb', 'postgres://db.internal/etl?sslmode=verify-full'])
       expect(
         addressProblem({ into, origin: 'sandbox', input: '/data/a@b.csv', query: 'postgres://a:b@c/d' }),

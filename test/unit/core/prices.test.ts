@@ -14,7 +14,7 @@ const [contract, now] = [day('2026-02-28T23:59:59Z'), day('2026-11-21')];
 const search = (request: object, table: PriceTable = now) => estimateSearch({ query: 'q', ...request }, table) / 1e6;
 
 describe('prices', () => {
-  it('are of the newest table in force, whatever the order of the tables', () => {
+  it('come from the newest table in force, in any order of the tables', () => {
     expect(contract.since).toBe('1970-01-01');
     expect(now.since).toBe('2026-03-01');
     expect(day('1960-01-01')).toEqual(contract);
@@ -26,12 +26,12 @@ describe('prices', () => {
     [{ type: 'instant', numResults: 10 }, 0.004],
     [{ type: 'lite', numResults: 25 }, 0.019],
     [{ type: 'neural', numResults: 100 }, 0.097],
-    // What these come to is the service's to say, up to the most of the contract's range.
+    // The service decides the actual price, up to the maximum of the contract's range.
     [{}, 0.015],
     [{ type: 'auto' }, 0.015],
     [{ type: 'deep' }, 0.015],
     [{ type: 'of-tomorrow', numResults: 12 }, 0.017],
-    // Text and highlights are in it, a summary is a page's own.
+    // Text and highlights are included, a summary costs extra for each page.
     [{ type: 'fast', contents: { text: true, highlights: {} } }, 0.007],
     [{ type: 'fast', contents: { text: true, summary: { query: 'x' } } }, 0.017],
     [{ type: 'fast', numResults: 2, contents: { summary: true, subpages: 3 } }, 0.007 + 2 * 0.001 + 6 * 0.001],
@@ -40,7 +40,7 @@ describe('prices', () => {
     expect(search(request)).toBeCloseTo(dollars, 9);
   });
 
-  it('of a search were by the number of results and the pages in the contract', () => {
+  it('of a search depended in the contract on the number of results and the pages', () => {
     expect(search({ type: 'neural', numResults: 25 }, contract)).toBe(0.005);
     expect(search({ type: 'neural', numResults: 26 }, contract)).toBe(0.025);
     expect(search({ type: 'neural', numResults: 101 }, contract)).toBe(1);
@@ -62,14 +62,14 @@ describe('prices', () => {
     expect(estimateContents(options, 100, now)).toBe(100 * micros);
   });
 
-  it('of agent runs are those of fixed efforts, the run’s own budget, or the most of its effort', () => {
+  it('of agent runs are those of fixed efforts, the run’s own budget, or the maximum of its effort', () => {
     expect(estimateAgentRun('low', undefined, now)).toBe(25_000);
     expect(estimateAgentRun(undefined, undefined, now)).toBe(5_000_000);
     expect(estimateAgentRun('auto', 1.5, now)).toBe(1_500_000);
     expect(estimateAgentRun('of-tomorrow', undefined, now)).toBe(20_000_000);
   });
 
-  it('are known of every paid operation', () => {
+  it('exist for every paid operation', () => {
     const paid = Object.values(operationTable).filter((row) => row.paid);
     expect(paid.length).toBeGreaterThan(5);
     for (const row of paid) {

@@ -3,7 +3,7 @@ import { refusedCalls } from '../../../src/core/limiter/backpressure.js';
 import { ask, type BucketState, bucketView, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { askCases } from '../../support/core/rate-queue-cases.js';
 
-describe('asking for starts', () => {
+describe('a request for starts', () => {
   it.each(askCases)('$name', ({ steps }) => {
     const buckets = new Map<string, BucketState>();
     for (const [index, { now, who, on = { all: 4 }, starts, comeAt, ...step }] of steps.entries()) {
@@ -20,7 +20,7 @@ describe('asking for starts', () => {
     }
   });
 
-  it('keeps nobody in a queue who got all it asked for', () => {
+  it('leaves the queue once it got all its starts', () => {
     const bucket = newBucket(4, 0);
     const asked = { who: 'a', weight: 1, count: 1, margin: 0.01, queued: 0 };
     ask([{ bucket, limit: 4 }], 0, 0, asked);
@@ -39,14 +39,14 @@ describe('a refused call', () => {
     return limit / bucketView({ name: 'all', qps: limit, classes: ['*'] }, bucket, now).effectiveQps - 1;
   };
 
-  it('widens the window where the last units of the limit lie within one', () => {
+  it('widens the window if the last units of the limit lie within one', () => {
     expect(marginAfter([1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
     expect(marginAfter([1000, 1250, 1500, 2000])).toBeCloseTo(refusedCalls.step);
     // An older unit of a ring that is longer than the limit does not count.
     expect(marginAfter([0, 1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
   });
 
-  it('changes nothing where they are further apart, or fewer', () => {
+  it('changes nothing if they are further apart, or fewer', () => {
     expect(marginAfter([1000, 1250, 1500, 2001])).toBe(0);
     expect(marginAfter([1000, 1250, 1500])).toBe(0);
     expect(marginAfter([])).toBe(0);

@@ -17,7 +17,7 @@ const qpsOf = (profile: RateProfile | undefined, rateClass: string) =>
 
 describe('the rate profiles', () => {
   it.each(['search', 'contents', 'agent', 'unheard-of'])(
-    'a flat profile has one limit for all, also %s',
+    'a flat profile has one limit for all, including %s',
     (rateClass) => {
       expect(qpsOf(flatProfile(7), rateClass)).toEqual([7]);
       expect(qpsOf(rateProfiles.contract, rateClass)).toEqual([10]);
@@ -25,7 +25,7 @@ describe('the rate profiles', () => {
     },
   );
 
-  it('have names that tell their numbers, and are found by name', () => {
+  it('have names that contain their numbers, and are found by name', () => {
     expect(flatProfile(7).name).toBe('flat-7');
     expect(withKeyLimit(flatProfile(7), 3).name).toBe('flat-7+key-3');
     for (const [name, profile] of Object.entries(rateProfiles)) expect(profile.name).toBe(name);
@@ -44,12 +44,12 @@ describe('the rate profiles', () => {
     expect(Object.fromEntries(drawn.map(({ name, qps }) => [name, qps]))).toEqual(limits);
   });
 
-  it('takes a class that the service’s table does not name for one of its slowest, never for a free one', () => {
+  it('treats a class that the service’s table does not name as one of its slowest, never as a free one', () => {
     expect(namesOf(rateProfiles.public as RateProfile, 'unheard-of')).toEqual(['search']);
     expect(namesOf({ name: 'none', buckets: [] }, 'search')).toEqual([]);
   });
 
-  it('lets every call of a key with a limit of its own draw from both limits', () => {
+  it('limits every call of a key with its own limit by both limits', () => {
     const flat = withKeyLimit(flatProfile(10), 3);
     expect(namesOf(flat, 'search')).toEqual(['all', 'key']);
     const table = withKeyLimit(rateProfiles.public as RateProfile, 3);
@@ -68,13 +68,13 @@ describe('the rate profiles', () => {
   });
 });
 
-describe('going slower while the service queues calls', () => {
+describe('backpressure of a service that queues calls', () => {
   it('adds a hundredth of a second for each queued answer, a quarter at most', () => {
     expect(widened(queuedCalls, 0, 0, 1000, 3)).toBeCloseTo(0.03);
     expect(widened(queuedCalls, 0.03, 1000, 1000, 1000)).toBeCloseTo(0.24);
   });
 
-  it('is over half a minute after the last queued answer, and half over after half of that', () => {
+  it('ends half a minute after the last queued answer, and is halved after half of that', () => {
     const left = (now: number) => recovered(queuedCalls, 0.24, 1000, now);
     expect(left(1000)).toBeCloseTo(0.24);
     expect(left(16_000)).toBeCloseTo(0.12);
@@ -82,39 +82,39 @@ describe('going slower while the service queues calls', () => {
     expect(left(99_000)).toBe(0);
   });
 
-  it('takes a new queued answer on top of what is left, not of what was', () => {
+  it('adds a new queued answer to the remaining value', () => {
     expect(widened(queuedCalls, 0.24, 0, 15_000, 1)).toBeCloseTo(0.13);
   });
 
-  it('does not grow where the clock goes back', () => {
+  it('does not grow if the clock goes back', () => {
     expect(recovered(queuedCalls, 0.1, 5000, 1000)).toBeCloseTo(0.1);
   });
 });
 
-describe('what a bucket shows of itself', () => {
+describe('the view of a bucket', () => {
   const bucket = { name: 'all', qps: 4, classes: ['*'] };
 
-  it('counts the units that started within the last second, not the ones booked ahead', () => {
+  it('counts the units that started within the last second, not the later ones', () => {
     const state = { ...newBucket(4, 0), ring: [1000, 1001, 2000, 2001] };
     expect(bucketView(bucket, state, 2000)).toMatchObject({ name: 'all', qps: 4, used: 2 });
     expect(bucketView(bucket, state, 2001).used).toBe(2);
     expect(bucketView(bucket, state, 9000).used).toBe(0);
   });
 
-  it('tells the rate that its margin and slack leave', () => {
+  it('shows the rate that is left by its margin and backpressure', () => {
     const state = { ...newBucket(4, 0), margin: 0.05, backpressure: 0.2, backpressureAt: 0 };
     expect(bucketView(bucket, state, 0).effectiveQps).toBeCloseTo(4 / 1.25);
     expect(bucketView(bucket, state, 60_000).effectiveQps).toBeCloseTo(4 / 1.05);
     expect(bucketView({ ...bucket, qps: 4.8 }, newBucket(4, 0), 0).effectiveQps).toBe(4);
   });
 
-  it('begins full, without a margin and with nobody in its queue', () => {
+  it('starts full, without a margin and with an empty queue', () => {
     expect(newBucket(3, 50)).toEqual({
       ...{ ring: [50, 50, 50], margin: 0, backpressure: 0, backpressureAt: 50, guard: 0, guardAt: 50, turns: [] },
     });
   });
 
-  it('keeps a place for a tenth of a second beyond the time it was due', () => {
+  it('keeps a queue entry for a tenth of a second after its due time', () => {
     const turn = { who: 'a', weight: 1, passed: 0, due: 1000, waiting: 1 };
     expect([999, 1100, 1101].map((now) => stillWaits(turn, now))).toEqual([true, true, false]);
   });

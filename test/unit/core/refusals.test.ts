@@ -19,7 +19,7 @@ function seeded(seed: number): () => number {
 interface Campaign {
   readonly processes: number;
   readonly calls: number;
-  /** Part of the calls that come late to the service, and by how many milliseconds at most. */
+  /** Share of the calls that reach the service late, and the longest delay in milliseconds. */
   readonly lateCalls: number;
   readonly lateMs: number;
 }
@@ -74,7 +74,7 @@ describe('the margin after refusals', () => {
     expect(Math.max(...runs.map(({ refusals }) => refusals))).toBeLessThanOrEqual(3);
   });
 
-  it('goes up at each refusal, and down again while none comes', () => {
+  it('rises at each refusal, and falls again without one', () => {
     const { bucket, guards, last } = campaign(3, { processes: 1, calls: 1000, lateCalls: 0.3, lateMs: 20 });
     expect(guards.length).toBeGreaterThan(1);
     expect(guards).toEqual([...guards].sort((a, b) => a - b));
@@ -84,7 +84,7 @@ describe('the margin after refusals', () => {
     expect(at(60)).toBeCloseTo(LIMIT / 1.01, 6);
   });
 
-  it('never takes more than three hundredths, however many calls are refused', () => {
+  it('never exceeds three hundredths, however many calls are refused', () => {
     const { bucket } = campaign(1, { processes: 2, calls: 500, lateCalls: 0.5, lateMs: 200 });
     expect(bucket.guard).toBeLessThanOrEqual(0.03);
   });

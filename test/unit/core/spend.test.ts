@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { costMultiple, OverBudget, observedMultiple, reservedMicros } from '../../../src/core/purchase/spend.js';
 
-describe('what answers cost, as a multiple of their list price', () => {
+describe('the cost of answers as a multiple of their list price', () => {
   it.each([
     ['as listed', 1000, { costMicros: 1000, units: 1, charged: 1 }, 1],
     ['three times as much', 1000, { costMicros: 3000, units: 1, charged: 1 }, 3],
     ['of many units, a part of which was charged', 10_000, { costMicros: 4000, units: 10, charged: 4 }, 1],
     ['for nothing, though it succeeded', 1000, { costMicros: 0, units: 1, charged: 1 }, 0],
     ['although no unit succeeded', 10_000, { costMicros: 5000, units: 10, charged: 0 }, 0.5],
-  ])('is told by an answer that cost %s', (_, listMicros, answer, multiple) => {
+  ])('is known from an answer that cost %s', (_, listMicros, answer, multiple) => {
     expect(costMultiple(listMicros, answer)).toBeCloseTo(multiple);
   });
 
   it.each([
     ['failed units are free', 1000, { costMicros: 0, units: 1, charged: 0 }],
     ['a list price of nothing', 0, { costMicros: 1000, units: 1, charged: 1 }],
-  ])('is not told: %s', (_, listMicros, answer) => {
+  ])('is not known: %s', (_, listMicros, answer) => {
     expect(costMultiple(listMicros, answer)).toBeNull();
   });
 
-  it('is the 95th percentile, in whatever order they came', () => {
+  it('is the 95th percentile, in any order of answers', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
     expect(observedMultiple(hundred)).toBe(95);
     expect(observedMultiple(hundred.toReversed())).toBe(95);
@@ -29,11 +29,11 @@ describe('what answers cost, as a multiple of their list price', () => {
   });
 });
 
-it('a request reserves the higher of the price table and what answers have cost', () => {
+it('a request reserves the higher of the price table and earlier costs', () => {
   expect(reservedMicros({ estimateMicros: 1000 }, 0)).toBe(1000);
   expect(reservedMicros({ estimateMicros: 1000 }, 0.5)).toBe(1000);
   expect(reservedMicros({ estimateMicros: 1000 }, 1.5)).toBe(1500);
-  // Of a bounded run the bound is reserved, unless the list price and what answers cost come to more.
+  // For a run with a budget the budget is reserved, unless the list price and earlier costs are higher.
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 1.5)).toBe(2000);
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 2.5)).toBe(2500);
   expect(reservedMicros({ estimateMicros: 0, listMicros: 3 }, 1.5)).toBe(5);
@@ -45,7 +45,7 @@ it.each([
   ['worker', "this worker's budget of $1.5 for a run of a job (maxCostPerJob) is used up"],
   ['day', "the team's budget of $1.5 a day is used up until 2026-11-23T00:00:00.000Z"],
   ['month', "the team's budget of $1.5 a month is used up until 2026-11-23T00:00:00.000Z"],
-] as const)('a %s over its budget says which and until when', (scope, message) => {
+] as const)('a %s over its budget shows which one and until when', (scope, message) => {
   const error = new OverBudget(scope, 1_500_000, 0, 0, Date.UTC(2026, 10, 23));
   expect(error).toMatchObject({ message, multiple: 0, unproven: false });
 });

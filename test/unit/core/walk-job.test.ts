@@ -9,7 +9,7 @@ const types = fc.option(
   { nil: undefined },
 );
 
-it('the input of a stream is the one that the stream was named for, and so is its command', () => {
+it('the input of a stream is the one that the stream is named after, and so is its command', () => {
   const inputs = fc.oneof(
     types.map((of) => ({ kind: 'sync', types: of }) as WalkInput),
     fc

@@ -36,10 +36,10 @@ const errorOf = (act: () => unknown): WalkError => {
   throw new Error('nothing was refused');
 };
 
-describe('a page that came before', () => {
+describe('a repeated page', () => {
   const [first, second] = [facts('a', 'c1'), facts('b', 'c2')];
 
-  it('is passed over as often in a row as its reader allows, where it leads on', () => {
+  it('is skipped as often in a row as its reader allows, if it leads on', () => {
     const once = advance(walked([first, second], 2), facts('a', 'c3'), 2);
     expect(once).toMatchObject({ repeats: 1, cursor: 'c3', pages: 3 });
     const twice = advance(once, facts('b', 'c4'), 2);
@@ -47,7 +47,7 @@ describe('a page that came before', () => {
     expect(errorOf(() => advance(twice, facts('a', 'c5'), 2)).problem).toBe('repeated-page');
   });
 
-  it('counts anew behind a page that did not', () => {
+  it('is counted again from zero after a new page', () => {
     const between = walked([first, facts('a', 'c2'), facts('b', 'c3')], 1);
     expect(between).not.toHaveProperty('repeats');
     expect(advance(between, facts('a', 'c4'), 1).repeats).toBe(1);
@@ -57,16 +57,16 @@ describe('a page that came before', () => {
     ['the end', facts('a', null)],
     ['the end beside a cursor', facts('a', 'c3', { hasMore: false })],
     ['more without a cursor', facts('a', null, { hasMore: true })],
-  ])('is refused as %s, whatever its reader allows', (_, repeated) => {
+  ])('is refused as %s, even if its reader allows repeats', (_, repeated) => {
     expect(errorOf(() => advance(walked([first, second]), repeated, 9)).problem).toBe('repeated-page');
   });
 
-  it('is found behind any number of empty pages', () => {
+  it('is found after any number of empty pages', () => {
     const empty = Array.from({ length: 50 }, (_, index) => facts(null, `e${index}`));
     expect(errorOf(() => walked([first, ...empty, facts('a', 'c2')])).problem).toBe('repeated-page');
   });
 
-  it.each(['one', 1])('is known by the ids of its records, such as %j, whatever else they hold', (id) => {
+  it.each(['one', 1])('is recognized by the ids of its records, such as %j, with any other content', (id) => {
     const { state } = next(startWalk(), { data: [{ id, title: 'old' }], nextCursor: 'c1' });
     const changed = { data: [{ id, title: 'new' }], nextCursor: 'c2' };
     expect(errorOf(() => next(state, changed)).problem).toBe('repeated-page');
@@ -77,7 +77,7 @@ describe('a page that came before', () => {
     ['an id of another kind', { id: [1], x: 1 }, { id: [1], x: 2 }],
     ['nothing but a text', 'one', 'two'],
     ['nothing', null, 'two'],
-  ])('is told apart by all that records of %s hold', (_, one, other) => {
+  ])('is recognized by the whole content if its records have %s', (_, one, other) => {
     const { state } = next<unknown>(startWalk(), { data: [one], nextCursor: 'c1' });
     expect(next<unknown>(state, { data: [other], nextCursor: 'c2' }).state.pages).toBe(2);
     expect(errorOf(() => next<unknown>(state, { data: [one], nextCursor: 'c2' })).problem).toBe('repeated-page');
@@ -85,20 +85,20 @@ describe('a page that came before', () => {
 });
 
 describe('the state of a walk', () => {
-  it('holds behind the first page what a later one is compared with, and no more', () => {
+  it('holds after the first page only the data for later comparisons', () => {
     const { state } = next(startWalk(), page(['a'], 'c1'));
     const kept = { v: 1, cursor: 'c1', done: false, pages: 1, items: 1, empty: 0, cursors: [], mark: null };
     expect(state).toEqual({ ...kept, seen: [expect.any(Number)] });
   });
 
-  it('is no larger behind a thousand pages than behind fifty', () => {
+  it('is no larger after a thousand pages than after fifty', () => {
     const pages = Array.from({ length: 1000 }, (_, index) => facts(`page ${index}`, `cursor ${index}`));
     const [fifty, thousand] = [walked(pages.slice(0, 50)), walked(pages)];
     expect(thousand.seen).toHaveLength(fifty.seen.length);
     expect(thousand.cursors).toHaveLength(fifty.cursors.length);
   });
 
-  it('finds a cursor among the latest ones as soon as it comes again', () => {
+  it('finds a recent cursor as soon as it is repeated', () => {
     const pages = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'].map((cursor) => facts(`to ${cursor}`, cursor));
     for (const again of ['c1', 'c3', 'c5']) {
       expect(errorOf(() => walked([...pages, facts('other', again)]))).toMatchObject({
@@ -110,7 +110,7 @@ describe('the state of a walk', () => {
     expect(errorOf(() => walked([...long, facts('other', 'c12')])).problem).toBe('repeated-cursor');
   });
 
-  it('that an earlier version kept still tells what came before', () => {
+  it('of an earlier version still recognizes pages before it', () => {
     const kept: WalkState = JSON.parse(
       '{"v":1,"cursor":"c2","done":false,"pages":2,"items":3,"empty":0,"cursors":[2001926445434697],"seen":[427315893891126,4399191578563657],"mark":2001926445434697}',
     );
@@ -120,14 +120,14 @@ describe('the state of a walk', () => {
     expect(next(kept, page(['d'], 'c3')).state.pages).toBe(3);
   });
 
-  it('remembers behind how many walks in a row that ended in a circle it began', () => {
+  it('counts how many walks in a row ended in a pagination loop', () => {
     expect(startWalk('c', 2)).toMatchObject({ cursor: 'c', circles: 2 });
     expect(startWalk('c')).not.toHaveProperty('circles');
     expect(advance(startWalk(null, 2), facts('a', 'c1')).circles).toBe(2);
   });
 });
 
-describe('a list that can not be walked on', () => {
+describe('a list without a valid next page', () => {
   const ask = (answer: PageEnvelope<unknown>) => () => next(startWalk(), answer);
   const known = next(startWalk(), page(['a'], 'c1')).state;
   const empty = Array.from({ length: 1001 }, (_, index) => facts(null, `e${index}`));
@@ -148,18 +148,18 @@ describe('a list that can not be walked on', () => {
       () => next(known, page(['b'], 'c1')),
       /cursor that it had returned before; start.* \(after 1 page/,
     ],
-  ])('says %s, why, and after how many pages', (problem, circle, act, message) => {
+  ])('reports %s, the reason, and the number of pages before', (problem, circle, act, message) => {
     const error = errorOf(act);
     expect(error).toMatchObject({ name: 'WalkError', problem, message: expect.stringMatching(message) });
     expect(isCircle(error)).toBe(circle);
   });
 
-  it('is no circle where another error only looks like one', () => {
+  it('is no pagination loop if another error only looks like one', () => {
     expect(isCircle(Object.assign(new Error('other'), { problem: 'repeated-page' }))).toBe(false);
     expect(isCircle(null)).toBe(false);
   });
 
-  it('tells of an expired cursor what the service said, and only where it answered', () => {
+  it('reports for an expired cursor the message of the service, and only if it answered', () => {
     const cause = new Error('gone');
     expect(expiredCursor(known, { phase: 'answer', status: 410 }, cause)?.cause).toBe(cause);
     expect(expiredCursor(known, { phase: 'answer', status: 410 })).not.toHaveProperty('cause');

@@ -26,7 +26,7 @@ function expectWhole(span: Span, parts: readonly Span[]): void {
   }
 }
 
-describe('how much of a window is walked', () => {
+describe('the progress of a window', () => {
   const span = { from: now - hour, to: now };
   it.each([
     ['newest first', [now - 1000, now - hour / 4], hour / 4],
@@ -34,7 +34,7 @@ describe('how much of a window is walked', () => {
     ['in nearly that order', [now - 3000, now - hour / 4, now - hour / 5], hour / 4],
     ['newest first but for one', [now - 3000, now - 2000, now - hour / 4], hour / 4],
     ['outside of it', [now - hour / 4, now - 3 * hour], hour],
-  ])('is told by the times of its latest page: %s', (_, times, covered) => {
+  ])('is computed from the times of its latest page: %s', (_, times, covered) => {
     expect(coveredMs(span, times)).toBe(covered);
   });
 
@@ -42,13 +42,13 @@ describe('how much of a window is walked', () => {
     ['the page is empty', span, []],
     ['it has one time', span, [now - 5, now - 5]],
     ['its beginning is open', { from: null, to: now }, [now, now - 5]],
-  ])('can’t be told where %s', (_, of, times) => {
+  ])('is unknown if %s', (_, of, times) => {
     expect(coveredMs(of, times)).toBeNull();
   });
 });
 
 describe('splitting a window', () => {
-  it('leaves one alone that ends with its first page, or that its first page nearly fills', () => {
+  it('leaves a window alone that ends with its first page, or that its first page nearly fills', () => {
     const span = { from: now - hour, to: now };
     expect(splitSpan(span, { hasMore: false, times: [now - 5, now] })).toBeNull();
     expect(splitSpan(span, { hasMore: true, times: [] })).toBeNull();
@@ -58,15 +58,15 @@ describe('splitting a window', () => {
     expect(splitSpan({ from: now - 1500, to: now }, { hasMore: true, times: [now, now] })).toBeNull();
   });
 
-  it('cuts a heavy one into parts of about as many records as a window should hold', () => {
+  it('splits a large window into parts of about the intended number of records', () => {
     const times = Array.from({ length: 200 }, (_, n) => now - n * 1000);
     const parts = splitSpan({ from: now - 100 * hour, to: now }, { hasMore: true, times }) ?? [];
-    // 360,000 records by the look of it, 8000 a window.
+    // An estimate of 360,000 records, 8000 a window.
     expect(parts.length).toBeGreaterThan(40);
     expect(parts.length).toBeLessThanOrEqual(64);
   });
 
-  it('loses no moment of any window, whatever its first page shows, in either order', () => {
+  it('loses no moment of any window, for any first page, in either order', () => {
     fc.assert(
       fc.property(fc.option(bound), bound, fc.array(bound, { maxLength: 50 }), (from, to, times) => {
         const span = { from: from === null ? null : Math.min(from, to), to: Math.max(from ?? to, to) };
@@ -77,7 +77,7 @@ describe('splitting a window', () => {
     );
   });
 
-  it('goes back in parts that double in length where nobody knows the beginning', () => {
+  it('goes back in parts that double in length if the beginning is unknown', () => {
     const times = Array.from({ length: 200 }, (_, n) => now - n * 30_000);
     const parts = splitSpan({ from: null, to: now }, { hasMore: true, times }) ?? [];
     expectWhole({ from: null, to: now }, parts);
@@ -103,7 +103,7 @@ describe('splitting a window', () => {
     expect(splitSpan({ from: null, to: 3000 }, crowd)?.[0]).toEqual({ from: null, to: 0 });
   });
 
-  it('halves what is long enough, and nothing without a beginning', () => {
+  it('halves a window that is long enough, and none without a beginning', () => {
     expect(halve({ from: now - 2000, to: now })).toEqual([
       { from: now - 2000, to: now - 1000 },
       { from: now - 1000, to: now },
@@ -118,7 +118,7 @@ describe('splitting a window', () => {
   });
 });
 
-describe('what a sync reads next', () => {
+describe('the next range of a sync', () => {
   it('is everything at first, then from 15 minutes before the watermark, and two days once a day', () => {
     expect(planSync({ watermark: null, sweptAt: null }, now)).toEqual({ from: null, to: now - SETTLE_MS, sweep: true });
     const watermark = now - hour;
@@ -139,14 +139,14 @@ describe('what a sync reads next', () => {
     expect(planSync(marks, now)).toMatchObject({ from: now - hour - 900_000, to: now - 60_000 });
   });
 
-  it('is nothing where the clock went back behind all that is read again', () => {
+  it('is empty if the clock went back before the whole overlap', () => {
     const marks = (watermark: number) => ({ watermark, sweptAt: now - hour });
     expect(planSync(marks(now + 839_999), now)).toMatchObject({ from: now - 60_001, to: now - 60_000 });
     expect(planSync(marks(now + 840_000), now)).toBeNull();
     expect(planSync(marks(now + hour), now)).toBeNull();
   });
 
-  it('never skips a moment between two runs, whatever the clocks say', () => {
+  it('never skips a moment between two runs, for any clocks', () => {
     fc.assert(
       fc.property(bound, fc.option(bound), bound, (watermark, sweptAt, clock) => {
         const plan = planSync({ watermark, sweptAt }, clock);
@@ -157,7 +157,7 @@ describe('what a sync reads next', () => {
   });
 });
 
-it('names a stream by what it holds: the same input, the same marks', () => {
+it('has a stream named after its content: the same input, the same marks', () => {
   expect(streamOf({ kind: 'sync' })).toBe('sync');
   expect(streamOf({ kind: 'sync', types: ['b', 'a', 'b'], into: 'x', parallel: 3 })).toBe('sync a,b');
   const dates = { from: '2025-01-01', until: '2025-06-01T00:00:00Z' };

@@ -74,7 +74,7 @@ describe('a walk', () => {
     );
   });
 
-  it('fault 52: finds a circle of cursors of any length, each page being another', () => {
+  it('fault 52: finds a pagination loop of any length with different pages', () => {
     for (const length of [1, 2, 5, 33, 100, 1000]) {
       for (const before of [0, 3, 70]) {
         let id = 0;
@@ -97,13 +97,13 @@ describe('a walk', () => {
     expect(problemOf(() => next(state, page(['a', 'b'])))).toBe('repeated-page');
   });
 
-  it('tells pages of records without ids apart by all they hold', () => {
+  it('distinguishes pages of records without ids by their whole content', () => {
     const state = next(startWalk(), { data: [{ x: 1 }], nextCursor: 'c' }).state;
     expect(problemOf(() => next(state, { data: [{ x: 2 }], nextCursor: 'd' }))).toBeNull();
     expect(problemOf(() => next(state, { data: [{ x: 1 }], nextCursor: 'd' }))).toBe('repeated-page');
   });
 
-  it('refuses more without a cursor, no list at all, and a thousand empty pages', () => {
+  it('refuses a page with more but no cursor, an answer without a list, and a thousand empty pages', () => {
     expect(problemOf(() => next(startWalk(), { data: [1], hasMore: true }))).toBe('no-cursor');
     expect(problemOf(() => next(startWalk(), { nextCursor: 'c' }))).toBe('no-list');
     let count = 0;
@@ -111,7 +111,7 @@ describe('a walk', () => {
     expect(count).toBe(1001);
   });
 
-  it('fault 52: tells an expired cursor from other refusals', () => {
+  it('fault 52: distinguishes an expired cursor from other refusals', () => {
     const refused = (status: number) => ({ phase: 'answer' as const, status });
     const { state } = next(startWalk(), page([1], 'c'));
     for (const status of [400, 404, 410]) {

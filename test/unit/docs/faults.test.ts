@@ -11,17 +11,17 @@ const proofs = [...page.matchAll(/`([\w./-]+\.ts)`: “([^”]+)”/g)].map(
   ([, file = '', name = '']) => [file, name] as const,
 );
 
-/** Files below `test` whose path ends so, wherever the tier of a test has put it. */
+/** Files below `test` whose path ends with this name, in any tier. */
 const filesNamed = (file: string) => files.filter((name) => name.endsWith(`/${file}`));
 
 describe('docs/faults.md', () => {
-  it('has a line for each fault from 1 to 70 and each invariant, and each says what proves it or that nothing does', () => {
+  it('has a line for each fault from 1 to 70 and each invariant, with its proof or a note that there is none', () => {
     const names = lines.map((line) => /^\| (\w+)/.exec(line)?.[1]);
     expect(names).toEqual([...'NDBRMSLO', ...Array.from({ length: 70 }, (_, index) => String(index + 1))]);
     expect(lines.filter((line) => !/`: “|\*No test\*/.test(line))).toEqual([]);
   });
 
-  it.each(proofs)('names a test that is there: %s, “%s”', (file, name) => {
+  it.each(proofs)('names an existing test: %s, “%s”', (file, name) => {
     const texts = filesNamed(file).map((path) => readFileSync(new URL(`test${path}`, root), 'utf8'));
     expect(texts.length).toBeGreaterThan(0);
     expect(texts.some((text) => text.includes(name))).toBe(true);

@@ -16,11 +16,11 @@ const source = read('src/api/operations.ts');
 const names = [...Object.keys(operations), ...Object.keys(streams)];
 
 describe('docs/operations.md', () => {
-  it('is what the table says (else: node scripts/make-operations-doc.mjs)', () => {
+  it('equals the table of operations (else: node scripts/make-operations-doc.mjs)', () => {
     expect(read('docs/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
   });
 
-  it('says of each operation what it does, and names its section', () => {
+  it('describes each operation and names its section', () => {
     const told: Record<string, string> = summaries(source);
     expect(Object.keys(told).sort()).toEqual([...names].sort());
     for (const name of names) expect([name, told[name]]).toEqual([name, expect.stringMatching(/section|public facts/)]);
@@ -36,7 +36,7 @@ describe('the example of', () => {
   });
   afterAll(() => sandbox.close());
 
-  it.each(names)('%s runs, in both profiles of limits, and shows something', async (name) => {
+  it.each(names)('%s runs, in both profiles of limits, and prints something', async (name) => {
     const code = (operationExamples as Record<string, string>)[name] ?? '';
     expect(code).toContain(name);
     for (const profile of ['contract', 'live'] as const) {
@@ -46,7 +46,7 @@ describe('the example of', () => {
       await run(client, (...values: unknown[]) => void shown.push(values), readMonitorBatch);
       await client.close();
       expect(shown.length).toBeGreaterThan(0);
-      // Nothing that an example reads is missing from the answer.
+      // No field that an example reads is missing from the answer.
       expect([name, inspect(shown[0])]).toEqual([name, expect.not.stringMatching(/^\[\s*undefined/)]);
     }
   });

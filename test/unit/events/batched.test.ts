@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { batched } from '../../../src/warehouse/events/batched.js';
 
-/** Serves numbers, their doubles the answers, each time it is let. */
+/** Serves numbers with their doubles, each time a gate opens. */
 function doubling() {
   const served: (readonly number[])[] = [];
   const gates: { open(): void; fail(error: Error): void }[] = [];
@@ -13,7 +13,7 @@ function doubling() {
   return { ask, served, gates };
 }
 
-it('serves what has come until its turn at once, and what comes then the next time', async () => {
+it('serves all waiting requests at once, and later ones the next time', async () => {
   const { ask, served, gates } = doubling();
   const first = [ask(1), ask(2), ask(3)];
   expect(gates).toHaveLength(1);
@@ -25,7 +25,7 @@ it('serves what has come until its turn at once, and what comes then the next ti
   expect(served).toEqual([[1, 2, 3], [4]]);
 });
 
-it('fails those that it took, or would have taken, and nobody else', async () => {
+it('fails the requests of the failed batch, and no others', async () => {
   const { ask, gates } = doubling();
   const failed = Promise.allSettled([ask(1), ask(2)]);
   gates[0]?.fail(new Error('the file is open elsewhere'));

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { RunSnapshot } from '../../../src/core/runs/agent-run.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
-/** Scheduled, started and completed, of an activity and of the workflow task behind it. */
+/** Scheduled, started and completed, of an activity and of the workflow task after it. */
 const EVENTS_A_STEP = 6;
 /** The start with its first workflow task, and the end. */
 const EVENTS_AROUND = 5;

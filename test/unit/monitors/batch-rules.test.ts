@@ -60,7 +60,7 @@ describe('a batch', () => {
     expect([isDone('delete', null), isDone('delete', paused), isDone('pause', null)]).toEqual([true, false, false]);
   });
 
-  it('is held to what its dry run tells, as far as that tells it', () => {
+  it('must agree with its dry run, as far as that has data', () => {
     const told = (changes: object) =>
       contradiction([active, paused], { ids: null, affected: null, hasMore: null, ...changes });
     expect([told({}), told({ affected: 2 }), told({ ids: ['active', 'paused'] })]).toEqual([null, null, null]);
@@ -70,7 +70,7 @@ describe('a batch', () => {
     expect(told({ ids: ['active', 'other'] })).toContain('has 1 monitor(s) that the list lacks');
   });
 
-  it('deletes no more than were approved, and other actions as many as a call may', () => {
+  it('deletes only the approved number, and uses the maximum of a call for other actions', () => {
     expect([limitOfCall('delete', 100, 150, 100), limitOfCall('delete', 100, 150, 0)]).toEqual([50, 100]);
     expect([limitOfCall('delete', 100, 5, 5), limitOfCall('pause', 100, 5, 5)]).toEqual([1, 100]);
   });
@@ -84,7 +84,7 @@ describe('a batch', () => {
     ['pause', { hasMore: null, fresh: 1 }, 0, 'again'],
     ['pause', { hasMore: false, unplanned: 1 }, 0, 'done'],
     ['delete', { hasMore: false, unplanned: 1 }, 0, 'beyond'],
-  ] as const)('behind a %s call of %j after %d idle ones: %s', (action, effect, idle, next) => {
+  ] as const)('after a %s call of %j and %d idle ones: %s', (action, effect, idle, next) => {
     const call = { answered: true, fresh: 3, unplanned: 0, stranger: null, hasMore: true, ...effect };
     expect(afterCall(action, call, idle)).toBe(next);
   });

@@ -28,7 +28,7 @@ describe('quiet hours', () => {
     ['2026-01-15T19:00:00', '2026-01-15'],
     ['2026-01-16T05:59:59', '2026-01-15'],
     ['2026-01-16T06:00:00', null],
-    // Friday's last until Saturday morning; Saturday and Sunday nights are not quiet.
+    // The night of Friday lasts until Saturday morning; Saturday and Sunday nights are not quiet.
     ['2026-01-17T05:59:00', '2026-01-16'],
     ['2026-01-17T20:00:00', null],
     ['2026-01-19T02:00:00', null],
@@ -39,7 +39,7 @@ describe('quiet hours', () => {
     // Year's end.
     ['2026-12-31T23:30:00', '2026-12-31'],
     ['2027-01-01T05:59:00', '2026-12-31'],
-  ])('on weekdays from 20:00 to 07:00 in Berlin, %s UTC is in those of %s', (at, window) => {
+  ])('on weekdays from 20:00 to 07:00 in Berlin, %s UTC is in the hours of %s', (at, window) => {
     expect(quietAt(utc(at), nights)).toBe(window);
   });
 
@@ -49,14 +49,14 @@ describe('quiet hours', () => {
     ['2026-01-18T12:00:00', '2026-01-16'],
     ['2026-01-19T05:59:59', '2026-01-16'],
     ['2026-01-19T06:00:00', null],
-    // Over the night in which summer time begins, and the one in which it ends.
+    // The night in which summer time begins, and the one in which it ends.
     ['2026-03-27T19:00:00', '2026-03-27'],
     ['2026-03-30T04:59:59', '2026-03-27'],
     ['2026-03-30T05:00:00', null],
     ['2026-10-23T18:00:00', '2026-10-23'],
     ['2026-10-26T05:59:59', '2026-10-23'],
     ['2026-10-26T06:00:00', null],
-  ])('from Friday 20:00 to Monday 07:00, %s UTC is in those of %s', (at, window) => {
+  ])('from Friday 20:00 to Monday 07:00, %s UTC is in the hours of %s', (at, window) => {
     expect(quietAt(utc(at), weekend)).toBe(window);
   });
 
@@ -65,7 +65,7 @@ describe('quiet hours', () => {
     ['Australia/Lord_Howe', '2026-01-15T09:00:00'],
     ['America/St_Johns', '2026-01-15T23:30:00'],
     ['Pacific/Kiritimati', '2026-01-15T06:00:00'],
-  ])('begin to the minute in %s', (tz, at) => {
+  ])('begin at the exact minute in %s', (tz, at) => {
     const there = { ...nights, tz, days: [...weekdays] };
     expect(quietAt(utc(at), there)).not.toBeNull();
     expect(quietAt(utc(at) - 1000, there)).toBeNull();
@@ -85,7 +85,7 @@ describe('quiet hours', () => {
   });
 });
 
-/** What a day's worth of turns does: each at its moment, with what the one before left. */
+/** The actions of a day of turns: each at its time, with the mark of the one before. */
 function turns(hours: QuietHours, moments: readonly string[]): (string | null)[] {
   let mark: QuietMark | null = null;
   return moments.map((at) => {
@@ -97,7 +97,7 @@ function turns(hours: QuietHours, moments: readonly string[]): (string | null)[]
 }
 
 describe('a turn of quiet hours', () => {
-  it('does each thing once, however often it comes, and the next one does what a lost one did not', () => {
+  it('acts once, however often it runs, and the next one repeats what a lost one did not do', () => {
     const moments = [
       '15T18:00',
       '15T19:00',
@@ -129,14 +129,14 @@ describe('a turn of quiet hours', () => {
     ]);
   });
 
-  it('begins the next hours where the end of the last ones was never seen', () => {
+  it('begins the next hours if the end of the last ones never ran', () => {
     expect(turns(nights, ['2026-01-14T19:00:00', '2026-01-15T19:00:00', '2026-01-16T06:00:00'])).toEqual([
       ...['begin 2026-01-14', 'begin 2026-01-15', 'end 2026-01-15'],
     ]);
   });
 
-  it('is right where the clock is put forward over its moment: 02:30 is the moment that would have been', () => {
-    // 29 March 2026: 01:59:59 is followed by 03:00:00 (01:00 UTC). Temporal leaves 02:30 out, the turn an hour later comes.
+  it('is right if the clock skips its time: 02:30 is the time that would have been', () => {
+    // 29 March 2026: 01:59:59 is followed by 03:00:00 (01:00 UTC). Temporal skips 02:30, and the turn an hour later runs.
     const early: QuietHours = { ...nights, from: '02:30', until: '05:00', days: [...weekdays] };
     expect(turns(early, ['2026-03-29T00:59:00', '2026-03-29T01:30:00', '2026-03-29T03:00:00'])).toEqual([
       ...[null, 'begin 2026-03-29', 'end 2026-03-29'],
@@ -147,7 +147,7 @@ describe('a turn of quiet hours', () => {
     ]);
   });
 
-  it('acts once where the clock is put back over its moment', () => {
+  it('acts once if the clock repeats its time', () => {
     // 25 October 2026: 03:00 is 02:00 again (01:00 UTC). 02:30 comes at 00:30 and at 01:30 UTC.
     const early: QuietHours = { ...nights, from: '02:30', until: '05:00', days: [...weekdays] };
     expect(turns(early, ['2026-10-25T00:30:00', '2026-10-25T01:30:00', '2026-10-25T04:00:00'])).toEqual([
@@ -155,11 +155,11 @@ describe('a turn of quiet hours', () => {
     ]);
     const late: QuietHours = { ...nights, from: '01:00', until: '02:30', days: [...weekdays] };
     const moments = ['2026-10-24T23:00:00', '2026-10-25T00:30:00', '2026-10-25T01:10:00', '2026-10-25T01:30:00'];
-    // In between the clock says 02:10 again: what has ended stays ended.
+    // In between the clock shows 02:10 again: ended hours stay ended.
     expect(turns(late, moments)).toEqual(['begin 2026-10-25', 'end 2026-10-25', null, null]);
   });
 
-  it('ends nothing where the clock was put back before the beginning of hours that have begun', () => {
+  it('ends nothing if the clock was put back before the beginning of current hours', () => {
     const early: QuietHours = { ...nights, from: '02:30', until: '07:00', days: [...weekdays] };
     // 02:30 summer time, then 02:10, 02:40 and 07:00 winter time.
     const moments = ['2026-10-25T00:30:00', '2026-10-25T01:10:00', '2026-10-25T01:40:00', '2026-10-25T06:00:00'];
@@ -167,7 +167,7 @@ describe('a turn of quiet hours', () => {
   });
 
   it.each(['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca'])(
-    'with one every half hour of a year in %s begins and ends by turns, and is in its hours by the clock on the wall',
+    'every half hour of a year in %s begins and ends in alternation, and agrees with the local clock',
     (tz) => {
       const hours = { ...nights, tz };
       let mark: QuietMark | null = null;
@@ -194,7 +194,7 @@ describe('a turn of quiet hours', () => {
   );
 
   test.prop([fc.integer({ min: 0, max: 366 * 1440 }), fc.integer({ min: 0, max: 48 * 60 })])(
-    'that is late by any time leaves what all turns in time would have left, but for hours it missed whole',
+    'with any delay has the same result as turns in time, except for hours that it missed entirely',
     (minute, late) => {
       const at = utc('2026-01-01T00:00:00') + minute * 60_000;
       const first = quietTurn(at, nights, null);
@@ -208,13 +208,13 @@ describe('a turn of quiet hours', () => {
   );
 });
 
-describe('a monitor', () => {
+describe('a monitor in quiet hours', () => {
   const state = (status: string, updatedAt: string) => ({ id: 'm1', name: 'One', status, updatedAt, definition: null });
   const paused: QuietMonitor = {
     ...{ id: 'm1', name: 'One', window: '2026-01-15', state: 'paused', before: 't0', after: 't1', keptBy: null },
   };
 
-  it('is paused when hours begin, unless it was resumed by a person within them', () => {
+  it('is paused when hours begin, unless a person resumed it within them', () => {
     expect(beginStep(state('active', 't0'), null, '2026-01-15', null)).toBe('pause');
     expect(beginStep(state('paused', 't0'), null, '2026-01-15', null)).toBe('nothing');
     expect(beginStep(state('disabled', 't0'), null, '2026-01-15', null)).toBe('nothing');
@@ -223,7 +223,7 @@ describe('a monitor', () => {
     expect(beginStep(state('paused', 't1'), paused, '2026-01-16', null)).toBe('nothing');
   });
 
-  it('that other quiet hours hold paused is held by these as well, unless somebody changed it since', () => {
+  it('that other quiet hours hold paused is held by these as well, unless another client changed it since', () => {
     const held = { id: 'm1', schedule: 'nights', after: 't1', keptBy: null };
     expect(beginStep(state('paused', 't1'), null, '2026-01-15', held)).toBe('join');
     expect(beginStep(state('paused', 't2'), null, '2026-01-15', held)).toBe('nothing');
@@ -232,7 +232,7 @@ describe('a monitor', () => {
     expect(beginStep(state('paused', 't3'), paused, '2026-01-16', { ...held, after: 't3' })).toBe('join');
   });
 
-  it('whose pause was not seen to its end is taken for ours where it changed since, and else for somebody else’s', () => {
+  it('with an unfinished pause is adopted if it changed since, and otherwise left to the client that paused it', () => {
     const pausing: QuietMonitor = { ...paused, state: 'pausing', after: null };
     expect(beginStep(state('active', 't0'), pausing, '2026-01-15', null)).toBe('pause');
     expect(beginStep(state('paused', 't1'), pausing, '2026-01-15', null)).toBe('adopt');
@@ -251,7 +251,7 @@ describe('a monitor', () => {
     expect(endStep({ ...paused, keptBy: 'Ann' }, state('paused', 't1'))).toMatchObject({ why: 'Ann paused it, too' });
   });
 
-  it('whose unpausing was not seen to its end is done where it is active, and else put back', () => {
+  it('with an unfinished unpause is done if it is active, and otherwise put back', () => {
     const unpausing: QuietMonitor = { ...paused, state: 'unpausing' };
     expect(endStep(unpausing, state('active', 't2'))).toEqual({ do: 'forget', why: null });
     expect(endStep(unpausing, state('paused', 't1'))).toEqual({ do: 'unpause' });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { whyRefused } from '../../../scripts/check-commits.mjs';
 
 it.each(['status: report a killed job as stopped', 'cli: pass the key', 'store: process lines in order'])(
-  'takes the commit subject %j',
+  'accepts the commit subject %j',
   (subject) => expect(whyRefused(subject)).toBeNull(),
 );
 

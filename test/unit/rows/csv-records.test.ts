@@ -31,12 +31,12 @@ describe('CsvRecords', () => {
     expect(second).toMatchObject({ line: 5, cells: ['3', '4'] });
   });
 
-  it('passes over blank lines, but not over rows of one empty cell in quotes', () => {
+  it('skips blank lines, but not rows of one empty cell in quotes', () => {
     expect(cells('\n\na\n\n1\n""\n\n')).toEqual([['a'], ['1'], ['']]);
     expect(readAll('a\n\n\n1\n')[1]?.line).toBe(4);
   });
 
-  it('finds the delimiter that the first line has most of, outside of quotes', () => {
+  it('finds the delimiter that occurs most in the first line, outside of quotes', () => {
     expect(cells('a;b;"c,,,,"\n1;2;3')).toEqual([
       ['a', 'b', 'c,,,,'],
       ['1', '2', '3'],
@@ -48,7 +48,7 @@ describe('CsvRecords', () => {
     expect(cells('a;b,c\n', ',')).toEqual([['a;b', 'c']]);
   });
 
-  it('keeps a stray quote to its own line, with its place', () => {
+  it('limits the damage of a stray quote to its own line, and reports its position', () => {
     const records = readAll('a,b\n1,5" pipe\n"x"y,2\n3,4\n');
     expect(records[1]).toMatchObject({ line: 2, cells: ['1,5" pipe'], problem: { tag: 'CSV_INVALID', column: 2 } });
     expect(records[1]?.problem?.message).toContain('character 4');
@@ -56,7 +56,7 @@ describe('CsvRecords', () => {
     expect(records[3]).toMatchObject({ line: 4, cells: ['3', '4'], problem: null });
   });
 
-  it('gives back the good rows that an unclosed quote had swallowed', () => {
+  it('recovers the good rows after an unclosed quote', () => {
     const records = readAll('a,b\n1,"open\n2,good\n3,good\n"4","also, good"\n5,good\n');
     expect(records.map(({ cells: [first], problem }) => problem?.tag ?? first)).toEqual([
       'a',
@@ -104,7 +104,7 @@ describe('CsvRecords', () => {
   const quote = (text: string) => (/[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
   test.prop([table, fc.constantFrom('\n', '\r\n', '\r'), fc.integer({ min: 1, max: 9 })])(
-    'reads back what was written and agrees with csv-parse, wherever the chunks are cut',
+    'reads back written records and agrees with csv-parse, with any split into chunks',
     (rows, end, chunk) => {
       const text = `h${',h'.repeat((rows[0]?.length ?? 1) - 1)}${end}${rows.map((row) => row.map(quote).join(',')).join(end)}${end}`;
       const read = readAll(text, ',', chunk);
@@ -115,7 +115,7 @@ describe('CsvRecords', () => {
   );
 
   test.prop([fc.string({ unit: fc.constantFrom('a', '"', ',', '\n'), maxLength: 40 }), fc.integer({ min: 1, max: 5 })])(
-    'loses no character of any text, and says the same for every way of cutting it',
+    'loses no character of any text, with the same result for every split into chunks',
     (text, chunk) => {
       const attempt = (size: number) => {
         try {

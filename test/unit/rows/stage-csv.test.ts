@@ -75,7 +75,7 @@ describe('stageCsv', () => {
     expect(await readStage(join(dir, 'nowhere'))).toBeNull();
   });
 
-  it('keeps bad rows in their place, with a tag and a sentence that says where', async () => {
+  it('keeps bad rows in order, with a tag and a sentence that gives their position', async () => {
     const long = `https://a.com/${'x'.repeat(2048)}`;
     const { manifest, rows } = await stage(
       `name,url\ngood,https://a.com\nno url,\nftp,ftp://a.com\nbare,example.com\nbroken,http://a b/\nlong,${long}\nshort\nmore,https://a.com,x\n"st"ray,https://a.com\ngood,https://b.com\n`,
@@ -160,7 +160,7 @@ describe('stageCsv', () => {
     expect(rows.map((row) => row.e)).toEqual(['INVALID_URL', 'INVALID_URL', 'INVALID_URL']);
   });
 
-  it('takes the one column that is named like one of URLs, or the one it is told', async () => {
+  it('uses the only column with the name of a URL column, or the given one', async () => {
     expect((await stage('Name, Website \nx,https://a.com\n')).manifest.unitColumn).toBe(' Website ');
     expect((await stage('url,Link\nx,https://a.com\n', { units: { kind: 'url', column: 'Link' } })).rows[0]?.u).toBe(
       'https://a.com',
@@ -174,7 +174,7 @@ describe('stageCsv', () => {
     );
   });
 
-  it('makes the unit of a row from a template, and names the cell that a row lacks', async () => {
+  it('makes the unit of a row from a template, and names a missing cell', async () => {
     const units = {
       kind: 'template',
       template: { query: 'CEO of {{name}}', input: { data: [{ site: '{{site}}' }] } },
@@ -195,7 +195,7 @@ describe('stageCsv', () => {
     expect(await refusal('name\nA\n', { units: wrong })).toContain('names "nmae", which is not a column');
   });
 
-  it('refuses what is no table in one sentence and leaves nothing behind', async () => {
+  it('refuses a file that is no table in one sentence and leaves nothing behind', async () => {
     expect(await refusal('')).toBe('The input is empty: it has no header and no rows');
     expect(await refusal('\ufeff')).toContain('is empty');
     expect(await refusal('name,url\n')).toBe('The input has a header, but no rows');
@@ -233,7 +233,7 @@ describe('stageCsv', () => {
     expect(await refusal(half)).toContain('line 2, character 2');
   });
 
-  it('names what is wrong with the file itself', async () => {
+  it('names the problem with the file itself', async () => {
     expect(await refusal({ path: join(dir, 'missing.csv') })).toBe(`${join(dir, 'missing.csv')} does not exist`);
     expect(await refusal({ path: dir })).toBe(`${dir} is a directory, not a file of rows`);
     const packed = gzipSync(`url\n${'https://a.com\n'.repeat(1000)}`);
@@ -255,7 +255,7 @@ describe('stageCsv', () => {
     );
   });
 
-  it('stops when told to, leaving nothing behind', async () => {
+  it('stops on request, leaving nothing behind', async () => {
     const abort = new AbortController();
     const staging = stage(`url\n${'https://a.com/\n'.repeat(100_000)}`, {
       signal: abort.signal,
@@ -266,7 +266,7 @@ describe('stageCsv', () => {
     expect(existsSync(join(dir, `stage-${count}.part`))).toBe(false);
   });
 
-  it('does not read formulas, templates or escapes in the data', async () => {
+  it('does not evaluate formulas, templates or escapes in the data', async () => {
     const cells = ['=cmd|1', '{{7*7}}', '../../etc/passwd', '\x1b]0;x\x07'];
     const { rows } = await stage(`url,a,b,c,d\nhttps://a.com,${cells.join(',')}\n`);
     expect(rows[0]?.i.slice(1)).toEqual(cells);

@@ -25,7 +25,7 @@ const refused = (text: string): string => {
   throw new Error('it was taken');
 };
 
-describe('a column whose name is no word', () => {
+describe('a column whose name is not a single word', () => {
   it.each([
     ['{{Website URL}}', 'Website URL'],
     ['{{ Website URL | strip | default: "none" }}', 'Website URL'],
@@ -43,7 +43,7 @@ describe('a column whose name is no word', () => {
     expect(compileTemplate(text, columns).columns).toEqual([column]);
   });
 
-  it('is named where its cell is empty', () => {
+  it('is named if its cell is empty', () => {
     const compiled = compileTemplate('{{name}} at {{Website URL}}', columns);
     const column = (() => {
       try {
@@ -56,7 +56,7 @@ describe('a column whose name is no word', () => {
     expect(column).toBe('Website URL');
   });
 
-  it('may have any name that a header may have', () => {
+  it('may have any name that is valid in a header', () => {
     const name = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .filter((text) => text.trim() !== '' && !/[{}]|^-|-$/.test(text.trim()));
@@ -67,7 +67,7 @@ describe('a column whose name is no word', () => {
     );
   });
 
-  it('leaves what stands in raw, and other variables, as they are', () => {
+  it('leaves raw blocks and other variables unchanged', () => {
     expect(render('{{name}}{% raw %}{{Website URL}}{% endraw %}')).toBe('<name>{{Website URL}}');
     expect(render('{% if row["Website URL"] %}{{ Website URL }}{% endif %}')).toBe('<Website URL>');
   });
@@ -79,7 +79,7 @@ describe('a column whose name is no word', () => {
     },
   );
 
-  it('is suggested in the form for tags where it stands in one', () => {
+  it('is suggested in the form for tags if it is used in one', () => {
     expect(refused('{% if Website URL %}{{name}}{% endif %}')).toContain('row["Website URL"]');
     expect(refused('{{name | append: Website URL}}')).toContain('row["Website URL"]');
     expect(refused('{{nmae}}')).toMatch(/did you mean {{name}}\?$/);

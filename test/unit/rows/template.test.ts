@@ -32,7 +32,7 @@ describe('a template', () => {
     );
   });
 
-  it('needs every cell that it names, unless it says what to do without', () => {
+  it('needs every cell that it names, unless it has a default', () => {
     const render = (text: string) => compileTemplate(text, columns).render(cells);
     expect(() => render('in {{city}}')).toThrow(MissingValue);
     expect(() => render('in {{row["city"]}}')).toThrow(MissingValue);
@@ -45,7 +45,7 @@ describe('a template', () => {
     }
   });
 
-  it('that is wrong is refused with its place and what there is', () => {
+  it('with a mistake is refused with its position and the existing columns', () => {
     const refuse = (template: Parameters<typeof compileTemplate>[0]) => () => compileTemplate(template, columns);
     expect(refuse('{{nmae}}')).toThrow(/names "nmae", which is not a column; the columns are "name", "company name"/);
     expect(refuse({ a: [{ b: '{{ name' }] })).toThrow(/The template of a\[0\]\.b is invalid: .*not closed/);
@@ -54,7 +54,7 @@ describe('a template', () => {
     expect(refuse('{{name}}{% include "secrets" %}')).toThrow(TemplateError);
   });
 
-  it('can’t run on for ever', () => {
+  it('cannot run for ever', () => {
     const endless = compileTemplate('{% for i in (1..100000000) %}{{name}}{% endfor %}', columns);
     expect(() => endless.render(cells)).toThrow(/limit/);
   });

@@ -19,7 +19,7 @@ afterAll(async () => {
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
 
-/** Stages a table, as a command of a job does that had run before with this entry. */
+/** Stages a table, like a command of a job that had run before with this entry. */
 function stage(
   rows: readonly (readonly string[])[],
   request: Partial<StageRequest> = {},
@@ -51,7 +51,7 @@ describe('a URL without a scheme', () => {
     ['xn--mller-kva.xn--p1ai', 'https://xn--mller-kva.xn--p1ai'],
     ['medium.com/@ann', 'https://medium.com/@ann'],
     ['firma.de.', 'https://firma.de.'],
-  ])('is taken for %s', (text, url) => {
+  ])('is read as %s', (text, url) => {
     expect(withScheme(text, 'https')).toBe(url);
     expect(urlProblem(text, 'https')).toBeNull();
     expect(urlProblem(text)).toContain(`--default-scheme https reads it as ${JSON.stringify(url)}`);
@@ -69,12 +69,12 @@ describe('a URL without a scheme', () => {
     expect(urlProblem(text)).not.toContain('--default-scheme');
   });
 
-  it('is told from an e-mail address, and one with a scheme stays as it is', () => {
+  it('is distinguished from an e-mail address, and a URL with a scheme is left unchanged', () => {
     expect(urlProblem('info@firma.de', 'https')).toContain('it is an e-mail address');
     expect(urlProblem('HTTP://firma.de', 'https')).toBeNull();
   });
 
-  it('is bought with the scheme, its cell stays as it is, and equal ones are one URL', async () => {
+  it('is bought with the scheme, its cell stays unchanged, and equal ones are one URL', async () => {
     const rows = [
       ['id', 'url'],
       ['1', ' firma.de '],
@@ -118,26 +118,26 @@ describe('the URL column', () => {
     },
   );
 
-  it('is the one with many URLs where another one only has the name', async () => {
+  it('is the one with many URLs if another one only has the name', async () => {
     expect(await column({ url: (row) => (row < 10 ? url(row) : ''), site: url })).toEqual(['site', 'name', 100, 100]);
     expect(await column({ url: (row) => (row < 10 ? url(row) : 'n/a'), x: url })).toEqual(['x', 'contents', 100, 100]);
     expect(await column({ source: (row) => `Import ${row}`, x: url })).toEqual(['x', 'contents', 100, 100]);
   });
 
-  it('is the one with the name where others hold as many URLs', async () => {
+  it('is the one with the name if others hold as many URLs', async () => {
     expect(await column({ 'LinkedIn URL': url, Website: url, logo: url })).toEqual(['Website', 'name', 100, 100]);
     expect(await column({ domain: domain, Website: url })).toEqual(['Website', 'name', 100, 100]);
     expect(await column({ user: (row) => `ann.smith${row}`, x: url })).toEqual(['x', 'contents', 100, 100]);
     expect(await column({ email: (row) => `info@firma-${row}.de`, x: domain })).toEqual(['x', 'contents', 0, 100]);
   });
 
-  it('is asked for where more than one may be meant, and where none holds URLs', async () => {
+  it('must be given if several columns are possible, and if none holds URLs', async () => {
     await expect(column({ name, a: url, b: url })).rejects.toThrow('--url-column, one of "a", "b"');
     await expect(column({ Website: url, Link: url })).rejects.toThrow('one of "Website", "Link"');
     await expect(column({ name, id: String })).rejects.toThrow('none contains URLs; name the column');
   });
 
-  it('is judged by the first thousand rows, so that a file of any length is read once', async () => {
+  it('is chosen by the first thousand rows, so that a file of any length is read once', async () => {
     expect(await column({ url: name, x: (row) => (row < 1000 ? url(row) : '') }, 3000)).toEqual([
       'x',
       'contents',
@@ -154,7 +154,7 @@ describe('a job that ran before', () => {
     return { staged, named: false, csv: null, completed: null };
   };
 
-  it('keeps its column, scheme and options where a command names none', async () => {
+  it('keeps its column, scheme and options if a command names none', async () => {
     const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
     const { staged, request, manifest } = await stage(rows, {}, before);
     expect(staged).toMatchObject({ unitColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
@@ -163,7 +163,7 @@ describe('a job that ran before', () => {
     expect(manifest.urlCells?.by).toBe('job');
   });
 
-  it('changes what a command names', async () => {
+  it('changes the options that a command names', async () => {
     const before = await entry({ urlColumn: 'url', defaultScheme: 'http', options: { summary: {} } });
     const named = { urlColumn: 'site', defaultScheme: 'none', options: { text: true } } as const;
     const { staged } = await stage(rows, named, before);
@@ -171,7 +171,7 @@ describe('a job that ran before', () => {
     expect(staged.defaultScheme).toBeUndefined();
   });
 
-  it('finds its column anew where the file has it no more, and takes nothing from another operation', async () => {
+  it('finds its column again if the file no longer has it, and takes nothing from another operation', async () => {
     const before = await entry({ urlColumn: 'url', options: { summary: {} } });
     const other = await stage(table({ web: (row) => `https://firma-${row}.de` }), {}, before);
     expect(other.staged.unitColumn).toBe('web');

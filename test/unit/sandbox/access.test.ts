@@ -8,7 +8,7 @@ const start = async (options: Partial<SandboxOptions> = {}) => {
 };
 afterEach(() => sandbox.close());
 
-test('both auth headers are taken, with any key or with those listed', async () => {
+test('both auth headers are accepted, with any key or with the listed ones', async () => {
   await start({ keys: ['good'] });
   const statusWith = async (headers: Record<string, string>) =>
     (await post(sandbox, '/contents', { urls: urls(1) }, headers)).status;
@@ -21,7 +21,7 @@ test('both auth headers are taken, with any key or with those listed', async () 
   expect(json).toEqual({ requestId: headers['x-request-id'], error: expect.any(String), tag: 'INVALID_API_KEY' });
 });
 
-test('without a key search and contents may be answered with the payment challenge, other paths never', async () => {
+test('calls of search and contents without a key may get the payment challenge, other paths never', async () => {
   await start({ x402: true });
   const { status, headers, json } = await post(sandbox, '/search', { query: 'q' }, {});
   expect(status).toBe(402);
@@ -37,7 +37,7 @@ test('without a key search and contents may be answered with the payment challen
   expect((await post(sandbox, '/search', { query: 'q' })).status).toBe(200);
 });
 
-test('agent paths have an error envelope of their own', async () => {
+test('agent paths have their own error envelope', async () => {
   await start();
   const errors = [
     await post(sandbox, '/agent/runs', { query: 'q' }, {}),

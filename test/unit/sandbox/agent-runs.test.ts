@@ -18,7 +18,7 @@ const finished = async (id: string) => {
   return run(id);
 };
 
-test('a run begins running with nothing used, and ends with output, usage and a cost that is billed once', async () => {
+test('a run starts with no usage, and ends with output, usage and a cost that is billed once', async () => {
   await start({ durationMs: 400 });
   const { status, json } = await create({ query: 'q', effort: 'medium', metadata: { row: '7' }, odd: null });
   expect(status).toBe(200);
@@ -42,7 +42,7 @@ test('a run begins running with nothing used, and ends with output, usage and a 
   expect(await run(json.id)).toEqual(done);
 });
 
-test('structured output fits the schema, a row for each row of the input, its values kept', async () => {
+test('structured output fits the schema, with a row for each row of the input and its values', async () => {
   await start();
   const item = {
     type: 'object',
@@ -91,7 +91,7 @@ test('a run is queued for the configured time; its stream has every event once, 
   expect(rest).toMatchObject({ hasMore: false, nextCursor: null });
 });
 
-test('a replay may refuse what was seen, or forget it', async () => {
+test('a replay may be refused, or may forget the last id', async () => {
   await start({ replay: 'refuse', durationMs: 0, progressEvents: 0 });
   const headers = { 'last-event-id': '1' };
   const path = async () => `/agent/runs/${(await create()).json.id}/events`;
@@ -102,7 +102,7 @@ test('a replay may refuse what was seen, or forget it', async () => {
   expect((await readStream(sandbox, await path(), { headers })).events).toHaveLength(3);
 });
 
-test('a cancelled run keeps no output and costs what it used; cancelled again it is unchanged', async () => {
+test('a cancelled run has no output and costs its usage; a second cancel changes nothing', async () => {
   await start({ durationMs: 60_000, progressEvents: 0 });
   const { json } = await create({ query: 'q', effort: 'xhigh' });
   const stream = readStream(sandbox, '/agent/runs', { body: { query: 'other' } });
@@ -153,7 +153,7 @@ test('fifty runs take all slots; the next one is refused until one ends', async 
   expect(sandbox.state().agentRuns).toMatchObject({ inProgress: 50, maxInProgress: 50 });
 });
 
-test('the list is newest first, and continues after any run, also one that was deleted since', async () => {
+test('the list is newest first, and continues after any run, also after a deleted one', async () => {
   await start({ durationMs: 0 });
   const ids: string[] = [];
   for (let n = 0; n < 7; n += 1) ids.unshift((await create()).json.id);
@@ -187,7 +187,7 @@ test('a declared share of runs fails, with a reason and the slot released; other
   expect(sandbox.bill().dollars).toBeCloseTo(total, 6);
 });
 
-test('a metered run that reaches its budget costs the budget, its quantities scaled', async () => {
+test('a metered run that reaches its budget costs the budget, with scaled quantities', async () => {
   await start({ durationMs: 0, budgetRate: 1 });
   const { id } = (await create({ query: 'q', effort: 'auto', budget: { maxCostDollars: 2 } })).json;
   expect(await run(id)).toMatchObject({ status: 'completed', stopReason: 'budget_reached', costDollars: { total: 2 } });
@@ -219,7 +219,7 @@ test.each([
   expect(sandbox.state().agentRuns.byStatus).toEqual({});
 });
 
-test('a previous run must be completed; the beta header lets max through', async () => {
+test('a previous run must be completed; the beta header allows max', async () => {
   await start({ durationMs: 60_000 });
   const { json } = await create({ query: 'q', effort: 'max' }, { 'exa-beta': 'agent-max-effort-2026-07-27' });
   const next = { query: 'q', previousRunId: json.id };

@@ -26,7 +26,7 @@ test('an answer has citations, a price, queue headers, and is the same each time
   expect(sandbox.bill()).toMatchObject({ dollars: 0.01, keys: { 'answer {"query":"why?","text":true}': 1 } });
 });
 
-test('a streamed answer tells the same in pieces, then citations, cost and [DONE]', async () => {
+test('a streamed answer has the same content in pieces, then citations, cost and [DONE]', async () => {
   await start();
   const { json } = await post(sandbox, '/answer', { query: 'wie groß?' });
   const { events, ended } = await readStream(sandbox, '/answer', { body: { query: 'wie groß?', stream: true } });
@@ -36,7 +36,7 @@ test('a streamed answer tells the same in pieces, then citations, cost and [DONE
   expect(text).toBe(json.answer);
   expect(chunks.at(-2).citations).toEqual(json.citations);
   expect(chunks.at(-1)).toEqual({ costDollars: { total: 0.005 }, requestId: expect.any(String) });
-  // One unit of work, however it is told.
+  // One unit of work, streamed or not.
   expect(sandbox.bill().keys).toEqual({ 'answer {"query":"wie groß?"}': 2 });
 });
 
@@ -82,7 +82,7 @@ test('a search streams only with an output schema', async () => {
   expect(chunks.find(({ type }) => type === 'results').results).toHaveLength(3);
 });
 
-test('a search writes what its schema asks for, refuses too much of it, and warns of what it ignores', async () => {
+test('a search returns the requested output schema, refuses one that is too large, and warns about ignored parts', async () => {
   await start();
   const outputSchema = { type: 'object', properties: { names: { type: 'array', items: { type: 'string' } } } };
   const { json } = await post(sandbox, '/search', { query: 'q', outputSchema, startCrawlDate: '2024-01-01' });
@@ -108,7 +108,7 @@ test('similar pages come with a Deprecation header, without the source’s own d
   expect((await post(sandbox, '/findSimilar', { ...body, numResults: 101 })).json.tag).toBe('INVALID_NUM_RESULTS');
 });
 
-test('a research task of each path runs to its end, shows in every list, and is billed', async () => {
+test('a research task of each path runs to its end, is in every list, and is billed', async () => {
   await start({ research: { durationMs: 30 } });
   const schema = { type: 'object', required: ['total'], properties: { total: { type: 'number' } } };
   const contract = await post(sandbox, '/research/tasks', { input: { instructions: 'a' }, output: { schema } });
@@ -138,7 +138,7 @@ test('a research task of each path runs to its end, shows in every list, and is 
   expect((await get(sandbox, '/research/tasks?limit=201')).status).toBe(400);
 });
 
-test('research tasks fail in the declared share, and only so many go on at once', async () => {
+test('research tasks fail in the declared share, and only a limited number runs at once', async () => {
   await start({ research: { durationMs: 0, failureRate: 1 } });
   const { json } = await post(sandbox, '/research/v1', { instructions: 'a' });
   expect((await get(sandbox, `/research/v1/${json.researchId}?events=true`)).json).toMatchObject({

@@ -53,7 +53,7 @@ test('a few per cent of URLs fail, with several tags; another seed fails others'
   expect(await tagsOf(2)).not.toEqual(one);
 });
 
-test('named failures fail, and transient ones heal after the configured number of attempts', async () => {
+test('configured failures fail, and temporary ones succeed after the configured number of attempts', async () => {
   const [gone, slow] = ['https://a.example/gone', 'https://a.example/slow'];
   const failures = { [gone]: 'CRAWL_NOT_FOUND', [slow]: 'CRAWL_TIMEOUT' };
   await start({ failureRate: 0, failures, transientFailures: 1 });
@@ -65,7 +65,7 @@ test('named failures fail, and transient ones heal after the configured number o
   expect(await outcome()).toEqual(['error', 'success']);
 });
 
-test('highlights, summaries, subpages, extras and context come as asked, each kind priced per page', async () => {
+test('highlights, summaries, subpages, extras and context are returned on request, each priced by page', async () => {
   await start({ failureRate: 0 });
   const { json } = await post(sandbox, '/contents', {
     urls: urls(2),
@@ -120,7 +120,7 @@ test('prebuilt answers have the shape, the statuses, the prices and the purchase
   expect(fastBill).toEqual(sandbox.bill());
 });
 
-test('pages are of the size asked for, some without an author, some hostile, some beyond ASCII', async () => {
+test('pages have the configured size, some without an author, some hostile, some beyond ASCII', async () => {
   await start({ failureRate: 0, textBytes: 500 });
   const pages = [];
   for (let from = 1; from <= 500; from += 100) {

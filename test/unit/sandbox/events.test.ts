@@ -39,7 +39,7 @@ test('a walk sees every event once, newest first, of all nineteen types', async 
   expect((await page()).data).toHaveLength(25);
 });
 
-test('oldest first is the same history backwards, and the same seed makes it again', async () => {
+test('oldest first is the reversed history, and the same seed makes it again', async () => {
   await start();
   const newest = await walk();
   await sandbox.close();
@@ -50,7 +50,7 @@ test('oldest first is the same history backwards, and the same seed makes it aga
   expect((await page()).data[0].id).not.toBe(newest[0].id);
 });
 
-test('many events share a time stamp, and both bounds are included', async () => {
+test('many events share a timestamp, and both bounds are included', async () => {
   await start({ sameTimestamp: 50 });
   const events = await walk();
   const stamps = [...new Set(events.map(({ createdAt }) => createdAt as string))];
@@ -61,7 +61,7 @@ test('many events share a time stamp, and both bounds are included', async () =>
   expect(await walk('createdAfter=2026-01-01T00:00:00Z')).toEqual([]);
 });
 
-test('types filter, repeated; an event is found by its id as it is in the list', async () => {
+test('types filter, repeated; an event read by its id equals that in the list', async () => {
   await start();
   const events = await walk();
   const wanted = ['webset.deleted', 'webset.export.completed'];
@@ -72,7 +72,7 @@ test('types filter, repeated; an event is found by its id as it is in the list',
   expect((await get(sandbox, '/websets/v0/events/event_00000000zz')).json.tag).toBe('NOT_FOUND');
 });
 
-test('what events tell of one resource agrees over time, and with the websets as they are now', async () => {
+test('events about one resource are consistent over time, and with the current websets', async () => {
   await start({ order: 'oldest', count: 4000 });
   const events = await walk();
   const seen = new Map<string, Event>();
@@ -119,7 +119,7 @@ test('what events tell of one resource agrees over time, and with the websets as
   expect((await get(sandbox, `${items}?sourceId=${whole.items[0].sourceId}`)).json.data).toEqual([whole.items[0]]);
 });
 
-test('new events arrive during a walk, and shift no page of it', async () => {
+test('new events arrive during a walk, and shift none of its pages', async () => {
   await start({ arrivingPerSecond: 500 });
   const first = await page('limit=200');
   await eventually(async () => (await page('limit=1')).data[0].id).not.toBe(first.data[0].id);
@@ -169,7 +169,7 @@ test('a cursor expires, and one of another list or of nothing is refused', async
   }
 });
 
-test('events happen when they are triggered, each of a webset of its own', async () => {
+test('events can be triggered, each with a webset of its own', async () => {
   await start({ count: 50 });
   const { json } = await post(sandbox, '/__sandbox/trigger', { event: 'webset.item.created', count: 3 });
   const { data } = await page('limit=4');
@@ -201,7 +201,7 @@ test('an event of every type can be triggered, and is listed with its data from 
   expect(json.error).toContain('webset.export.completed');
 });
 
-test('the middle and the ends of a million events are one request away', async () => {
+test('the middle and the ends of a million events need one request', async () => {
   await start({ count: 1_000_000, sameTimestamp: 10 });
   const middle = '2025-01-16T12:00:00.000Z';
   const { data } = await page(`limit=200&createdBefore=${middle}`);

@@ -32,7 +32,7 @@ const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   return all;
 };
 
-test('the vendor’s client searches, plainly and with written output', async () => {
+test('the vendor’s client searches, with and without written output', async () => {
   const plain = await exa.search('repair of radios', { numResults: 3, contents: { highlights: true } });
   expect(plain.results).toHaveLength(3);
   expect(plain.results[0]?.highlights).toHaveLength(1);
@@ -107,7 +107,7 @@ test('the vendor’s client keeps monitors: create, list, update, trigger, runs,
   });
   expect(created.webhookSecret).toMatch(/^whsec_/);
   const changed = await exa.monitors.update(created.id, {
-    // Its type asks for a whole search; the service merges a part.
+    // Its type requires a whole search; the service merges a part.
     search: { numResults: 3 } as { query: string; numResults: number },
     trigger: null,
   });
@@ -124,7 +124,7 @@ test('the vendor’s client keeps monitors: create, list, update, trigger, runs,
   await expect(exa.monitors.get(created.id)).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test('the vendor’s client reads every webset event once, and the websets they tell of', async () => {
+test('the vendor’s client reads every webset event once, and the websets of these events', async () => {
   const events = await exa.websets.events.getAll({ limit: 200 });
   expect(events).toHaveLength(2000);
   expect(new Set(events.map(({ id }) => id)).size).toBe(2000);

@@ -17,7 +17,7 @@ const statuses = async (count: number) => {
 };
 const booked = () => sandbox.bill().units;
 
-test('the nth request, every nth, a limit, and a path: faults strike where they are declared', async () => {
+test('the nth request, every nth, a limit, and a path: faults hit where they are declared', async () => {
   await start(
     { when: { nth: 2 }, do: { kind: 'status', status: 500 } },
     { when: { every: 3 }, do: { kind: 'status', status: 503 }, limit: 2 },
@@ -29,7 +29,7 @@ test('the nth request, every nth, a limit, and a path: faults strike where they 
   expect(sandbox.log(2)[0]).toMatchObject({ n: 2, status: 500, fault: 'status:500', limited: false, units: 0 });
 });
 
-test('a probability strikes by its seed, the same requests each time', async () => {
+test('a probability depends on its seed, with the same requests each time', async () => {
   const run = async (seed: number) => {
     await start({ when: { probability: 0.2, seed }, do: { kind: 'status', status: 500 } });
     const seen = await statuses(100);
@@ -43,7 +43,7 @@ test('a probability strikes by its seed, the same requests each time', async () 
   expect(first.filter((status) => status === 500).length).toBeLessThan(35);
 });
 
-test('a time begins when the faults are set, and ends', async () => {
+test('a period starts when the faults are set, and ends', async () => {
   await start();
   await ask();
   sandbox.setFaults([{ when: { untilMs: 600 }, do: { kind: 'status', status: 503 } }]);
@@ -76,7 +76,7 @@ test('a status comes with tag, Retry-After, headers and envelope as declared', a
   expect(booked()).toBe(0);
 });
 
-test('a status may come after the work was booked', async () => {
+test('a status may come after the work was charged', async () => {
   await start({ when: { nth: 1 }, do: { kind: 'status', status: 504, booked: true } });
   expect((await ask()).status).toBe(504);
   expect(booked()).toBe(2);
@@ -126,7 +126,7 @@ test('a chunked body is cut without its last chunk', async () => {
   expect(booked()).toBe(4);
 });
 
-test('headers stall, and bodies stall half-way; the work is booked before', async () => {
+test('headers stall, and bodies stall half-way; the work is charged before', async () => {
   await start(
     { when: { nth: 1 }, do: { kind: 'stall', moment: 'headers', ms: 150 } },
     { when: { nth: 2 }, do: { kind: 'stall', moment: 'body', ms: 150 } },
@@ -144,7 +144,7 @@ test('headers stall, and bodies stall half-way; the work is booked before', asyn
   expect(await took()).toBeGreaterThan(145);
 });
 
-test('a stall without end is cut by the close', async () => {
+test('an endless stall is ended by the close', async () => {
   await start({ when: {}, do: { kind: 'stall', moment: 'body', ms: 1e12 } });
   const seen = raw(sandbox, '/contents', body);
   await expect.poll(() => booked()).toBe(2);

@@ -50,7 +50,7 @@ test('a monitor is created with a secret that is returned once, updated in part,
   expect(sandbox.bill().requests).toBe(0);
 });
 
-test('the list goes by status, part of the name in any case, all pairs of metadata, and pages', async () => {
+test('the list filters by status, part of the name in any case, and all pairs of metadata, and has pages', async () => {
   await start();
   const ids: string[] = [];
   for (let n = 0; n < 6; n += 1) {
@@ -139,7 +139,7 @@ test('paused monitors can be triggered, disabled ones are refused with the reaso
   expect([refused.status, refused.json.error]).toEqual([400, expect.stringContaining('disabled')]);
 });
 
-test('a batch previews by default, acts on the first ones that pass, and says whether there are more', async () => {
+test('a batch is a dry run by default, affects the first matches, and reports whether there are more', async () => {
   await start();
   for (let n = 0; n < 5; n += 1) await create({ name: `m${n}`, metadata: { set: 'x' } });
   await create({ name: 'other' });
@@ -161,7 +161,7 @@ test('a batch previews by default, acts on the first ones that pass, and says wh
   }
 });
 
-test('on a fast clock a schedule runs by itself; a run that is still going is cancelled by the next', async () => {
+test('on a fast clock a schedule runs by itself; a run in progress is cancelled by the next', async () => {
   await start({ monitorClock: 3_600_000 / 60, monitors: { durationMs: 5 } });
   const { id } = await create({ trigger: { type: 'interval', period: '1h' } });
   await eventually(async () => (await statusesOf(id)).filter((one) => one === 'completed').length).toBeGreaterThan(3);
@@ -178,7 +178,7 @@ test('on a fast clock a schedule runs by itself; a run that is still going is ca
   expect(await statusesOf(slow.id)).not.toContain('completed');
 });
 
-test('deliveries are signed, tell runs and monitors, and come only for the events asked for', async () => {
+test('deliveries are signed, report runs and monitors, and are sent only for the requested events', async () => {
   await start({ monitors: { signatureHeader: 'X-Svc-Signature' } });
   listener = await startListener();
   const { id, webhookSecret } = await create({ webhook: { url: listener.url }, metadata: { row: '1' } });
@@ -222,7 +222,7 @@ test('a delivery is retried, sent twice on request, and given up in the end', as
   expect(new Set(listener.received.map(({ json }) => json.id)).size).toBe(1);
 });
 
-test('failed runs say why and cost nothing; ten in a row for the key disable the monitor', async () => {
+test('failed runs have a reason and cost nothing; ten in a row for the key disable the monitor', async () => {
   await start({ monitors: { durationMs: 0, failureRate: 1, failReason: 'api_key_invalid' } });
   const { id } = await create();
   for (let n = 0; n < 10; n += 1) {

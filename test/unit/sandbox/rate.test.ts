@@ -10,12 +10,12 @@ const start = async (options: Partial<SandboxOptions>): Promise<Sandbox> => {
 };
 afterEach(() => sandbox?.close());
 
-/** The most of these times that lie in one second, counted in the plainest way. */
+/** The maximum number of these times in one second, counted in the plainest way. */
 function mostInOneSecond(times: readonly number[]): number {
   return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
 }
 
-test('no sliding second holds more than the limit, and none is refused without need', async () => {
+test('no sliding second holds more than the limit, and no request is refused without need', async () => {
   const running = await start({ qps: 40 });
   const until = performance.now() + 2300;
   const client = async () => {
@@ -34,7 +34,7 @@ test('no sliding second holds more than the limit, and none is refused without n
   expect(running.bill().requests).toBe(admitted.length);
 });
 
-test('refused requests take no room, and a request may start exactly a second after the oldest', () => {
+test('refused requests use no units, and a request may start exactly a second after the oldest', () => {
   const window = new RateWindow(2);
   const admitted = [0, 10, 20, 999, 1000, 1009, 1010, 1500, 2000].filter((now) => window.admit(now));
   expect(admitted).toEqual([0, 10, 1000, 1010, 2000]);
@@ -63,7 +63,7 @@ test.each([
   expect(running.log()[1]).toMatchObject({ n: 2, status: 429, limited: true, units: 0, fault: null });
 });
 
-test('agent paths say 429 in their own envelope, and requests without a key take no room', async () => {
+test('agent paths return 429 in their own envelope, and requests without a key use no units', async () => {
   const running = await start({ qps: 1 });
   await post(running, '/search', { query: 'q' }, {});
   expect((await post(running, '/agent/runs', {})).status).toBe(400);
@@ -82,7 +82,7 @@ test('the start of an agent run counts as two requests, polling one as none', as
   expect(running.stats().maxInSlidingSecond).toBe(3);
 });
 
-test('a profile limits each kind of request by itself, deep searches within searches', async () => {
+test('a profile limits each kind of request separately, deep searches within searches', async () => {
   const buckets = [
     { name: 'search', qps: 3, classes: ['search', 'search.deep', 'default'] },
     { name: 'deep', qps: 1, classes: ['search.deep'] },
@@ -104,7 +104,7 @@ test('a profile limits each kind of request by itself, deep searches within sear
   expect(running.stats()).toMatchObject({ limited: 6, maxInSlidingSecond: 6 });
 });
 
-test('the public table is a profile by name, and a key may have a limit of its own', async () => {
+test('the public table is a profile by name, and a key may have its own limit', async () => {
   const running = await start({ rate: 'public' });
   const calls = Array.from({ length: 60 }, () => post(running, '/contents', { urls: urls(1) }));
   expect((await Promise.all(calls)).filter(({ status }) => status === 429)).toEqual([]);
@@ -120,7 +120,7 @@ test('the public table is a profile by name, and a key may have a limit of its o
   await expect(startSandbox({ rate: 'public', qps: 1 })).rejects.toThrow('exclude each other');
 });
 
-test('latency is drawn from the range asked for', async () => {
+test('latency is random within the given range', async () => {
   const running = await start({ latencyMs: { min: 30, max: 120 } });
   await Promise.all(urls(8).map((url) => post(running, '/contents', { urls: [url] })));
   const waits = running.log().map((one) => (one.doneAt ?? 0) - one.at);
@@ -128,7 +128,7 @@ test('latency is drawn from the range asked for', async () => {
   expect(Math.max(...waits) - Math.min(...waits)).toBeGreaterThan(15);
 });
 
-test('the log keeps the last requests and gives them from any number on', async () => {
+test('the log keeps the last requests and returns them from any number on', async () => {
   const running = await start({ logEntries: 8 });
   for (let n = 0; n < 12; n += 1) await post(running, '/search', { query: 'q' });
   expect(running.log().map((one) => one.n)).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);

@@ -88,14 +88,14 @@ test.each<[string, Record<string, unknown>]>([
   }
 });
 
-test('names that a schema asks for without telling them are made up, with values of their pattern', () => {
+test('required names without a definition are made up, with values of their pattern', () => {
   const counted = { type: 'object', minProperties: 2, additionalProperties: { type: 'integer' } };
   expect(Object.values(schemaValue(counted, 1) as object)).toEqual([expect.any(Number), expect.any(Number)]);
   const named = { patternProperties: { '^a': { type: 'integer' } }, required: ['abc'] };
   expect(schemaValue(named, 1)).toEqual({ abc: expect.any(Number) });
 });
 
-test('a schema that holds itself comes to an end', () => {
+test('a recursive schema ends', () => {
   const node = { type: 'object', required: ['name'], properties: { name: { type: 'string' }, next: { $ref: '#' } } };
   expect(schemaValue(node, 1)).toMatchObject({ next: { next: { name: expect.any(String) } } });
   expect(JSON.stringify(schemaValue(node, 1)).length).toBeLessThan(10_000);
@@ -112,6 +112,6 @@ test.each([
   [{ type: 'object', minProperties: 1, additionalProperties: false }, '#'],
   [{ $ref: '#/$defs/none' }, '#/$ref'],
   [{ anyOf: [{ type: 'string', minLength: 3, maxLength: 2 }] }, '#/anyOf/0'],
-])('what is wrong with %j is said with its place', (schema, place) => {
+])('the problem in %j is reported with its position', (schema, place) => {
   expect(schemaProblem(schema)).toContain(`${place}:`);
 });

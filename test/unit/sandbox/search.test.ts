@@ -10,7 +10,7 @@ afterAll(() => sandbox.close());
 
 const urlsOf = (json: { results: { url: string }[] }) => json.results.map((one) => one.url);
 
-test('a search gives ten distinct results without contents, and the same ones each time', async () => {
+test('a search returns ten distinct results without contents, and the same ones each time', async () => {
   const { json, headers } = await post(sandbox, '/search', { query: 'repair of vintage radios' });
   expect(new Set(urlsOf(json)).size).toBe(10);
   expect(json.results[0]).not.toHaveProperty('text');
@@ -29,7 +29,7 @@ test('results above ten, deep searches and summaries cost more; texts do not', a
   expect(await priceOf({ numResults: 3, contents: { summary: { query: 'why' } } })).toBe(0.01);
 });
 
-test('domain, date and text filters hold', async () => {
+test('domain, date and text filters apply', async () => {
   const { json } = await post(sandbox, '/search', {
     query: 'größe',
     numResults: 20,
@@ -68,12 +68,12 @@ test.each([
   });
 });
 
-test('more than a hundred results have a tag of their own', async () => {
+test('more than a hundred results have their own tag', async () => {
   const { status, json } = await post(sandbox, '/search', { query: 'q', numResults: 101 });
   expect([status, json.tag]).toEqual([400, 'INVALID_NUM_RESULTS']);
 });
 
-test('the whole request is the unit, however its fields are ordered', async () => {
+test('the unit is the whole request, in any order of its fields', async () => {
   sandbox.reset();
   await post(sandbox, '/search', '{"query":"q","numResults":2}');
   await post(sandbox, '/search', '{"numResults":2,"query":"q"}');

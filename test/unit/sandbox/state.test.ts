@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test('runs, tasks, monitors and events survive a restart; what ended meanwhile is charged once', async () => {
+test('runs, tasks, monitors and events survive a restart; those that ended meanwhile are charged once', async () => {
   const first = await startSandbox(options);
   const run = (await post(first, '/agent/runs', { query: 'q', effort: 'low' })).json;
   const gone = (await post(first, '/agent/runs', { query: 'gone' })).json;

@@ -13,7 +13,7 @@ afterEach(() => sandbox.close());
 const answer = { query: 'größe 東京', stream: true };
 const read = () => readStream(sandbox, '/answer', { body: answer });
 
-test('a stream is cut after so many events, before the first one, and before the last one', async () => {
+test('a stream is cut after a number of events, before the first one, and before the last one', async () => {
   await start({ kind: 'cut-stream', events: 3 });
   expect(await read()).toMatchObject({ ended: 'cut', events: { length: 3 } });
   sandbox.setFaults([{ when: {}, do: { kind: 'cut-stream', events: 0 } }]);
@@ -26,7 +26,7 @@ test('a stream is cut after so many events, before the first one, and before the
   expect(sandbox.log()[0]).toMatchObject({ status: 200, units: 1, fault: 'cut-stream' });
 });
 
-test('a stream is cut at every byte it has, no byte more', async () => {
+test('a stream can be cut at each of its bytes', async () => {
   await start({ kind: 'drip', bytes: 5000, everyMs: 0 });
   const { bytes } = await read();
   for (const at of [0, 1, 17, 200, bytes.length - 1]) {
@@ -36,7 +36,7 @@ test('a stream is cut at every byte it has, no byte more', async () => {
   }
 });
 
-test('a cut falls inside a letter', async () => {
+test('a cut can be inside a character', async () => {
   await start({ kind: 'cut-stream', events: 1, insideCharacter: true });
   const { bytes, ended } = await read();
   expect(ended).toBe('cut');
@@ -47,7 +47,7 @@ test('a cut falls inside a letter', async () => {
   expect(() => new TextDecoder('utf-8', { fatal: true }).decode(later)).toThrow();
 });
 
-test('a stream may be reset under the reader, or end as if it were whole', async () => {
+test('a stream may be reset while it is read, or end as if it were complete', async () => {
   await start({ kind: 'cut-stream', events: 2, how: 'clean' });
   expect(await read()).toMatchObject({ ended: 'whole', events: { length: 2 } });
   sandbox.setFaults([{ when: {}, do: { kind: 'cut-stream', events: 2, how: 'reset' } }]);
@@ -67,7 +67,7 @@ test('frames come twice, in the wrong order, between unknown ones, after a huge 
   expect((await read()).events[0]?.data.length).toBeGreaterThan(100_000);
 });
 
-test('a stream is silent for a time, or says nothing but comments', async () => {
+test('a stream is silent for a time, or sends only comments', async () => {
   await start({ kind: 'silent-stream', events: 1, ms: 120, comments: true });
   const from = performance.now();
   const { bytes, ended, events } = await read();
@@ -92,7 +92,7 @@ test('faults of bodies fit streams, and faults of streams leave bodies alone', a
   expect((await get(sandbox, '/agent/runs')).status).toBe(200);
 });
 
-test('a fault strikes by method, and by a path with open segments', async () => {
+test('a fault applies by method, and by a path with open segments', async () => {
   await start({ kind: 'drip' });
   sandbox.setFaults([{ when: { method: 'GET', path: '/agent/runs/*' }, do: { kind: 'status', status: 503 } }]);
   expect((await get(sandbox, '/agent/runs/agent_run_1')).status).toBe(503);

@@ -11,12 +11,12 @@ import { intent } from '../../support/store/journal-contract.js';
 const noon = Date.UTC(2026, 10, 21, 12);
 const day = 86_400_000;
 
-describe('the bounds of a purchase', () => {
+describe('the caps of a purchase', () => {
   const asked = (estimateMicros: number, at: number, more: object = {}) => ({
     ...{ team: 'team', segment: 'job/gen/0', operation: 'contents', tier: '', units: 1, listMicros: estimateMicros },
     ...{ estimateMicros, at, ...more },
   });
-  /** What one of 1,000 micro-dollars takes now, of these caps. */
+  /** The remaining budget for 1,000 micro-dollars, under these caps. */
   const takes = (
     sums: SpendSums,
     dayMicros: number | null,
@@ -29,7 +29,7 @@ describe('the bounds of a purchase', () => {
     if (!(taken instanceof OverBudget)) return taken;
     return [taken.scope, taken.capMicros, taken.remainingMicros, taken.openMicros, taken.resetsAt];
   };
-  /** 3,000 landed today, 500 in flight, and 4,000 landed yesterday; another team's and another month's are none of ours. */
+  /** 3,000 landed today, 500 in flight, and 4,000 landed yesterday; another team's and another month's do not count. */
   const spent = () => {
     const sums = new SpendSums();
     const land = (id: string, costMicros: number, at: number, more: object = {}) => {
@@ -57,13 +57,13 @@ describe('the bounds of a purchase', () => {
     expect(takes(spent(), 1, null)).toEqual(['day', 1, 0, 500, nextDay]);
   });
 
-  it('are told by the one that leaves least', () => {
+  it('are reported by the one with the smallest remainder', () => {
     expect(takes(spent(), 4499, 8498)).toEqual(['month', 8498, 998, 500, nextMonth]);
     expect(takes(spent(), 4497, 8498)).toEqual(['day', 4497, 997, 500, nextDay]);
     expect(takes(spent(), 4499, 8498, 8000)).toEqual(['job', 8000, 500, 500, null]);
   });
 
-  it('hold what answers have cost, where that is more than the price table says', () => {
+  it('count the cost of earlier answers if that is more than the price table says', () => {
     const sums = new SpendSums();
     for (const nth of [1, 2, 3]) {
       sums.opened(`${nth}`, asked(1000, noon));
@@ -73,7 +73,7 @@ describe('the bounds of a purchase', () => {
     expect(takes(sums, 7999, null)).toEqual(['day', 7999, 1999, 0, nextDay]);
   });
 
-  it('let two of a kind go before their first answers, and count those of the last day alone', () => {
+  it('allow two requests of a kind before their first answers, and count only those of the last day', () => {
     const sums = new SpendSums();
     sums.opened('old', asked(1000, noon - day - 1));
     sums.opened('one', asked(1000, noon - 1));
@@ -84,7 +84,7 @@ describe('the bounds of a purchase', () => {
   });
 });
 
-it('caps are each team’s own, and are read anew where another process has set them', async () => {
+it('belong to each team, and are read again after another process has set them', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-caps-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const path = join(dir, 'caps.json');
@@ -98,7 +98,7 @@ it('caps are each team’s own, and are read anew where another process has set 
     { dayMicros: null, monthMicros: 2 },
     { dayMicros: 1, monthMicros: null },
   ]);
-  // As long as before, by somebody who writes into the same file.
+  // As long as before, written by another client into the same file.
   const known = new Date(1_700_000_000_000);
   utimesSync(path, known, known);
   expect(mine.get('a').dayMicros).toBe(1);

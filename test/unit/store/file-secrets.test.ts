@@ -68,7 +68,7 @@ it('empties no file that has the name of its lock by accident', async () => {
   expect(await readFile(other, 'utf8')).toBe('# yarn lockfile v1\n\nleft-pad@1:\n');
 });
 
-it('refuses a file that others may read, and says how to mend it', async () => {
+it('refuses a file that others may read, and names the remedy', async () => {
   const secrets = new FileSecrets(file);
   await secrets.put('a', new Secret('canary'));
   await chmod(file, 0o640);
@@ -77,7 +77,7 @@ it('refuses a file that others may read, and says how to mend it', async () => {
 });
 
 it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canary":1}}}'])(
-  'refuses the damaged file %j without showing it, and leaves it as it is',
+  'refuses the damaged file %j without showing it, and leaves it unchanged',
   async (text) => {
     const secrets = new FileSecrets(join(folder, 'damaged.json'));
     await writeFile(join(folder, 'damaged.json'), text, { mode: 0o600 });
@@ -88,7 +88,7 @@ it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canar
   },
 );
 
-it('fault 24: what a kill left of a change is gone with the next one', async () => {
+it('fault 24: the remains of a killed change are removed by the next one', async () => {
   const secrets = new FileSecrets(file);
   await secrets.put('a', new Secret('canary'));
   await writeFile(draftOf(file), 'half of the canary', { mode: 0o600 });
@@ -98,7 +98,7 @@ it('fault 24: what a kill left of a change is gone with the next one', async () 
 });
 
 it.runIf(process.platform === 'linux')(
-  'fails where its folder can not be made, and does not try for ever',
+  'fails if its folder cannot be created, and does not retry for ever',
   async () => {
     await expect(new FileSecrets('/proc/nowhere/secrets.json').put('a', new Secret('x'))).rejects.toThrow(
       /ENOENT|EACCES/,

@@ -4,6 +4,6 @@ import { slotsContract } from '../../support/store/slots-contract.js';
 
 slotsContract('MemorySlots', async (limit) => new MemorySlots(limit));
 
-it('a team has fifty slots where nothing else is said', async () => {
+it('a team has fifty slots by default', async () => {
   expect((await new MemorySlots().view()).limit).toBe(50);
 });

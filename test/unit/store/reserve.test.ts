@@ -16,7 +16,7 @@ function open() {
   return { path, reserve: new Reserve(path), size: () => (existsSync(path) ? statSync(path).size : 0) };
 }
 
-it('room is kept for each request in flight, by the largest answer so far once one has landed', async () => {
+it('space is reserved for each request in flight, by the size of the largest answer so far', async () => {
   const { reserve, size } = open();
   await reserve.keep(2);
   expect(size()).toBe(2 * (1_048_576 + LINE));
@@ -30,7 +30,7 @@ it('room is kept for each request in flight, by the largest answer so far once o
   expect(size()).toBe(0);
 });
 
-it('an answer that finds the disk full is written into the room kept for it', async () => {
+it('an answer that finds the disk full is written into its reserved space', async () => {
   const { reserve, size } = open();
   await reserve.keep(2);
   const before = size();
@@ -43,7 +43,7 @@ it('an answer that finds the disk full is written into the room kept for it', as
   await reserve.close();
 });
 
-it('a full disk is reported where no room is kept, and any other failure at once', async () => {
+it('a full disk is reported if no space is reserved, and any other failure at once', async () => {
   const { reserve, size } = open();
   await expect(reserve.into(10, () => Promise.reject(full()))).rejects.toThrow('write failed');
   await reserve.keep(1);
@@ -53,7 +53,7 @@ it('a full disk is reported where no room is kept, and any other failure at once
   await reserve.close();
 });
 
-it('what a killed process kept is free again', () => {
+it('the space that a killed process reserved is free again', () => {
   const { path } = open();
   const left = join(dir, 'left');
   writeFileSync(left, 'x'.repeat(100));

@@ -18,7 +18,7 @@ const text = (line: object) => encodeLine(line as unknown as SegmentLine).slice(
 /** The line with a checksum that is off by a bit. */
 const damaged = (line: object) => `${text(line)[0] === '0' ? '1' : '0'}${text(line).slice(1)}`;
 
-describe('a line of a book', () => {
+describe('a line of a segment', () => {
   it('is read back as it was written', () => {
     expect(decodeLine(text(intent))).toEqual(intent);
   });
@@ -29,19 +29,19 @@ describe('a line of a book', () => {
     ['only a checksum', text(intent).slice(0, 9)],
     ['damaged', damaged(intent)],
     ['without the space after its checksum', text(intent).replace(' ', '_')],
-  ])('that is %s is none', (_, line) => {
+  ])('that is %s is rejected', (_, line) => {
     expect(decodeLine(line)).toBeNull();
   });
 });
 
 describe('damaged text', () => {
-  it('gives the whole lines whose line feed was damaged', () => {
+  it('returns the whole lines whose line feed was damaged', () => {
     expect(legibleLines(`${text(intent)}?${text(miss)}`)).toEqual([intent, miss]);
     expect(legibleLines(`${text(intent)}${text(miss)}`)).toEqual([intent, miss]);
     expect(legibleLines(`torn"}${text(miss)}`)).toEqual([miss]);
   });
 
-  it.each([intent, miss])('gives an intent or a miss that is whole but for its checksum: %j', (line) => {
+  it.each([intent, miss])('returns an intent or a miss that is complete except for its checksum: %j', (line) => {
     expect(legibleLines(damaged(line))).toEqual([line]);
   });
 
@@ -60,16 +60,16 @@ describe('damaged text', () => {
     { ...miss, charged: 'perhaps' },
     { t: 'land', id: 'i1', at: 7 },
     { id: 'i1' },
-  ])('gives nothing that is in doubt: %j', (line) => {
+  ])('returns nothing uncertain: %j', (line) => {
     expect(legibleLines(damaged(line))).toEqual([]);
   });
 
-  it.each(['', 'null', '00000000 null', '00000000 {"t":"intent"', '00000000 5'])('gives nothing of %j', (line) => {
+  it.each(['', 'null', '00000000 null', '00000000 {"t":"intent"', '00000000 5'])('returns nothing from %j', (line) => {
     expect(legibleLines(line)).toEqual([]);
   });
 });
 
-it('the name of a segment leads to no file outside of the journal', () => {
+it('the name of a segment cannot refer to a file outside the journal', () => {
   const segments = new SegmentStore('/journal', null as unknown as SpendSums, () => undefined);
   expect(segments.lineFile('rows-1a2b3c/0123456789ab/000001')).toBe('/journal/rows-1a2b3c/0123456789ab/000001.journal');
   for (const name of ['../x', 'a/../../x', '/x', 'a//x', '', '.', 'a/.x', 'a\0', 'a\\x', 'x'.repeat(300)])

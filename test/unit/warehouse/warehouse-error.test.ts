@@ -10,7 +10,7 @@ const away = (cause?: unknown) =>
 const refused = (code: string) =>
   Object.assign(Object.create(PostgresRefused.prototype), { message: 'it refuses', code }) as Error;
 
-describe('what PostgreSQL says', () => {
+describe('a message of PostgreSQL', () => {
   it.each<[string, Error, typeof SinkBusy | typeof SinkUnusable, string]>([
     ['is away', away(), SinkBusy, 'it is away'],
     ['is locked', away(coded('55P03')), SinkBusy, 'db is locked by another transaction'],
@@ -28,20 +28,20 @@ describe('what PostgreSQL says', () => {
     ['is full', coded('53100'), SinkUnusable, 'is out of space'],
     ['has no memory', coded('53200'), SinkUnusable, 'is out of space'],
     ['has another encoding', coded('22P05'), SinkUnusable, 'its encoding is not UTF8'],
-  ])('where it %s', (_, error, kind, message) => {
+  ])('if it %s', (_, error, kind, message) => {
     const told = ofPostgres(error, 'db') as Error;
     expect([told.constructor, told.message]).toEqual([kind, expect.stringContaining(message)]);
   });
 
   it.each([coded('22003'), coded('40001'), new SinkUnusable('as it is'), 'text'])(
-    'of anything else passes: %s',
+    'about anything else is passed on: %s',
     (error) => {
       expect(ofPostgres(error, 'db')).toBe(error);
     },
   );
 });
 
-describe('what DuckDB says', () => {
+describe('a message of DuckDB', () => {
   it.each<[string, typeof SinkBusy | typeof SinkUnusable, string]>([
     [
       'IO Error: Could not set lock on file: Conflicting lock is held in node (PID 77)',
@@ -64,7 +64,10 @@ describe('what DuckDB says', () => {
     if (kind === SinkBusy) expect(told.pid).toBe(message.includes('77') ? 77 : null);
   });
 
-  it.each([new Error('Parser Error'), new SinkBusy('as it is', null), 7])('of anything else passes: %s', (error) => {
-    expect(ofDuckDb(error, 'x.duckdb')).toBe(error);
-  });
+  it.each([new Error('Parser Error'), new SinkBusy('as it is', null), 7])(
+    'about anything else is passed on: %s',
+    (error) => {
+      expect(ofDuckDb(error, 'x.duckdb')).toBe(error);
+    },
+  );
 });

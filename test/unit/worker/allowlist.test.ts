@@ -26,7 +26,7 @@ const list = (changes = {}, entries: Partial<ConstructorParameters<typeof Allowl
   new Allowlist({ paths: [open], hosts: [], stateDir, warehouse, ...changes }, { ...nothing, ...entries });
 
 describe('the allowlist of a worker', () => {
-  it('opens files below its folders, whatever links lead there, and no others', async () => {
+  it('allows files below its folders, through any links, and no others', async () => {
     for (const path of [
       'a.csv',
       'inner/a.csv',
@@ -60,7 +60,7 @@ describe('the allowlist of a worker', () => {
     ).toBeNull();
   });
 
-  it('connects to the server of the warehouse and to those of the setting, by host and port', async () => {
+  it('allows the server of the warehouse and those of the setting, by host and port', async () => {
     const hosts = [parseServer('db2.internal'), parseServer('[::1]:6432'), parseServer('/run/postgresql')];
     const fine = [
       'postgres://db.INTERNAL:6000/other?sslmode=verify-full',
@@ -91,7 +91,7 @@ describe('the allowlist of a worker', () => {
     expect(await list({ warehouse: null }).whyRefused({ into: 'postgres://db.internal:6000/dw' })).toMatch(/HOSTS/);
   });
 
-  it('lets a workflow weaken the encryption of a named server only where its entry or a person says so', async () => {
+  it('lets a workflow weaken the encryption of a named server only if its entry or a person allows it', async () => {
     const asks = (hosts: readonly string[], mode: string, entries = {}) =>
       list({ hosts: hosts.map(parseServer) }, entries).whyRefused({
         into: `postgres://db2.internal/x?sslmode=${mode}`,
@@ -112,14 +112,14 @@ describe('the allowlist of a worker', () => {
     expect(await asks([], 'require', typed('disable'))).toBeNull();
   });
 
-  it('refuses what is neither a path nor an address, quoting no address', async () => {
+  it('refuses a value that is neither a path nor an address, without showing it', async () => {
     for (const into of ['file:///x', 'https://x/y', 'a\0b', '', 'x'.repeat(5000), 5 as unknown as string])
       expect(await list({ paths: ['/'] }).whyRefused({ into })).toMatch(/^into: /);
     expect(await list().whyRefused({ into: 'postgres://ann:canary@db/x?canary=1' })).not.toContain('canary');
     expect(await list({ paths: ['/'] }).whyRefused({ csv: join(open, 'loop', 'a.csv') })).toBeNull();
   });
 
-  it('takes what was typed or remembered, in the field and on the machine that it is for', async () => {
+  it('allows typed and remembered paths, in their field and on their machine', async () => {
     const file = join(dir, 'closed', 'x.duckdb');
     const typed = allowedBy({ into: file, csv: '-', secretFile: 'a\0' });
     expect(typed).toEqual([{ field: 'into', what: file, host: hostname() }]);
@@ -152,7 +152,7 @@ describe('the allowlist of a worker', () => {
     ['md:canary', /md: is not supported; give the path of a DuckDB file/],
     ['mysql://ann:canary@h/dw', /mysql: is not supported/],
     [':memory:', /is a database in memory/],
-  ])('refuses the mistyped warehouse %s and shows the meant form, but not the value', async (into, problem) => {
+  ])('refuses the mistyped warehouse %s and shows the intended form, but not the value', async (into, problem) => {
     const why = await list({ paths: ['/'] }).whyRefused({ into });
     expect(why).toMatch(problem);
     expect(why).not.toContain('canary');
@@ -165,7 +165,7 @@ describe('the allowlist of a worker', () => {
     expect(await list().whyRefused({ into: join(open, 'results:v2.duckdb') })).toBeNull();
   });
 
-  it('is set by two variables, and is the working folder and the warehouse by default', () => {
+  it('is set by two variables, and defaults to the working folder and the warehouse', () => {
     const read = (env: Record<string, string>) => readConfig({ env, flags: {}, cwd: dir, say: () => undefined });
     expect(read({})).toMatchObject({ paths: [dir], hosts: [] });
     expect(read({ SEARCHFLOW_PATHS: 'open:/data', SEARCHFLOW_HOSTS: 'A.internal, [::1]:6432,/run/pg' })).toMatchObject({
@@ -177,7 +177,7 @@ describe('the allowlist of a worker', () => {
   });
 });
 
-it('an entry keeps what was staged before under its own name, the newest few', () => {
+it('keeps earlier stages under their own names, the newest few', () => {
   const entryOf = (generation: string) => ({ staged: { generation }, csv: `${generation}.csv` }) as JobEntry;
   let entry = entryOf('g1');
   for (const generation of ['g2', 'g3', 'g4', 'g5', 'g4']) entry = entryAfter(entry, entryOf(generation));

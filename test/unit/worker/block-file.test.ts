@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { Secret } from '../../../src/core/text/secret.js';
 import { blockFile } from '../../../src/worker/store/limit-owner.js';
 
-it('fault 49: a block that was kept is no longer than it was, though the clock goes back by an hour', async () => {
+it('fault 49: a block from the file is not extended when the clock goes back by an hour', async () => {
   const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));
   onTestFinished(() => {
     vi.restoreAllMocks();

@@ -11,7 +11,7 @@ import type { Store } from '../../../src/worker/store/store.js';
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-named-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-it('a command names what runs here for others, and not the paused job of a command that has ended', async () => {
+it('a command names work that runs here for others, and not the paused job of an ended command', async () => {
   const busy = { pendingActivities: [{}] };
   const workflows = [
     { workflowId: 'searchflow-scheduled', memo: {}, raw: {} },

@@ -30,9 +30,9 @@ let files = 0;
 async function planned(given: {
   readonly landed?: number;
   readonly gone?: number;
-  /** Landed ones at the end, left running at the service. */
+  /** Landed units at the end that are still running at the service. */
   readonly overdue?: number;
-  /** Answers in the warehouse to the last so many URLs. */
+  /** Answers in the warehouse to the last units, in this number. */
   readonly known?: number;
   readonly loaded?: 'all' | readonly number[] | Error | null;
   readonly request?: Partial<EnrichRequest>;
@@ -96,13 +96,13 @@ it('a new job: each URL once, in requests of the batch, at the list price and th
   expect(await rest()).toBe(25_000);
 });
 
-it('what has landed is not bought again, and costs nothing of the rest', async () => {
+it('landed units are not bought again, and cost nothing', async () => {
   const { plan, rest } = await planned({ landed: 16 });
   expect(plan).toMatchObject({ toBuy: 9, alreadyBought: 16, requests: 1, estimateMicros: 9000 });
   expect(await rest()).toBe(9000);
 });
 
-it('a limit counts its rows, and says apart what the rest would cost', async () => {
+it('a limit counts its rows, and shows the cost of the rest separately', async () => {
   const { plan, rest } = await planned({ limit: 10, landed: 4 });
   expect(plan).toMatchObject({ toBuy: 6, estimateMicros: 6000, limitedBadRows: 0 });
   expect(plan.rest).toEqual({ rows: 17, toBuy: 15, requests: 2, estimateMicros: 15_000 });
@@ -110,7 +110,7 @@ it('a limit counts its rows, and says apart what the rest would cost', async () 
   expect(await rest()).toBe(6000);
 });
 
-it('a job that is through buys nothing, unless it is asked for more', async () => {
+it('a complete job buys nothing, unless more is requested', async () => {
   const through = { loaded: 'all', completed: true, landed: 25 } as const;
   expect((await planned(through)).plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 25 });
   expect((await planned({ ...through, completed: false })).plan.status).toBe('new');
@@ -118,7 +118,7 @@ it('a job that is through buys nothing, unless it is asked for more', async () =
   expect(again.plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });
 
-it('answers that only the warehouse has are taken from there, and bought again only with --rebuy', async () => {
+it('answers that only the warehouse has are used from there, and bought again only with --rebuy', async () => {
   const { plan } = await planned({ landed: 10, known: 5 });
   expect(plan).toMatchObject({ toBuy: 10, alreadyBought: 15, estimateMicros: 10_000 });
   expect(plan.notes).toEqual([
@@ -129,12 +129,12 @@ it('answers that only the warehouse has are taken from there, and bought again o
   expect(rebuy.plan.notes).toEqual([expect.stringContaining('They are bought again (--rebuy).')]);
 });
 
-it('answers whose bodies are gone are named with the way to buy them once more', async () => {
+it('answers whose bodies are gone are named with the command to buy them again', async () => {
   const { plan } = await planned({ landed: 10, gone: 4 });
   expect(plan.notes).toEqual([expect.stringMatching(/^4 answers were bought before, .* Pass --rebuy/)]);
 });
 
-it('runs that were left running are followed again and not bought: they cost nothing of the plan', async () => {
+it('runs that were left running are followed again at no cost, not bought', async () => {
   const request = { retryFailed: true };
   const { plan } = await planned({ landed: 12, overdue: 3, request });
   expect(plan).toMatchObject({ toBuy: 13, alreadyBought: 12, estimateMicros: 13_000 });
@@ -145,13 +145,13 @@ it('runs that were left running are followed again and not bought: they cost not
   expect(limited.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 0 } });
 });
 
-it('a busy warehouse is planned for from the journal alone', async () => {
+it('the plan for a busy warehouse uses the journal alone', async () => {
   const { plan } = await planned({ landed: 25, loaded: new SinkBusy('x is open in process 7', 7), completed: true });
   expect(plan.notes).toEqual(['x is open in process 7. This plan uses the journal alone']);
   expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });
 
-it('a bound below the estimate is named: the worker’s, then the team’s', async () => {
+it('a budget below the estimate is named: the worker’s, then the team’s', async () => {
   const { plan } = await planned({ maxCostPerJobMicros: 20_000, dayMicros: 15_000 });
   expect(plan.allowedMicros).toBe(20_000);
   expect(plan.notes).toEqual([

@@ -18,7 +18,7 @@ function file(content: unknown): string {
 const at = (day: string) => Date.parse(day);
 
 describe('price tables from a file', () => {
-  it('say what differs, from their first day on; the rest is as in the newest built in', () => {
+  it('change only the listed prices, from their first day on; the rest is as in the newest built-in table', () => {
     const tables = readPriceFile(
       file([
         {
@@ -46,7 +46,7 @@ describe('price tables from a file', () => {
     expect(spring.search.lite).toEqual(now.search.lite);
   });
 
-  it('count from their first day on in the place of those built in that begin later', () => {
+  it('replace built-in tables that begin later, from their first day on', () => {
     const tables = readPriceFile(file([{ since: '2026-01-01', answer: 0.01 }]));
     expect(pricesAt(at('2026-11-21'), tables)).toMatchObject({
       since: '2026-01-01',
@@ -70,7 +70,7 @@ describe('price tables from a file', () => {
     expect(() => readPriceFile(file(content))).not.toThrow(/\n/);
   });
 
-  it('are named by SEARCHFLOW_PRICES, and what is wrong with them is told among all other mistakes', () => {
+  it('are named by SEARCHFLOW_PRICES, and their problems are reported with all other mistakes', () => {
     const read = (content: unknown, qps = '10') =>
       readConfig({ env: { SEARCHFLOW_PRICES: file(content) }, flags: { qps }, cwd: '/', say: () => undefined });
     expect(read([{ since: '2026-01-01', answer: 0.01 }]).prices).toHaveLength(2);

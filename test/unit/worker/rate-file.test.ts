@@ -16,7 +16,7 @@ function file(name: string, content: unknown): string {
 }
 
 describe('a rate profile from a file', () => {
-  it('is read as the profiles of our own are', () => {
+  it('is read like the built-in profiles', () => {
     expect(readRateFile(file('public.json', rateProfiles.public))).toEqual(rateProfiles.public);
   });
 
@@ -36,11 +36,11 @@ describe('a rate profile from a file', () => {
       },
       /the same name/,
     ],
-  ])('that holds %s is refused in a line', (name, content, wanted) => {
+  ])('with %s is refused in a line', (name, content, wanted) => {
     expect(() => readRateFile(file(`${name}.json`, content))).toThrow(wanted);
   });
 
-  it('is named where a profile is, and says what is wrong with it among all other mistakes', () => {
+  it('is set like a profile name, and its problems are reported with all other mistakes', () => {
     file('ours.json', { name: 'ours', buckets: [{ name: 'all', qps: 40, classes: ['*'] }] });
     const read = (rateProfile: string) =>
       readConfig({

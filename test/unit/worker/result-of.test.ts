@@ -26,6 +26,6 @@ it('fault 32: a result is waited for while the Temporal server restarts', async 
 it.each([
   ['a workflow that the server does not know', new WorkflowNotFoundError('none', 'w', undefined)],
   ['a request that the server refuses', away(7)],
-])('%s is not asked for again', async (_, error) => {
+])('%s is not retried', async (_, error) => {
   await expect(resultOf(handleOf(error, 'done'), 'cancelled')).rejects.toBe(error);
 });

@@ -36,7 +36,7 @@ describe('staging rows of whole requests', () => {
     expect(staged).toMatchObject({ rows: 20_001, slices: 21, rowsPerSlice: 1000, window: 3 });
   });
 
-  it('keys by the whole request: where a field stands in template or options makes no difference, its value does', async () => {
+  it('has keys from the whole request: the place of a field in template or options does not matter, its value does', async () => {
     const keys = async (request: Partial<StageRequest>) =>
       (await rowsOf((await stage('name\na\nb\n', { operation: 'search', ...request })).staged)).map(({ k }) => k);
     const plain = await keys({ template, options: { numResults: 3 } });
@@ -46,7 +46,7 @@ describe('staging rows of whole requests', () => {
     expect(await keys({ operation: 'answer', template })).not.toContain(plain[0]);
   });
 
-  it('makes another job of another operation on a file, and the same job of another question', async () => {
+  it('makes another job for another operation on a file, and the same job for another question', async () => {
     const job = async (request: Partial<StageRequest>) => (await stage('name\na\n', request)).staged;
     const search = await job({ operation: 'search', template });
     expect((await job({ operation: 'answer', template })).job).not.toBe(search.job);
@@ -54,7 +54,7 @@ describe('staging rows of whole requests', () => {
     expect([other.job, other.generation === search.generation]).toEqual([search.job, false]);
   });
 
-  it('renders texts of any field, and leaves the rest to all rows alike', async () => {
+  it('renders texts of any field, and keeps the rest for all rows', async () => {
     const { staged } = await stage('name,city\nAcme,"Rome, ""IT"""\n', {
       operation: 'agent',
       template: { query: 'CEO of {{name}}', input: { data: [{ city: '{{city}}' }] }, effort: 'low' },
@@ -71,7 +71,7 @@ describe('staging rows that share a run', () => {
   const request = { operation: 'agent', rowsPerRun: 3, options: { query: 'Find each CEO' } } as const;
   const text = 'name,city\na,1\nb,\n,\nc,3\nc,3\nd,4\ne\nf,6\n';
 
-  it('puts so many good rows together, in their order; bad ones go along, and equal ones are asked for once', async () => {
+  it('groups the given number of good rows in order; bad ones are included, and equal ones share a unit', async () => {
     const { staged } = await stage(text, request);
     const rows = await rowsOf(staged);
     expect(rows.map(({ n, e }) => [n, e])).toEqual([
@@ -100,7 +100,7 @@ describe('staging rows that share a run', () => {
     expect(units[0][1]).toEqual({ row_id: rows[1]?.h, name: 'b' });
   });
 
-  it('sends what the one object of input.data makes of a row, and asks for a list of what the schema says', async () => {
+  it('sends for a row the only object of input.data, and requests a list of the schema', async () => {
     const outputSchema = {
       type: 'object',
       description: 'D',

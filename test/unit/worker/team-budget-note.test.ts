@@ -9,7 +9,7 @@ import { intent } from '../../support/store/journal-contract.js';
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-note-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-it('a plan says where the team’s budget leaves less than the job may cost, by the tighter of day and month', async () => {
+it('a plan reports if the team’s budget leaves less than the job may cost, by the tighter of day and month', async () => {
   const journal = await FileJournal.open(dir, { writes: true, team: 'team' });
   expect(await teamBudgetNote(journal, 1e9)).toBeNull();
   await journal.intend(intent('a', [1, 2]));

@@ -8,7 +8,7 @@ type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingAct
 const now = Date.UTC(2026, 10, 21);
 const [SCHEDULED, STARTED] = [1, 2];
 
-/** An activity whose next attempt is so many seconds from now. */
+/** An activity whose next attempt is this many seconds from now. */
 const pending = (message: string, seconds: number, state = SCHEDULED) =>
   ({ state, lastFailure: { message }, scheduledTime: msNumberToTs(now + seconds * 1000) }) as PendingActivity;
 
@@ -17,10 +17,10 @@ it.each([
   ['waiting 3599 s: the team is blocked', 4, 'the team is blocked'],
   ['GET /x: 429 (request id 1, retry in 3000 s)', 2990, 'waiting 2990 s: GET /x: 429 (request id 1)'],
   ['x.duckdb is open in process 7', 2, 'x.duckdb is open in process 7'],
-])('of a failure %j whose next attempt is %i s away it tells the time left', (message, seconds, told) => {
+])('for a failure %j whose next attempt is %i s away it shows the time left', (message, seconds, told) => {
   expect(waitsFor(pending(message, seconds), now)).toBe(told);
 });
 
-it('tells nothing of an activity that runs', () => {
+it('shows nothing for an activity that runs', () => {
   expect(waitsFor(pending('GET /x: 500', 20, STARTED), now)).toBeNull();
 });

@@ -37,7 +37,7 @@ interface Staged {
   readonly jobs?: readonly JobEntry[];
 }
 
-/** Ids that an address has led to since before its parameters were kept. */
+/** Ids of an address from before its parameters were kept. */
 function idsOf(into: string) {
   const [events, monitors] = [new EventControl(access(null), dir), new MonitorControl(access(null), dir)];
   return {
@@ -57,14 +57,14 @@ describe('the address of a warehouse', () => {
     expect(new MonitorControl(access(null), dir).target(typed)).toEqual({ into: full });
   });
 
-  it('is that of the settings where none is named, or the same database without parameters', async () => {
+  it('is that of the settings by default, or the same database without parameters', async () => {
     const warehouse = 'postgres://ann:canary@db.internal/etl?sslmode=verify-full';
     for (const into of [null, 'postgres://db.internal/etl'])
       expect((await staged(into, { warehouse })).into).toBe(full);
     expect(new EventControl(access(warehouse), dir).target(undefined)).toEqual({ into: full });
   });
 
-  it('leaves ids as they were, whatever its parameters', async () => {
+  it('keeps ids unchanged, with any parameters', async () => {
     const ids = {
       walk: 'events-sync-757c9a',
       batch: 'monitors-pause-522ded',
@@ -76,7 +76,7 @@ describe('the address of a warehouse', () => {
     }
   });
 
-  it('keeps the id of a job that was made when hosts were compared with their case', async () => {
+  it('keeps the id of a job from the time when hosts were compared with their case', async () => {
     const before = await staged('postgres://db.internal/etl', { job: 'named' });
     const entry = (record: object): JobEntry => ({
       ...{ staged: { ...before, ...record }, named: true, csv: null, completed: null },
@@ -86,7 +86,7 @@ describe('the address of a warehouse', () => {
     expect((await staged('postgres://db.internal/other', { job: 'named', jobs })).job).not.toBe('named-othercase');
   });
 
-  it('leads to connections of its own: neither two servers nor two ways to connect share one', async () => {
+  it('has its own connections: no two servers and no two ways to connect share one', async () => {
     const all = createWarehouses({ credentialsFor: () => null });
     const addresses = ['postgres:///etl?host=/run/a', 'postgres:///etl?host=/run/b', 'postgres://db/etl', full];
     const opened = [...addresses, 'postgres://db/etl?sslmode=disable'].map((address) => all.open(address));

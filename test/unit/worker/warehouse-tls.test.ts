@@ -4,11 +4,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Secret } from '../../../src/core/text/secret.js';
 import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
 
-/** First packet of a client that asks for TLS, before it says who it is. */
+/** First packet of a client that requests TLS, before its login. */
 const SSL_REQUEST = '0000000804d2162f';
 
 it.each(['other', 'dw?schema=else', 'dw'])(
-  'a job that names %s on the server of the warehouse can’t lower its TLS',
+  'a job that names %s on the server of the warehouse cannot lower its TLS',
   async (database) => {
     const first: string[] = [];
     const server = createServer((socket) => {

@@ -12,13 +12,13 @@ function folder(): string {
   return dir;
 }
 
-it('takes a DuckDB file and one that is not there yet, and leaves nothing behind', async () => {
+it('accepts a DuckDB file and a missing one, and leaves nothing behind', async () => {
   const dir = folder();
   const [there, missing] = [join(dir, 'a.duckdb'), join(dir, 'new', 'b.duckdb')];
   const instance = await DuckDBInstance.create(there);
   const connection = await instance.connect();
   await connection.run('CREATE TABLE t (x INTEGER)');
-  // Read where it is open, its lock stays: another process can't have it.
+  // Read while it is open, its lock stays: another process cannot have it.
   expect(whyUnwritable(there)).toBeNull();
   const another = `import { DuckDBInstance } from '@duckdb/node-api'; await DuckDBInstance.create(${JSON.stringify(there)});`;
   expect(() => execFileSync(process.execPath, ['--input-type=module', '-e', another], { stdio: 'pipe' })).toThrow(

@@ -7,7 +7,7 @@ import { SliceQueue, toRanges } from '../../../src/workflows/rows/slice-set.js';
 describe('a queue of slices', () => {
   const slices = fc.uniqueArray(fc.nat(60), { maxLength: 40 });
 
-  it('holds what it was made of, packed and in order', () => {
+  it('holds its original slices, packed and in order', () => {
     fc.assert(
       fc.property(slices, (numbers) => {
         const queue = new SliceQueue(toRanges(numbers));
@@ -19,7 +19,7 @@ describe('a queue of slices', () => {
     );
   });
 
-  it('gives each slice once, the ones put back first and the ones put last at the end', () => {
+  it('returns each slice once, also slices that were put back at either end', () => {
     fc.assert(
       fc.property(slices, fc.array(fc.constantFrom('take', 'back', 'last')), (numbers, steps) => {
         const queue = new SliceQueue(toRanges(numbers));
@@ -56,7 +56,7 @@ const state = (changes: Partial<RowJobState> = {}) =>
   }) as RowJobState;
 
 describe('the cap of a run', () => {
-  it('counts from what the job had cost before it, money in flight included', () => {
+  it('starts from the earlier cost of the job, money in flight included', () => {
     expect(capOf(state({ maxCostMicros: 500 }))).toEqual({
       spentBeforeMicros: 1000,
       cap: { bookPrefix: 'rows-1/', limitMicros: 1500 },
@@ -65,7 +65,7 @@ describe('the cap of a run', () => {
     expect(capOf(state({ before, maxCostMicros: 0 })).cap).toEqual({ bookPrefix: 'rows-1/', limitMicros: 1200 });
   });
 
-  it('is none where none was given', () => {
+  it('is none if none was given', () => {
     expect(capOf(state())).toEqual({ spentBeforeMicros: 1000 });
     expect(capOf(state({ maxCostMicros: null }))).toEqual({ spentBeforeMicros: 1000 });
   });
@@ -74,19 +74,19 @@ describe('the cap of a run', () => {
 describe('the progress of a job', () => {
   const input = { input: 'rows.csv' } as EnrichCsvInput;
 
-  it('counts the rows of the slices that are loaded', () => {
+  it('counts the rows of loaded slices', () => {
     const progress = (undone: readonly number[]) => progressOf(input, state(), undone, 'w');
     expect(progress([0, 1, 2])).toMatchObject({ job: 'rows-1', rows: 100, rowsDone: 0, slices: 3, slicesDone: 0 });
     expect(progress([2])).toMatchObject({ rowsDone: 80, slicesDone: 2 });
     expect(progress([])).toMatchObject({ rowsDone: 100, slicesDone: 3, requests: 2, failed: 1, costMicros: 5 });
   });
 
-  it('counts only the rows that are asked for', () => {
+  it('counts only the requested rows', () => {
     const limited = state({ staged: { ...staged, limit: 50 } });
     expect(progressOf(input, limited, [1], 'w')).toMatchObject({ rows: 50, rowsDone: 40, slices: 2, slicesDone: 1 });
   });
 
-  it('is nothing before there is a plan, under the name of its workflow', () => {
+  it('is empty before there is a plan, under the name of its workflow', () => {
     expect(progressOf(input, null, [], 'searchflow-rows-1')).toMatchObject({ job: 'rows-1', rows: 0, rowsDone: 0 });
   });
 });
