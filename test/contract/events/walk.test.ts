@@ -1,9 +1,9 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { SandboxOptions } from '../../../src/sandbox/index.js';
 import { expectAll } from '../../support/events/expect-all.js';
-import { allEvents } from '../../support/events/made-events.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
+import { walkTests } from '../../support/events/walk-tests.js';
 import { openTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
@@ -23,64 +23,7 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
   return setting;
 };
 
-describe.each(['newest', 'oldest'] as const)('with the %s events first', (order) => {
-  it('a sync loads everything once, and the next one only new events, from 15 minutes before the watermark', async () => {
-    await open({ order });
-    const first = await (await setting.sync()).result();
-    expect(first).toMatchObject({ stream: 'sync', phase: 'done', events: 1200, added: 1200, changed: 0 });
-    await expectAll(setting);
-    const newest = (await allEvents(setting.sandbox))
-      .map(({ createdAt }) => Date.parse(createdAt))
-      .sort()
-      .at(-1);
-    expect(first.watermark).toBe(newest);
-    const before = setting.pages();
-    const second = await (await setting.sync()).result();
-    expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
-    // One page, and one request for the time of the service: the overlap.
-    expect(setting.pages() - before).toBe(2);
-  });
-
-  it('a backfill walks many windows at once, splits the large ones, and is already done at the second run', async () => {
-    await open({ order, count: 9000, sameTimestamp: 30 });
-    const run = await setting.backfill({ from, until: to, parallel: 8 });
-    const summary = await run.result();
-    expect(summary).toMatchObject({ phase: 'done', added: 9000 });
-    expect(summary.windows).toBeGreaterThan(1);
-    await expectAll(setting);
-    const before = setting.pages();
-    expect(await (await setting.backfill({ from, until: to })).result()).toMatchObject({ events: 0, added: 0 });
-    expect(setting.pages()).toBe(before);
-  });
-
-  it('fault 52: nothing is lost or doubled with late events, repeated records and shifting pages', async () => {
-    const now = Date.now();
-    const at = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
-    await open(
-      {
-        ...{ order, from: at(12), to: at(2), count: 1000, sameTimestamp: 5, paging: 'offset', arrivingPerSecond: 50 },
-        ...{ late: 0.2, lateMs: { min: 60_000, max: 125_000 } },
-      },
-      { faults: [{ when: { every: 3 }, do: { kind: 'results', change: 'repeat' } }] },
-    );
-    /** Ids of the history; an event that moved while it was listed is in the list twice. */
-    const inTime = async () =>
-      new Set(
-        (await allEvents(setting.sandbox))
-          .filter(({ createdAt }) => createdAt <= at(2) && createdAt >= at(12))
-          .map(({ id }) => id),
-      );
-    await expect
-      .poll(async () => {
-        await (await setting.sync()).result();
-        const ids = await setting.ids();
-        const shown = await inTime();
-        return shown.size === 1000 && [...shown].every((id) => ids.get(id) === 1);
-      }, soon)
-      .toBe(true);
-    expect([...(await setting.ids()).values()].every((times) => times === 1)).toBe(true);
-  });
-});
+walkTests({ sync: ['newest', 'oldest'], backfill: ['newest'], late: ['oldest'] }, () => setting, open);
 
 it('a backfill and a sync at once load everything once, and keep separate watermarks', async () => {
   await open({ count: 3000 }, { latencyMs: 5 });

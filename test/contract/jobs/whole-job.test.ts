@@ -138,15 +138,6 @@ it('--retry-failed buys the temporary failures again, and nothing else', async (
   expect((await run()).plan.status).toBe('complete');
 });
 
-it('--refresh-after buys again only older answers', async () => {
-  expect((await run({ refreshAfterMs: 3_600_000 })).plan.toBuy).toBe(0);
-  expect(askedNow()).toEqual([]);
-  const { plan } = await run({ refreshAfterMs: 0 });
-  expect(plan.toBuy).toBe(distinct.length);
-  expect(askedNow().sort()).toEqual([...distinct].sort());
-  expect(await folder.warehouseRows()).toHaveLength(rows.length);
-});
-
 it('other options are shown in the plan and bought separately, and the first answers stay bought', async () => {
   const { plan, summary } = await run({ options: { summary: true } });
   expect(plan).toMatchObject({ status: 'changed', toBuy: distinct.length });

@@ -19,6 +19,48 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
+// 40 rows a slice: the limits below end in a slice, at its end, and after it.
+const rows = plainRows(100);
+
+it('buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
+  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  const first = await run({ limit: 50 });
+  expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
+  expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
+  expect(first.summary).toMatchObject({
+    phase: 'done',
+    limit: 50,
+    costMicros: 50_000,
+    warehouse: { success: 50, missing: 50 },
+  });
+  expect(folder.outcomes()).toEqual(rows.slice(0, 50).map((row) => [row, 'success']));
+  expect(bought()).toBe(50);
+
+  const again = await run({ limit: 50 });
+  expect(again.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 50 } });
+  const more = await run({ limit: 80 });
+  expect(more.plan).toMatchObject({ toBuy: 30, alreadyBought: 50, rest: { rows: 20, toBuy: 20 } });
+  const whole = await run();
+  expect(whole.plan).toMatchObject({ status: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
+  expect(whole.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
+  expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
+  expect([bought(), boughtAgain(sandbox)]).toEqual([100, {}]);
+  expect((await run()).plan.status).toBe('complete');
+});
+
+it('changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
+  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  await run();
+  const tried = await run({ limit: 10 });
+  expect(tried.plan).toMatchObject({ status: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
+  expect(await vanished(folder)).toBe(0);
+  folder.write([...plainRows(5, 1000), ...rows.slice(0, 95)]);
+  const changed = await run({ limit: 10 });
+  expect(changed.plan).toMatchObject({ toBuy: 5, rest: { toBuy: 0 } });
+  expect(changed.summary?.warehouse).toMatchObject({ success: 100, missing: 0, vanished: 5 });
+  expect([bought(), boughtAgain(sandbox)]).toEqual([105, {}]);
+});
+
 it.each<[string, Partial<EnrichRequest>, number, number]>([
   ['search', { operation: 'search', template: { query: '{{name}}' }, batch: 1 }, 7, 13],
   [
@@ -55,8 +97,8 @@ const wholeRequest = {
 };
 
 it('ends a paused run of the whole job, instead of resuming it', async () => {
-  const rows = plainRows(200);
-  const { folder, run, config, bought } = place({ temporal, sandbox }, rows);
+  const all = plainRows(200);
+  const { folder, run, config, bought } = place({ temporal, sandbox }, all);
   const runtime = await openRuntime(config);
   const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
   const handle = await runtime.start(plan);
@@ -68,6 +110,6 @@ it('ends a paused run of the whole job, instead of resuming it', async () => {
   const tried = await run({ limit: 60 });
   expect([20, 40, 60]).toContain(tried.plan.toBuy);
   expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });
-  expect(folder.outcomes().slice(0, 60)).toEqual(rows.slice(0, 60).map((row) => [row, 'success']));
+  expect(folder.outcomes().slice(0, 60)).toEqual(all.slice(0, 60).map((row) => [row, 'success']));
   expect([bought(), boughtAgain(sandbox)]).toEqual([40 + tried.plan.toBuy, {}]);
 });

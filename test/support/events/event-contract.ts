@@ -645,7 +645,7 @@ const tables = [
 
 /** Whole lives of websets, compared with an oracle that reads one event after the other. */
 function describeHistory(
-  /** Number of events. */
+  /** Number of events; a thousand and more are loaded in reverse, too. */
   lives: number,
   here: () => Contracted,
   fresh: () => Promise<void>,
@@ -683,7 +683,10 @@ function describeHistory(
       const byId = (left: { id?: unknown }, right: { id?: unknown }) => (String(left.id) < String(right.id) ? -1 : 1);
       expect(rows.sort(byId), table).toEqual(wanted.sort(byId));
     }
-    for (const order of [events.toReversed(), shuffled([...events, ...shuffled(events, 2).slice(0, 200)], 3)]) {
+    for (const order of [
+      ...(lives > 1000 ? [events.toReversed()] : []),
+      shuffled([...events, ...shuffled(events, 2).slice(0, 200)], 3),
+    ]) {
       await fresh();
       await begin();
       let page = 1;

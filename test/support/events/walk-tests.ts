@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import type { SandboxOptions } from '../../../src/sandbox/index.js';
+import { expectAll } from './expect-all.js';
+import { allEvents } from './made-events.js';
+import type { WalkSetting } from './walk-setting.js';
+
+type Order = 'newest' | 'oldest';
+interface Orders {
+  readonly sync: readonly Order[];
+  readonly backfill: readonly Order[];
+  readonly late: readonly Order[];
+}
+/** Opens the setting of a test, with these events. */
+type Open = (events: SandboxOptions['events'], more?: Partial<SandboxOptions>) => Promise<unknown>;
+
+const from = '2025-01-01T00:00:00.000Z';
+const to = '2025-02-01T00:00:00.000Z';
+const soon = { timeout: 30_000, interval: 50 };
+
+/** Tests of walks in each of these orders of the list of events. */
+export function walkTests(orders: Orders, setting: () => WalkSetting, open: Open): void {
+  it.each(orders.sync)(
+    'with the %s events first, a sync loads everything once, and the next one only new events, from 15 minutes before the watermark',
+    async (order) => {
+      await open({ order });
+      const first = await (await setting().sync()).result();
+      expect(first).toMatchObject({ stream: 'sync', phase: 'done', events: 1200, added: 1200, changed: 0 });
+      await expectAll(setting());
+      const newest = (await allEvents(setting().sandbox))
+        .map(({ createdAt }) => Date.parse(createdAt))
+        .sort()
+        .at(-1);
+      expect(first.watermark).toBe(newest);
+      const before = setting().pages();
+      const second = await (await setting().sync()).result();
+      expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
+      // One page, and one request for the time of the service: the overlap.
+      expect(setting().pages() - before).toBe(2);
+    },
+  );
+
+  it.each(orders.backfill)(
+    'with the %s events first, a backfill walks many windows at once, splits the large ones, and is already done at the second run',
+    async (order) => {
+      await open({ order, count: 9000, sameTimestamp: 30 });
+      const run = await setting().backfill({ from, until: to, parallel: 8 });
+      const summary = await run.result();
+      expect(summary).toMatchObject({ phase: 'done', added: 9000 });
+      expect(summary.windows).toBeGreaterThan(1);
+      await expectAll(setting());
+      const before = setting().pages();
+      expect(await (await setting().backfill({ from, until: to })).result()).toMatchObject({ events: 0, added: 0 });
+      expect(setting().pages()).toBe(before);
+    },
+  );
+
+  it.each(orders.late)(
+    'fault 52, with the %s events first: nothing is lost or doubled with late events, repeated records and shifting pages',
+    async (order) => {
+      const now = Date.now();
+      const at = (minutes: number) => new Date(now - minutes * 60_000).toISOString();
+      await open(
+        {
+          ...{ order, from: at(12), to: at(2), count: 1000, sameTimestamp: 5, paging: 'offset', arrivingPerSecond: 50 },
+          ...{ late: 0.2, lateMs: { min: 60_000, max: 125_000 } },
+        },
+        { faults: [{ when: { every: 3 }, do: { kind: 'results', change: 'repeat' } }] },
+      );
+      /** Ids of the history; an event that moved while it was listed is in the list twice. */
+      const inTime = async () =>
+        new Set(
+          (await allEvents(setting().sandbox))
+            .filter(({ createdAt }) => createdAt <= at(2) && createdAt >= at(12))
+            .map(({ id }) => id),
+        );
+      await expect
+        .poll(async () => {
+          await (await setting().sync()).result();
+          const ids = await setting().ids();
+          const shown = await inTime();
+          return shown.size === 1000 && [...shown].every((id) => ids.get(id) === 1);
+        }, soon)
+        .toBe(true);
+      expect([...(await setting().ids()).values()].every((times) => times === 1)).toBe(true);
+    },
+  );
+}

@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
+import type { Sandbox } from '../../../src/sandbox/index.js';
+import type { enrich } from './command.js';
+import type { Folder } from './folder.js';
+import { query, rows, schema, timesBought } from './row-purchases.js';
+
+/** A folder with `rows` as its input, and a command on it. */
+interface Here {
+  readonly run: (changes: Partial<EnrichRequest>) => ReturnType<typeof enrich>;
+  readonly sandbox: Sandbox;
+  readonly folder: Folder;
+}
+
+const operations: readonly (readonly [string, Partial<EnrichRequest>, check: string])[] = [
+  [
+    'search',
+    { operation: 'search', template: { query }, options: { numResults: 2 } },
+    'SELECT count(DISTINCT row_number) AS rows, max(rank) AS most FROM search_results',
+  ],
+  [
+    'answer',
+    { operation: 'answer', template: { query }, options: {} },
+    'SELECT count(*) AS rows, min(length(answer)) > 10 AS long FROM answers',
+  ],
+  [
+    'findSimilar',
+    { operation: 'findSimilar', urlColumn: 'url', options: { numResults: 2 } },
+    'SELECT count(DISTINCT row_number) AS rows, max(rank) AS most FROM similar_results',
+  ],
+  [
+    'agent',
+    { operation: 'agent', template: { query }, options: { effort: 'low', outputSchema: schema } },
+    'SELECT count(*) AS rows, count(DISTINCT run_id) AS runs FROM agent_outputs',
+  ],
+  [
+    'research',
+    {
+      operation: 'research',
+      template: { input: { instructions: query } },
+      options: { output: { schema } },
+    },
+    'SELECT count(*) AS rows, count(DISTINCT task_id) AS runs FROM research_outputs',
+  ],
+];
+const found: Readonly<Record<string, object>> = {
+  search: { rows: '29', most: '2' },
+  answer: { rows: '29', long: true },
+  findSimilar: { rows: '29', most: '2' },
+  agent: { rows: '29', runs: '28' },
+  research: { rows: '29', runs: '28' },
+};
+
+/** One test for each of these operations: a job of it buys each request once and loads an answer for each row. */
+export function rowOperations(names: readonly string[], here: () => Here): void {
+  it.each(operations.filter(([operation]) => names.includes(operation)))(
+    '%s is bought once for each distinct request and loaded for every row; the same command again sends nothing',
+    async (operation, request, check) => {
+      const { run, sandbox, folder } = here();
+      const { plan, summary } = await run(request);
+      expect(plan).toMatchObject({ status: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
+      expect(plan.badRows[0]?.message).toMatch(/line 31, column [23] \("(name|url)"\): /);
+      expect(summary).toMatchObject({
+        phase: 'done',
+        requests: 28,
+        unknownOutcomes: 0,
+        warehouse: { rows: 30, success: 29, invalid: 1, missing: 0 },
+      });
+      const bought = timesBought(sandbox);
+      expect(bought.size).toBe(28);
+      expect([...bought.values()].every((times) => times === 1)).toBe(true);
+      expect(folder.outcomes()).toEqual(rows.map((row, index) => [row, index === 29 ? 'invalid' : 'success']));
+      expect(await folder.query(check)).toEqual([found[operation]]);
+      const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
+      expect(cost).toBe(summary?.costMicros);
+      // A research task does not report its cost.
+      if (operation !== 'research') expect(cost).toBe(sandbox.bill().micros);
+
+      const sent = sandbox.log().length;
+      const again = await run(request);
+      expect(again.plan).toMatchObject({ status: 'complete', toBuy: 0, alreadyBought: 28 });
+      expect(sandbox.log().length).toBe(sent);
+    },
+  );
+}
