@@ -19,7 +19,7 @@ const after = {
   repeat: 'repeated until it is answered',
   rebuy: 'may have been charged: bought again a bounded number of times (`rebuy`)',
   adopt: 'may have started a run or task: searched for and adopted, never blindly started again (`adopt`)',
-  look: 'may have had an effect: the effect is read first (`look`)',
+  check: 'may have had an effect: the effect is checked first (`check`)',
 };
 
 const schemaOf = (schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -80,9 +80,10 @@ function section(name, endpoint, summary, stream) {
   return [
     `### ${name}`,
     '',
-    `\`${endpoint.method} ${endpoint.path}\`${stream ? ' as `text/event-stream`' : ''} · section ${(stream ?? endpoint).section}`,
+    `\`${endpoint.method} ${endpoint.path}\`${stream ? ' as `text/event-stream`' : ''}`,
     '',
-    summary,
+    // The request above is the source: the summary need not repeat it.
+    summary.replace(/ API reference: [^ ]+ [^ ]+\.$/, ''),
     '',
     `- ${endpoint.paid ? 'Paid' : 'Free'}; ${rateOf(endpoint)}; ${endpoint.idempotent ? 'idempotent' : 'not idempotent'}.`,
     `- A call without an answer: ${after[endpoint.retry]}.`,
@@ -135,19 +136,19 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     'Each operation is a plain function of `createClient({ apiKey })`: one attempt, cancelled by `{ signal }`. It resolves to',
     '`{ data, status, requestId, costMicros, … }` or rejects with `ApiError`, whose `verdict` names the next step. Each list is also',
     'an async iterator over all its pages: `client.each.<name>(filter)`. Fields that are not shown here are sent too, and are kept in',
-    'the answer. Sections are those of the interface; "public facts" are additions of the public service.',
+    'the answer. The request of an operation names its page in the API reference of the service.',
     '',
     'In the examples `client` is such a client and `show` prints. They run in `npm test`, against the sandbox.',
     '',
-    '| Operation | Request | Section | Paid | Rate cost | Idempotent | Without an answer |',
-    '|---|---|---|---|---|---|---|',
+    '| Operation | Request | Paid | Rate cost | Idempotent | Without an answer |',
+    '|---|---|---|---|---|---|',
     ...rows.map(
-      ([name, { method, path, section: where, paid, weight, idempotent, retry }]) =>
-        `| ${link(name)} | \`${method} ${path}\` | ${where} | ${paid ? 'yes' : 'no'} | ${weight} | ${idempotent ? 'yes' : 'no'} | \`${retry}\` |`,
+      ([name, { method, path, paid, weight, idempotent, retry }]) =>
+        `| ${link(name)} | \`${method} ${path}\` | ${paid ? 'yes' : 'no'} | ${weight} | ${idempotent ? 'yes' : 'no'} | \`${retry}\` |`,
     ),
     ...Object.entries(streams).map(
-      ([name, { endpoint, section: where }]) =>
-        `| ${link(name)} | \`${endpoint.method} ${endpoint.path}\` streamed | ${where} | ${endpoint.paid ? 'yes' : 'no'} | ${endpoint.weight} | ${endpoint.idempotent ? 'yes' : 'no'} | \`${endpoint.retry}\` |`,
+      ([name, { endpoint }]) =>
+        `| ${link(name)} | \`${endpoint.method} ${endpoint.path}\` streamed | ${endpoint.paid ? 'yes' : 'no'} | ${endpoint.weight} | ${endpoint.idempotent ? 'yes' : 'no'} | \`${endpoint.retry}\` |`,
     ),
     '',
     '## As activities',
@@ -160,7 +161,7 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`.',
     '',
     'A result above 256 KiB comes as `{ landed, bytes, preview }`: `SearchflowPlugin.readLanded(landed)` returns it. Each operation',
-    'says what follows a lost answer (`rebuy`, `adopt`, `look`, `repeat`): `adopt` and `look` end with the failure `UnknownOutcome`',
+    'says what follows a lost answer (`rebuy`, `adopt`, `check`, `repeat`): `adopt` and `check` end with the failure `UnknownOutcome`',
     'and are never sent again by themselves. After a `429` all workers wait; above an hour the activity fails. `createMonitor` needs the',
     'option `secretFile`: the webhook secret is written there and never into a workflow. Auth style, beta tokens for every request and',
     'the profile of limits are options of `SearchflowPlugin`.',
@@ -182,7 +183,7 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, summary[name], stream)),
     '## Limits checked before sending',
     '',
-    'By profile: `contract` has the limits of the interface (default), `live` those of the public service. – is no limit.',
+    'By profile: `contract` has the limits of the first API contract (default), `live` those of the public service today. – is no limit.',
     '',
     ...limitLines(limitProfiles),
     '',

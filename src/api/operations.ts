@@ -34,90 +34,107 @@ import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from 
 import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
- * THE TABLE: every operation of the interface by the name of its function. The client, `docs/operations.md` and the table tests are
+ * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are
  * made from it; a new operation is one row here and its endpoint. Each rejects with `ApiError`, whose `verdict` holds the meaning of
- * the failure (interface section 7).
+ * the failure.
  */
 export const operations = {
-  /** Ranked results for a query, with page contents where requested (interface section 4.1). Paid, about $0.007. */
+  /** Ranked results for a query, with page contents where requested. Paid, about $0.007. API reference: POST /search. */
   search: searchEndpoint,
   /**
-   * Text, highlights and summaries of up to 100 pages (interface section 4.2). Paid, $0.001 for a page and content type. A page that
-   * fails is a status in the answer, never an HTTP error.
+   * Text, highlights and summaries of up to 100 pages. Paid, $0.001 for a page and content type. A page that fails is a status in
+   * the answer, never an HTTP error. API reference: POST /contents.
    */
   getContents: contentsEndpoint,
-  /** A direct answer to a question, with citations (interface section 4.3). Paid, about $0.005. */
+  /** A direct answer to a question, with citations. Paid, about $0.005. API reference: POST /answer. */
   answer: answerEndpoint,
-  /** Links similar to a URL (interface section 4.4). Paid. Deprecated by the service: use `search`. */
+  /** Links similar to a URL. Paid. Deprecated by the service: use `search`. API reference: POST /findSimilar. */
   findSimilar: findSimilarEndpoint,
   /**
-   * Starts a research task from instructions and a schema of its output (interface section 4.5). Paid. Retired by the public
-   * service; `variant: 'v0'` and `'v1'` are its older paths (public facts 6).
+   * Starts a research task from instructions and a schema of its output. Paid. Retired by the public service; `variant: 'v0'` and
+   * `'v1'` are its older paths. API reference: POST /research/tasks.
    */
   createResearchTask: createResearchTaskEndpoint,
-  /** A research task, with its result once it has one (interface section 4.5; public facts 6). 404 where there is none. */
+  /** A research task, with its result once it has one. 404 where there is none. API reference: GET /research/tasks/{id}. */
   getResearchTask: getResearchTaskEndpoint,
-  /** The research tasks of the team, a page at a time (public facts 6). */
+  /** The research tasks of the team, a page at a time. API reference: GET /research/tasks. */
   listResearchTasks: listResearchTasksEndpoint,
   /**
-   * Creates a recurring search (interface section 4.6). Free; each of its runs is billed. `webhookSecret` is returned only here, as a
-   * `Secret`.
+   * Creates a recurring search. Free; each of its runs is billed. `webhookSecret` is returned only here, as a `Secret`. API
+   * reference: POST /monitors.
    */
   createMonitor: createMonitorEndpoint,
-  /** The monitors of the team by status, part of the name, and metadata, 1–100 a page (interface section 4.6). */
+  /** The monitors of the team by status, part of the name, and metadata, 1–100 a page. API reference: GET /monitors. */
   listMonitors: listMonitorsEndpoint,
-  /** One monitor (interface section 4.6). 404 where there is none. */
+  /** One monitor. 404 where there is none. API reference: GET /monitors/{id}. */
   getMonitor: getMonitorEndpoint,
-  /** Changes a monitor: `search` may be partial, `trigger: null` removes its schedule (interface section 4.6). 404 where there is none. */
+  /**
+   * Changes a monitor: `search` may be partial, `trigger: null` removes its schedule. 404 where there is none. API reference:
+   * PATCH /monitors/{id}.
+   */
   updateMonitor: updateMonitorEndpoint,
-  /** Deletes a monitor permanently and returns it (interface section 4.6). 404 where there is none. */
+  /** Deletes a monitor permanently and returns it. 404 where there is none. API reference: DELETE /monitors/{id}. */
   deleteMonitor: deleteMonitorEndpoint,
-  /** Deletes, pauses or unpauses all monitors that match; a dry run unless `dry_run: false` (interface section 4.6). */
+  /**
+   * Deletes, pauses or unpauses all monitors that match; a dry run unless `dry_run: false`. API reference: POST /monitors/batch.
+   */
   batchMonitors: batchMonitorsEndpoint,
-  /** Runs a monitor now (interface section 4.6). The run is billed. 400 with the reason where it is `disabled`, 404 where there is none. */
+  /**
+   * Runs a monitor now. The run is billed. 400 with the reason where it is `disabled`, 404 where there is none. API reference:
+   * POST /monitors/{id}/trigger.
+   */
   triggerMonitor: triggerMonitorEndpoint,
-  /** The runs of a monitor, newest first, 1–100 a page (interface section 4.6). */
+  /** The runs of a monitor, newest first, 1–100 a page. API reference: GET /monitors/{id}/runs. */
   listMonitorRuns: listMonitorRunsEndpoint,
-  /** One run of a monitor, with its full output once it is completed (interface section 4.6). 404 where there is none. */
+  /**
+   * One run of a monitor, with its full output once it is completed. 404 where there is none. API reference:
+   * GET /monitors/{id}/runs/{runId}.
+   */
   getMonitorRun: getMonitorRunEndpoint,
   /**
-   * Starts an asynchronous agent run (interface section 4.7). Paid by usage. Takes two units of the rate; 429
-   * `CONCURRENCY_LIMIT_REACHED` while 50 are in progress.
+   * Starts an asynchronous agent run. Paid by usage. Takes two units of the rate; 429 `CONCURRENCY_LIMIT_REACHED` while 50 are in
+   * progress. API reference: POST /agent/runs.
    */
   createAgentRun: createAgentRunEndpoint,
-  /** One agent run (interface section 4.7). Not counted against the rate. 404 where there is none. */
+  /** One agent run. Not counted against the rate. 404 where there is none. API reference: GET /agent/runs/{id}. */
   getAgentRun: getAgentRunEndpoint,
-  /** The agent runs of the team, newest first, 1–100 a page (interface section 4.7). Not counted against the rate. */
+  /** The agent runs of the team, newest first, 1–100 a page. Not counted against the rate. API reference: GET /agent/runs. */
   listAgentRuns: listAgentRunsEndpoint,
-  /** Deletes a stored run (interface section 4.7). 404 where there is none. */
+  /** Deletes a stored run. 404 where there is none. API reference: DELETE /agent/runs/{id}. */
   deleteAgentRun: deleteAgentRunEndpoint,
-  /** Cancels a run: its output is lost, its usage so far billed. An ended run is returned unchanged (interface section 4.7). */
+  /**
+   * Cancels a run: its output is lost, its usage so far billed. An ended run is returned unchanged. API reference:
+   * POST /agent/runs/{id}/cancel.
+   */
   cancelAgentRun: cancelAgentRunEndpoint,
-  /** Ends a run early and keeps its output (public facts 8.3; `max` and `ultra` only, 400 otherwise). */
+  /** Ends a run early and keeps its output (`max` and `ultra` only, 400 otherwise). API reference: POST /agent/runs/{id}/stop. */
   stopAgentRun: stopAgentRunEndpoint,
-  /** The stored events of a run, 1–100 a page (public facts 8.3). Not counted against the rate. */
+  /** The stored events of a run, 1–100 a page. Not counted against the rate. API reference: GET /agent/runs/{id}/events. */
   listAgentRunEvents: listAgentRunEventsEndpoint,
-  /** The events of the team's websets by type and time, 1–200 a page (interface section 4.8). */
+  /** The events of the team's websets by type and time, 1–200 a page. API reference: GET /websets/v0/events. */
   listEvents: listEventsEndpoint,
-  /** One event (public facts 10.1). 404 where there is none. */
+  /** One event. 404 where there is none. API reference: GET /websets/v0/events/{id}. */
   getEvent: getEventEndpoint,
-  /** The websets of the team, 1–100 a page (public facts 10.1). */
+  /** The websets of the team, 1–100 a page. API reference: GET /websets/v0/websets. */
   listWebsets: listWebsetsEndpoint,
-  /** One webset by its id or `externalId`, as events refer to it (interface section 2.8; public facts 10.1). 404 where there is none. */
+  /**
+   * One webset by its id or `externalId`, as events refer to it. 404 where there is none. API reference:
+   * GET /websets/v0/websets/{id}.
+   */
   getWebset: getWebsetEndpoint,
-  /** The items of a webset, 1–100 a page, in no defined order (public facts 10.1). */
+  /** The items of a webset, 1–100 a page, in no defined order. API reference: GET /websets/v0/websets/{id}/items. */
   listWebsetItems: listWebsetItemsEndpoint,
 } as const;
 
 /** The streamed forms, by the name of their function. Each rejects with `StreamDropped` where the stream breaks off before its end. */
 export const streams = {
-  /** A search whose synthesised output is streamed while it is written (interface section 4.1; public facts 2.5). Paid as `search`. */
+  /** A search whose synthesised output is streamed while it is written. Paid as `search`. API reference: POST /search. */
   streamSearch: searchStream,
-  /** An answer, streamed while it is written (interface section 4.3; public facts 4). Paid as `answer`. */
+  /** An answer, streamed while it is written. Paid as `answer`. API reference: POST /answer. */
   streamAnswer: answerStream,
-  /** Starts an agent run and follows its events to the terminal one (interface sections 4.7 and 6.2). Paid as `createAgentRun`. */
+  /** Starts an agent run and follows its events to the terminal one. Paid as `createAgentRun`. API reference: POST /agent/runs. */
   streamAgentRun: agentRunStream,
-  /** The stored events of a run after `lastEventId`; does not follow a run (public facts 8.3). */
+  /** The stored events of a run after `lastEventId`; does not follow a run. API reference: GET /agent/runs/{id}/events. */
   streamAgentRunEvents: agentRunEventStream,
 } as const;
 

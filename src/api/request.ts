@@ -83,13 +83,12 @@ export function encodeRequest<I, O>(
   limits: ServiceLimits,
   extra: RequestExtras,
 ): EncodedRequest {
-  const section = `section ${endpoint.section}`;
   if (!isShape(endpoint.request, input)) {
     const { field, message } = shapeProblem(endpoint.request, input);
-    return { problem: { field, message: `${field || 'the request'}: ${message} (${section})` } };
+    return { problem: { field, message: `${field || 'the request'}: ${message}` } };
   }
   const wrong = endpoint.check(input, limits);
-  if (wrong) return { problem: { ...wrong, message: `${wrong.message}, ${section}` } };
+  if (wrong) return { problem: wrong };
   const headers = lowerCase(extra.headers);
   for (const [name, value] of Object.entries(headers)) {
     const found = headerProblem(name, value);
@@ -99,7 +98,7 @@ export function encodeRequest<I, O>(
 
   const fields: Record<string, unknown> = Object.fromEntries(Object.entries(input as object));
   const filled = fillPath(endpoint.path, fields);
-  if ('problem' in filled) return { problem: { ...filled.problem, message: `${filled.problem.message} (${section})` } };
+  if ('problem' in filled) return filled;
   for (const name of pathFields(endpoint.path)) delete fields[name];
   if (endpoint.method === 'GET' || endpoint.method === 'DELETE') {
     if (extra.body && Object.keys(extra.body).length > 0) {

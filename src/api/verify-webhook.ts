@@ -14,7 +14,7 @@ const envelope = z.looseObject({
   createdAt: z.union([z.string(), z.number()]).nullish(),
 });
 
-/** The content of a webhook (public facts 7.3). The same `id` may come more than once: deliveries are repeated. */
+/** The content of a webhook (API reference: /monitors). The same `id` may come more than once: deliveries are repeated. */
 export type WebhookEvent = z.infer<typeof envelope>;
 
 /** Why a webhook is refused. Answer it with 400 or 401 and do nothing else. */
@@ -32,7 +32,7 @@ export class WebhookRefused extends Error {
 }
 
 /**
- * Checks the signature of a webhook (public facts 7.3: `Exa-Signature: t=<unix seconds>,v1=<hex>[,v1=…]`, HMAC-SHA256 of `t.body`) in
+ * Checks the signature of a webhook (`Exa-Signature: t=<unix seconds>,v1=<hex>[,v1=…]`, HMAC-SHA256 of `t.body`) in
  * constant time, then its age, and returns the event. One matching `v1` is enough, so secrets can be rotated.
  *
  * `rawBody` must be the unparsed body: a body that was parsed and serialized again has another signature. Throws

@@ -20,7 +20,7 @@ import { isApiError } from '../call/failure.js';
 import type { LoadingWindow } from './walk-loader.js';
 import { fetchPage } from './walk-page.js';
 
-/** Events a page: the service's maximum (interface section 8). */
+/** Events a page: the service's maximum. */
 const PAGE_SIZE = 200;
 /** Consecutive repeated pages that still lead on; they are loaded again, which changes nothing. */
 const MAY_REPEAT = 3;

@@ -50,7 +50,7 @@ const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
 /** Attempts at a plan while list and dry run differ: monitors may have changed in between. */
 const PLAN_TRIES = 3;
 
-/** The activities of the workflow `batchMonitors` (interface section 4.6). */
+/** The activities of the workflow `batchMonitors`. */
 export function createMonitorBatchActivities(deps: ActivityDeps) {
   const { origin } = deps;
   const runOf = ({ job, run }: BatchStep): BatchRun => ({ origin, job, run });

@@ -17,7 +17,7 @@ export interface CreateStep extends CreateMonitorInput {
 
 type Made = MadeMonitor['monitor'];
 
-/** The activities of the workflow `createMonitor` (interface sections 4.6 and 5.5). */
+/** The activities of the workflow `createMonitor`. */
 export function createMonitorCreateActivities(deps: ActivityDeps) {
   const storeOf = async ({ secretFile, host }: CreateStep) =>
     secretFile === undefined

@@ -28,7 +28,7 @@ export type ExportSlice = ExportCounts & { readonly complete: boolean };
 /** Monitors whose runs are read at once. */
 const WIDTH = 5;
 
-/** The activities of the workflow `exportMonitorRuns` (interface sections 2.6 and 4.6). */
+/** The activities of the workflow `exportMonitorRuns`. */
 export function createMonitorExportActivities(deps: ActivityDeps) {
   const { origin } = deps;
   return {

@@ -12,7 +12,7 @@ import { sendFreeWithRetries } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 
-/** Monitors a page: the service's maximum (interface section 8). */
+/** Monitors a page: the service's maximum. */
 const PAGE = 100;
 
 /** Digits of the digest that identifies a version of a monitor. */

@@ -19,7 +19,7 @@ export interface QuietStep extends QuietInput {
   readonly now: number;
 }
 
-/** The activity of quiet hours (interface section 4.6; status by PATCH, monitor by monitor). */
+/** The activity of quiet hours: one PATCH of the status for each monitor. */
 export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
     /** `takeQuietTurn`: makes the changes that are due now. A retry continues where the attempt before ended. */

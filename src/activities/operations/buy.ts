@@ -40,9 +40,9 @@ export interface CallOptions {
    * though never twice within one activity, however often it is retried.
    */
   readonly refreshAfterMs?: number;
-  /** Another form of the operation: `v0` or `v1` of research (public facts 6). */
+  /** Another form of the operation: `v0` or `v1` of research. */
   readonly variant?: string;
-  /** Tokens of beta features (interface section 9). */
+  /** Tokens of beta features. */
   readonly beta?: readonly string[];
   readonly extraHeaders?: Readonly<Record<string, string>>;
   /** The cap of the call, in dollars: a request with a higher estimate is not sent, and the activity fails with `BudgetExceeded`. */
@@ -144,7 +144,7 @@ export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, s
   const again = paid ? ', or call it with { refreshAfterMs: 0 } to buy it again' : '; it is not repeated automatically';
   const reported = fieldOf(result, 'error');
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
-  const misread = `${operation}: the answer does not match the interface (request id ${requestId})`;
+  const misread = `${operation}: the answer does not match the schema of the operation (request id ${requestId})`;
   const failures: Readonly<Record<string, readonly [string, string]>> = {
     UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check what it has done${again}`],
     RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; the journal keeps it: read it there${again}`],

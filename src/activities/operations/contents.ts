@@ -17,7 +17,7 @@ interface Status {
   readonly [name: string]: unknown;
 }
 
-/** Result of `getContents`: the fields of interface section 4.2, in the order of the request. */
+/** Result of `getContents`: the fields of `POST /contents`, in the order of the request. */
 export interface ContentsResult {
   readonly results: readonly Json[];
   readonly statuses: readonly Status[];
@@ -25,7 +25,7 @@ export interface ContentsResult {
   readonly [name: string]: unknown;
 }
 
-/** `getContents`: page contents for a list of URLs (interface section 4.2). Landed answers are not bought again. */
+/** `getContents`: page contents for a list of URLs (API reference: /contents). Landed answers are not bought again. */
 export function createContentsActivity(deps: ActivityDeps) {
   return async function getContents(
     input: ContentsRequest,

@@ -15,7 +15,7 @@ const TRIES = 5;
 const RETRY_MS = 200;
 
 /**
- * `createMonitor` (interface section 4.6): the secret, which the service returns only once, is stored before anything else. A
+ * `createMonitor` (API reference: /monitors): the secret, which the service returns only once, is stored before anything else. A
  * missing or unwritable store is detected before the monitor is created; a store that fails afterwards ends the activity with a
  * failure that names the monitor and is not retried.
  */

@@ -26,8 +26,8 @@ export type OperationActivities = { readonly [Name in Exclude<OperationName, Spe
 
 /**
  * An activity for every row of the operations table: one attempt of one operation. Paid operations, and free ones that act each
- * time, go through `purchase`; other free ones wait for a turn and are sent. Results have the fields of the interface's section
- * that the table names.
+ * time, go through `purchase`; other free ones wait for a turn and are sent. Results have the fields of the
+ * service's answer.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
@@ -39,7 +39,7 @@ export function createOperationActivities(deps: ActivityDeps): OperationActiviti
 function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
   if (endpoint.name === 'createMonitor')
     return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
-  if (endpoint.paid || endpoint.retry === 'look')
+  if (endpoint.paid || endpoint.retry === 'check')
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
   return async (input: Fields, call: CallOptions = {}) =>
     packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));

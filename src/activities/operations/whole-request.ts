@@ -67,13 +67,13 @@ function wholeRequestPurchase<I, O>(
   call: CallOptions,
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
-  const unit = canonicalJson(endpoint.retry === 'look' ? [thisActivity(), input] : input);
+  const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
   // Another variant or beta feature has another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // Checked against the endpoint's types before.
   const known = input as I;
   const lone = lonePurchase(call);
-  const starts = endpoint.retry === 'adopt' || endpoint.retry === 'look';
+  const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';
   return {
     ...lone,
     // A start whose answer got lost may run: only `refreshAfterMs` starts another.

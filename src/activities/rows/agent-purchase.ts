@@ -22,7 +22,7 @@ export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
 const TAG = 'searchflow';
-/** Efforts whose cost depends on usage, so that they take a budget; and the lowest budget (public facts 8.1). */
+/** Efforts whose cost depends on usage, so that they take a budget; and the lowest budget. */
 const metered: readonly string[] = ['auto', 'max', 'ultra'];
 const MIN_BUDGET_MICROS = 1_000_000;
 const CENT = 10_000;
@@ -87,7 +87,7 @@ export function agentKeys(
   return unitKeys(deps.sha256, deps.origin, AGENT, plain ? options : [options, wire]);
 }
 
-/** A purchase request for agent runs (interface section 4.7): each run is started, followed to its end and landed with its whole record. */
+/** A purchase request for agent runs: each run is started, followed to its end and landed with its whole record. */
 export function agentPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {

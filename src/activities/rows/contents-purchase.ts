@@ -27,7 +27,7 @@ export function contentsKeys(
 }
 
 /**
- * A purchase request for page contents (interface section 4.2): a unit is one URL, so that equal URLs are bought once in any
+ * A purchase request for page contents: a unit is one URL, so that equal URLs are bought once in any
  * request. With `context` the answer belongs to all its URLs: then the whole request is the unit, a JSON text.
  */
 export function contentsPurchase(

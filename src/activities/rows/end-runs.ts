@@ -25,7 +25,7 @@ export interface EndedRuns {
 }
 
 /**
- * `endRuns`: cancels the agent runs in progress for slices of a job (interface section 4.7), also those whose start got no answer, and
+ * `endRuns`: cancels the agent runs in progress for slices of a job, also those whose start got no answer, and
  * lands their costs. Runs that do not end in time are left to the next run of the job. Runs that another job asked for too are kept.
  * Any number of attempts is safe.
  */

@@ -46,7 +46,7 @@ export function rowPurchase(
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 
-/** A purchase request for whole requests (interface sections 4.1, 4.3, 4.4): each is a unit, and its answer is the result, byte for byte. */
+/** A purchase request for whole requests: each is a unit, and its answer is the result, byte for byte. */
 function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
   return {
     ...slice,

@@ -210,7 +210,7 @@ export class RunFollower<R> {
       return;
     }
     const { type, retry } = error.verdict;
-    // A run that the service ended itself (interface section 7) may still be returned for a while.
+    // A run that the service ended itself may still be returned for a while.
     if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;

@@ -3,7 +3,7 @@ import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../../
 import { type AgentRun, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { RunKind } from './run-follower.js';
 
-/** Agent runs (interface sections 3.1 and 4.7): every status but `queued` and `running` is an end. */
+/** Agent runs: every status but `queued` and `running` is an end. */
 export const agentRunKind: RunKind<AgentRun> = {
   one: getAgentRunEndpoint,
   list: listAgentRunsEndpoint,
@@ -14,7 +14,7 @@ export const agentRunKind: RunKind<AgentRun> = {
 
 const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks (interface section 4.5, public facts 6), in the contract's variant or an older one. */
+/** Research tasks, in the contract's variant or an older one. */
 export function researchKind(variant?: string): RunKind<ResearchTask> {
   return {
     one: getResearchTaskEndpoint,

@@ -24,7 +24,7 @@ export interface SeenRuns {
   readonly ended: ReadonlySet<string>;
 }
 
-/** The runs in progress at the service (interface section 4.7), of all clients and any age. */
+/** The runs in progress at the service, of all clients and any age. */
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;

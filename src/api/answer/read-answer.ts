@@ -24,7 +24,7 @@ export interface Answer<O> extends AnswerHeaders {
   /** The JSON text exactly as it came; empty where it holds secrets. */
   readonly raw: () => Uint8Array;
   readonly status: number;
-  /** Cost of the request in micro-dollars, from `costDollars.total` (interface section 2.2). */
+  /** Cost of the request in micro-dollars, from `costDollars.total` (API reference: prices). */
   readonly costMicros: number | null;
   /** Size of the decompressed body. */
   readonly bytes: number;
@@ -49,13 +49,13 @@ export async function readAnswer<I, O>(
   if (!('value' in read)) throw fail({ ...read, kept: body });
   const value = sealed(read.value, endpoint.secrets);
   if (!nothing && !isTheServices(endpoint, value)) {
-    const reason = `the answer has no field of the interface (section ${endpoint.section})`;
+    const reason = `the answer has no known field of ${endpoint.name}`;
     throw fail({ kind: 'unrecognized', reason, kept: body });
   }
   const fits = readLeniently(endpoint, value);
   if (fits === null) {
     const { field, message } = shapeProblem(endpoint.response, value);
-    const reason = `the answer has the wrong shape (section ${endpoint.section}): ${field || 'the whole'}: ${message}`;
+    const reason = `the answer has the wrong shape: ${field || 'the whole'}: ${message}`;
     throw fail({ kind: 'wrongShape', reason, kept: body });
   }
   const text = cutText(read, body);

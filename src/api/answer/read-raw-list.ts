@@ -33,8 +33,8 @@ const ends = [
 type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
 
 /**
- * Reads a page of a list without parsing its records. An answer in the contract's form (section 4.8) is cut at its two ends; any
- * other answer, and with `careful` every one, is split into its members.
+ * Reads a page of a list without parsing its records. An answer in the contract's form (API reference: /websets/v0/events) is cut
+ * at its two ends; any other answer, and with `careful` every one, is split into its members.
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,
@@ -49,10 +49,10 @@ export async function readRawList<I, O>(
   const read = readJson(body, isFramed(received));
   if (!('value' in read)) throw unusable(call, received, answerHeaders, { ...read, kept: body });
   if (!hasKnownField(endpoint.response, read.value)) {
-    const reason = `the answer has no field of the interface (section ${endpoint.section})`;
+    const reason = `the answer has no known field of ${endpoint.name}`;
     throw unusable(call, received, answerHeaders, { kind: 'unrecognized', reason, kept: body });
   }
-  const reason = `the answer has the wrong shape (section ${endpoint.section}): a list was expected in data`;
+  const reason = `the answer has the wrong shape: a list was expected in data`;
   throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
 }
 

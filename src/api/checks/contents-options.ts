@@ -23,7 +23,7 @@ const highlightsOptions = z.looseObject({
 const summaryOptions = z.looseObject({
   query: z.string().optional(),
   schema: z.looseObject({}).optional(),
-  /** Of monitors (public facts 7.1). */
+  /** Of monitors (API reference: /monitors). */
   maxTokens: z.number().optional(),
 });
 
@@ -35,7 +35,7 @@ const extrasOptions = z.looseObject({
   codeBlocks: z.number().optional(),
 });
 
-/** Content options (interface section 4.2, public facts 3.2): at the top of a contents request, and in `contents` of a search. Enums are open. */
+/** Content options (API reference: /contents): at the top of a contents request, and in `contents` of a search. Enums are open. */
 export const contentsOptions = {
   text: z.union([z.boolean(), textOptions]).optional(),
   highlights: z.union([z.boolean(), highlightsOptions]).optional(),

@@ -11,7 +11,7 @@ export interface Range {
   readonly integer: boolean;
 }
 
-/** The service's limits as data: interface sections 4 and 8, and public facts 2 to 8. `null` means no limit. */
+/** The service's limits as data (API reference: each operation, and rate limits). `null` means no limit. */
 export interface ServiceLimits {
   readonly profile: string;
   readonly numResults: Range;
@@ -149,6 +149,6 @@ const live: ServiceLimits = {
   maxInstructions: 4096,
 };
 
-/** `contract` holds the limits of the interface, `live` those of the public service today. */
+/** `contract` holds the limits of the first API contract, `live` those of the public service today. */
 export const limitProfiles = { contract, live } as const;
 export type LimitProfile = keyof typeof limitProfiles;

@@ -6,7 +6,7 @@ import type { LimitProblem, ServiceLimits } from './limits.js';
 const strings = z.array(z.string()).optional();
 const date = z.string().optional();
 
-/** Filters that search and findSimilar share (interface section 4.1, public facts 2.1 and 5). Dates are ISO 8601. */
+/** Filters that search and findSimilar share (API reference: /search). Dates are ISO 8601. */
 export const searchFilters = {
   category: z.string().optional(),
   /** 1 to 100, default 10. */
@@ -53,7 +53,7 @@ function checkCategory(input: SearchFilters, limits: ServiceLimits): LimitProble
   return null;
 }
 
-/** Checks the filters against the limits of sections 4.1 and 8. */
+/** Checks the filters against the limits of the service. */
 export function checkFilters(input: SearchFilters, limits: ServiceLimits): LimitProblem | null {
   const dates = ['startCrawlDate', 'endCrawlDate', 'startPublishedDate', 'endPublishedDate'] as const;
   return firstProblem(

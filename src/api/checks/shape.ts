@@ -15,7 +15,7 @@ export function shapeProblem(schema: ZodType, value: unknown): { readonly field:
   return issue ? { field: nameOf(issue.path), message: issue.message } : { field: '', message: 'unexpected value' };
 }
 
-/** A field of an answer that differs from the interface, and how. */
+/** A field of an answer whose type differs from the schema, and how. */
 export interface Misread {
   readonly path: readonly PropertyKey[];
   readonly message: string;

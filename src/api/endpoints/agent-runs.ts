@@ -12,8 +12,7 @@ import {
 import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-const section = '4.7';
-/** Reads of runs don't count against the rate (interface section 8), but wait while the service asks for a pause. */
+/** Reads of runs don't count against the rate (API reference: rate limits), but wait while the service asks for a pause. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
 
@@ -44,7 +43,6 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   name: 'createAgentRun',
   method: 'POST',
   path: '/agent/runs',
-  section,
   paid: true,
   idempotent: false,
   creates: true,
@@ -68,7 +66,6 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
 export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',
-  section,
   lenient: true,
   ...polling,
   request: byId,
@@ -82,7 +79,6 @@ export type AgentRunPage = z.infer<typeof agentRunPage>;
 export const listAgentRunsEndpoint = defineEndpoint<PageRequest, AgentRunPage>({
   name: 'listAgentRuns',
   path: '/agent/runs',
-  section,
   ...polling,
   request: pageRequest,
   check: (input, limits) => checkPage('listAgentRuns', input, limits),
@@ -100,7 +96,6 @@ export const deleteAgentRunEndpoint = defineEndpoint<ById, z.infer<typeof delete
   name: 'deleteAgentRun',
   method: 'DELETE',
   path: '/agent/runs/{id}',
-  section,
   rateClass: 'agent',
   request: byId,
   response: deletedRun,
@@ -111,7 +106,6 @@ export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'cancelAgentRun',
   ...action,
   path: '/agent/runs/{id}/cancel',
-  section,
   request: byId,
   response: agentRun,
 });
@@ -121,7 +115,6 @@ export const stopAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'stopAgentRun',
   ...action,
   path: '/agent/runs/{id}/stop',
-  section: 'public facts 8.3',
   request: byId,
   response: agentRun,
 });
@@ -136,7 +129,6 @@ export type AgentRunEventPage = z.infer<typeof agentRunEventPage>;
 export const listAgentRunEventsEndpoint = defineEndpoint<AgentRunEventFilter, AgentRunEventPage>({
   name: 'listAgentRunEvents',
   path: '/agent/runs/{id}/events',
-  section: 'public facts 8.3',
   ...polling,
   request: eventFilter,
   check: (input, limits) => checkPage('listAgentRunEvents', input, limits),

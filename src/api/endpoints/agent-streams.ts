@@ -7,7 +7,7 @@ import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEnd
 const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
 const lifecycle = /^agent_run\.\w+$/;
 
-/** The names of section 6.2 end a stream at once; an unknown terminal status ends it where the connection then closes. */
+/** A terminal event of the service ends a stream at once; an unknown terminal status ends it where the connection then closes. */
 function ending({ event, data }: AgentRunEvent): Ending | null {
   if (event === 'response' || last.test(event ?? '')) return 'now';
   const status = fieldOf(data, 'status');
@@ -37,12 +37,11 @@ const form = {
 };
 
 /**
- * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (interface section 6.2, public
- * facts 8.4). Events with unknown names are passed on.
+ * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (API reference:
+ * /agent/runs). Events with unknown names are passed on.
  */
 export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {
   name: 'streamAgentRun',
-  section: '4.7, 6.2',
   endpoint: createAgentRunEndpoint,
   ...form,
   endsWithConnection: false,
@@ -51,7 +50,6 @@ export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {
 /** `streamAgentRunEvents`: the stored events after `lastEventId`. Ends with the last stored event, not with the run. */
 export const agentRunEventStream: StreamEndpoint<AgentRunEventFilter, AgentRunEvent> = {
   name: 'streamAgentRunEvents',
-  section: 'public facts 8.3',
   endpoint: listAgentRunEventsEndpoint,
   ...form,
   ending: ({ event }) => (event === 'response' ? 'now' : null),

@@ -45,7 +45,7 @@ const searchChunk = z.looseObject({
   error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
-/** A chunk of a streamed search (public facts 2.5), exactly as it came. */
+/** A chunk of a streamed search (API reference: /search), exactly as it came. */
 export type SearchChunk = z.infer<typeof searchChunk>;
 
 const answerChunk = z.looseObject({
@@ -59,7 +59,7 @@ const answerChunk = z.looseObject({
   error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
-/** A chunk of a streamed answer (public facts 4), exactly as it came. */
+/** A chunk of a streamed answer (API reference: /answer), exactly as it came. */
 export type AnswerChunk = z.infer<typeof answerChunk>;
 
 function toFailure(error: z.infer<typeof failure> | string | null | undefined): StreamFailure {
@@ -89,7 +89,6 @@ const ofWhole = (body: object): unknown => ({ ...body, type: 'response' });
 /** `streamSearch`: the service streams only with an `outputSchema`; otherwise one chunk has the whole answer. */
 export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   name: 'streamSearch',
-  section: '4.1',
   endpoint: searchEndpoint,
   ask: asked,
   chunk: searchChunk,
@@ -105,7 +104,6 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
 /** `streamAnswer`: it is undocumented whether `[DONE]` ends it, so a cost or a `finish_reason` and an orderly end count too. */
 export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
   name: 'streamAnswer',
-  section: '4.3',
   endpoint: answerEndpoint,
   ask: asked,
   chunk: answerChunk,

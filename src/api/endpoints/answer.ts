@@ -18,12 +18,12 @@ const answerRequest = z.looseObject({
   userIdentifier: z.string().optional(),
 });
 
-/** Request of `POST /answer` (interface section 4.3, public facts 4). Unknown fields reach the wire. */
+/** Request of `POST /answer`. Unknown fields reach the wire. */
 export type AnswerRequest = z.infer<typeof answerRequest>;
 
 const text = z.string().nullish();
 
-/** A source of an answer (interface section 2.4). */
+/** A source of an answer (API reference: /answer). */
 export const citation = z.looseObject({
   id: text,
   url: text,
@@ -43,7 +43,7 @@ const answerResponse = z.looseObject({
   costDollars: costDollars.nullish(),
 });
 
-/** Answer of `POST /answer` (interface section 4.3). */
+/** Answer of `POST /answer`. */
 export type AnswerResponse = z.infer<typeof answerResponse>;
 
 /** A direct answer or a summary, with its sources. */
@@ -51,7 +51,6 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
   name: 'answer',
   method: 'POST',
   path: '/answer',
-  section: '4.3',
   paid: true,
   idempotent: false,
   retry: 'rebuy',

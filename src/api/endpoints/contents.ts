@@ -17,7 +17,7 @@ const contentsRequest = z.looseObject({
   flags: z.array(z.string()).optional(),
 });
 
-/** Request of `POST /contents` (interface section 4.2). Unknown fields reach the wire. */
+/** Request of `POST /contents`. Unknown fields reach the wire. */
 export type ContentsRequest = z.infer<typeof contentsRequest>;
 
 const text = z.string().nullish();
@@ -34,7 +34,7 @@ const contentsResponse = z.looseObject({
   statuses: z.array(contentStatus).nullish(),
 });
 
-/** Answer of `POST /contents` (interface sections 2.3 and 4.2). */
+/** Answer of `POST /contents`. */
 export type ContentsResponse = z.infer<typeof contentsResponse>;
 
 function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProblem | null {
@@ -70,7 +70,6 @@ export const contentsEndpoint = defineEndpoint<ContentsRequest, ContentsResponse
   name: 'contents',
   method: 'POST',
   path: '/contents',
-  section: '4.2',
   paid: true,
   idempotent: false,
   retry: 'rebuy',

@@ -3,20 +3,18 @@ import { checkDate, firstProblem } from '../checks/checks.js';
 import { checkPage, pageQuery } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-const section = '4.8';
-
 const eventFilter = z.looseObject({
   ...pageQuery,
-  /** Event types of section 6.1; events of any of them match. */
+  /** Event types; events of any of them match. */
   types: z.array(z.string()).optional(),
   /** ISO 8601 in UTC, both inclusive. */
   createdBefore: z.string().optional(),
   createdAfter: z.string().optional(),
 });
-/** Filter of `GET /websets/v0/events` (interface section 4.8). */
+/** Filter of `GET /websets/v0/events`. */
 export type EventFilter = z.infer<typeof eventFilter>;
 
-/** An event of a webset (interface sections 2.8 and 6.1, public facts 10.2). `data` is unchecked, for every type. */
+/** An event of a webset (API reference: /websets/v0/websets, /websets/v0/events). `data` is unchecked, for every type. */
 const event = z.looseObject({
   id: z.string(),
   object: z.string().nullish(),
@@ -37,7 +35,6 @@ export type EventPage = z.infer<typeof eventPage>;
 export const listEventsEndpoint = defineEndpoint<EventFilter, EventPage>({
   name: 'listEvents',
   path: '/websets/v0/events',
-  section,
   rateClass: 'websets',
   request: eventFilter,
   check: (input, limits) =>
@@ -53,7 +50,6 @@ export const listEventsEndpoint = defineEndpoint<EventFilter, EventPage>({
 export const getEventEndpoint = defineEndpoint<ById, WebsetEvent>({
   name: 'getEvent',
   path: '/websets/v0/events/{id}',
-  section: 'public facts 10.1',
   rateClass: 'websets',
   request: byId,
   response: event,

@@ -12,7 +12,7 @@ const findSimilarRequest = z.looseObject({
   ...searchFilters,
 });
 
-/** Request of `POST /findSimilar` (interface section 4.4, public facts 5). Unknown fields reach the wire. */
+/** Request of `POST /findSimilar`. Unknown fields reach the wire. */
 export type FindSimilarRequest = z.infer<typeof findSimilarRequest>;
 
 const findSimilarResponse = z.looseObject(commonAnswer);
@@ -23,7 +23,6 @@ export const findSimilarEndpoint = defineEndpoint<FindSimilarRequest, FindSimila
   name: 'findSimilar',
   method: 'POST',
   path: '/findSimilar',
-  section: '4.4',
   paid: true,
   idempotent: false,
   retry: 'rebuy',

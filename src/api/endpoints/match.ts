@@ -47,7 +47,7 @@ const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
 /**
  * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id`, `results[].url`, then by the same with
  * normalised URLs; never by position. Of duplicates the first counts. The status decides between success and error; an error keeps a
- * result with its own id. Pure. (Interface sections 2.1 and 2.3.)
+ * result with its own id. Pure (API reference: /contents).
  */
 export function matchContents(
   urls: readonly string[],

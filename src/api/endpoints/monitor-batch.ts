@@ -17,7 +17,7 @@ const batchRequest = z.looseObject({
   dry_run: z.boolean().optional(),
   limit: z.number().optional(),
 });
-/** Request of `POST /monitors/batch` (interface section 4.6, public facts 7.1). */
+/** Request of `POST /monitors/batch`. */
 export type MonitorBatchRequest = z.infer<typeof batchRequest>;
 
 const count = z.number().nullish();
@@ -102,9 +102,8 @@ export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, Monitor
   name: 'batchMonitors',
   method: 'POST',
   path: '/monitors/batch',
-  section: '4.6',
   idempotent: false,
-  retry: 'look',
+  retry: 'check',
   secrets: ['webhookSecret'],
   request: batchRequest,
   check: (input, limits) =>

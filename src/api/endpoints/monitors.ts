@@ -16,7 +16,6 @@ import {
 import { checkPage, pageOf, pageQuery } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-const section = '4.6';
 const secrets = ['webhookSecret'];
 
 /** Creates a monitor. Its `webhookSecret` is returned only here; the monitor spends money with each of its runs. */
@@ -24,9 +23,8 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
   name: 'createMonitor',
   method: 'POST',
   path: '/monitors',
-  section,
   idempotent: false,
-  retry: 'look',
+  retry: 'check',
   request: monitorDefinition,
   check: checkMonitorDefinition,
   response: createdMonitor,
@@ -41,7 +39,7 @@ const monitorFilter = z.looseObject({
   /** Pairs that must all match exactly. */
   metadata: z.record(z.string(), z.string()).optional(),
 });
-/** Filter of `GET /monitors` (interface section 4.6). */
+/** Filter of `GET /monitors`. */
 export type MonitorFilter = z.infer<typeof monitorFilter>;
 
 const monitorPage = pageOf(monitor);
@@ -51,7 +49,6 @@ export type MonitorPage = z.infer<typeof monitorPage>;
 export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
   name: 'listMonitors',
   path: '/monitors',
-  section,
   request: monitorFilter,
   check: (input, limits) =>
     firstProblem(
@@ -66,7 +63,6 @@ export const listMonitorsEndpoint = defineEndpoint<MonitorFilter, MonitorPage>({
 export const getMonitorEndpoint = defineEndpoint<ById, Monitor>({
   name: 'getMonitor',
   path: '/monitors/{id}',
-  section,
   request: byId,
   response: monitor,
   secrets,
@@ -77,7 +73,6 @@ export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
   name: 'updateMonitor',
   method: 'PATCH',
   path: '/monitors/{id}',
-  section,
   request: monitorChanges,
   check: checkMonitorChanges,
   response: monitor,
@@ -89,7 +84,6 @@ export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
   name: 'deleteMonitor',
   method: 'DELETE',
   path: '/monitors/{id}',
-  section,
   request: byId,
   response: monitor.partial(),
   secrets,
@@ -102,9 +96,8 @@ export const triggerMonitorEndpoint = defineEndpoint<ById, z.infer<typeof trigge
   name: 'triggerMonitor',
   method: 'POST',
   path: '/monitors/{id}/trigger',
-  section,
   idempotent: false,
-  retry: 'look',
+  retry: 'check',
   request: byId,
   response: triggered,
 });
@@ -117,7 +110,6 @@ export type MonitorRunPage = z.infer<typeof monitorRunPage>;
 export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>, MonitorRunPage>({
   name: 'listMonitorRuns',
   path: '/monitors/{id}/runs',
-  section,
   request: runFilter,
   check: (input, limits) => checkPage('listMonitorRuns', input, limits),
   response: monitorRunPage,
@@ -129,7 +121,6 @@ const runId = z.looseObject({ id: z.string(), runId: z.string() });
 export const getMonitorRunEndpoint = defineEndpoint<z.infer<typeof runId>, MonitorRun>({
   name: 'getMonitorRun',
   path: '/monitors/{id}/runs/{runId}',
-  section,
   request: runId,
   response: monitorRun,
 });

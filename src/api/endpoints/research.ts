@@ -10,8 +10,8 @@ const text = z.string().nullish();
 const at = z.union([z.string(), z.number()]).nullish();
 
 /**
- * Request of a research task: `input` and `output` in the contract (interface section 4.5), `instructions` and `output` in variant
- * `v0`, `instructions` and `outputSchema` in variant `v1` (public facts 6).
+ * Request of a research task: `input` and `output` in the contract (API reference: /research/tasks), `instructions` and `output` in
+ * variant `v0`, `instructions` and `outputSchema` in variant `v1` (API reference: /research).
  */
 const researchRequest = z.looseObject({
   input: z.looseObject({ instructions: z.string() }).optional(),
@@ -73,14 +73,11 @@ function publicCheck({ instructions }: ResearchTaskRequest, limits: ServiceLimit
   return checkText('instructions', instructions, limits.maxInstructions, limits);
 }
 
-const section = 'public facts 6';
-
 /** Starts a research task. */
 export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, ResearchTask>({
   name: 'createResearchTask',
   method: 'POST',
   path: '/research/tasks',
-  section: '4.5',
   paid: true,
   idempotent: false,
   retry: 'adopt',
@@ -90,8 +87,8 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   check: contractCheck,
   response: createdTask,
   variants: {
-    v0: { path: '/research/v0/tasks', section, check: publicCheck },
-    v1: { path: '/research/v1', section, check: publicCheck },
+    v0: { path: '/research/v0/tasks', check: publicCheck },
+    v1: { path: '/research/v1', check: publicCheck },
   },
 });
 
@@ -99,13 +96,12 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
 export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   name: 'getResearchTask',
   path: '/research/tasks/{id}',
-  section: '4.5',
   lenient: true,
   request: byId,
   response: researchTask,
   variants: {
-    v0: { path: '/research/v0/tasks/{id}', section },
-    v1: { path: '/research/v1/{id}', section },
+    v0: { path: '/research/v0/tasks/{id}' },
+    v1: { path: '/research/v1/{id}' },
   },
 });
 
@@ -115,12 +111,11 @@ const researchPage = pageOf(researchTask);
 export const listResearchTasksEndpoint = defineEndpoint<PageRequest, z.infer<typeof researchPage>>({
   name: 'listResearchTasks',
   path: '/research/tasks',
-  section: '4.5',
   request: pageRequest,
   check: (input, limits) => checkPage('listResearchTasks', input, limits),
   response: researchPage,
   variants: {
-    v0: { path: '/research/v0/tasks', section },
-    v1: { path: '/research/v1', section },
+    v0: { path: '/research/v0/tasks' },
+    v1: { path: '/research/v1' },
   },
 });

@@ -24,7 +24,7 @@ const searchRequest = z.looseObject({
   userIdentifier: z.string().optional(),
 });
 
-/** Request of `POST /search` (interface section 4.1, public facts 2.1). Unknown fields reach the wire. */
+/** Request of `POST /search`. Unknown fields reach the wire. */
 export type SearchRequest = z.infer<typeof searchRequest>;
 
 const searchResponse = z.looseObject({
@@ -36,7 +36,7 @@ const searchResponse = z.looseObject({
   autoDate: z.string().nullish(),
 });
 
-/** Answer of `POST /search` (interface section 4.1, public facts 2.2). */
+/** Answer of `POST /search`. */
 export type SearchResponse = z.infer<typeof searchResponse>;
 
 function checkAdditionalQueries(input: SearchRequest, limits: ServiceLimits): LimitProblem | null {
@@ -80,7 +80,7 @@ export function noStream(input: { readonly [field: string]: unknown }, limits: S
   return input.stream === true ? problem('stream', 'is true', rule, limits) : null;
 }
 
-/** Types that the public rate table meters as deep search (public facts 11). */
+/** Types that the public rate table meters as deep search (API reference: rate limits). */
 const deep = /^deep/;
 
 /** Ranked results for a query, with page contents where requested. */
@@ -88,7 +88,6 @@ export const searchEndpoint = defineEndpoint<SearchRequest, SearchResponse>({
   name: 'search',
   method: 'POST',
   path: '/search',
-  section: '4.1',
   paid: true,
   idempotent: false,
   retry: 'rebuy',

@@ -3,7 +3,6 @@ import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../
 import { type Webset, type WebsetItem, webset, websetItem } from '../schemas/webset-schemas.js';
 import { defineEndpoint } from '../wire/endpoint.js';
 
-const section = 'public facts 10.1';
 const rateClass = 'websets';
 
 const websetPage = pageOf(webset);
@@ -13,7 +12,6 @@ export type WebsetPage = z.infer<typeof websetPage>;
 export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
   name: 'listWebsets',
   path: '/websets/v0/websets',
-  section,
   rateClass,
   request: pageRequest,
   check: (input, limits) => checkPage('listWebsets', input, limits),
@@ -32,7 +30,6 @@ export type WebsetRequest = z.infer<typeof websetRequest>;
 export const getWebsetEndpoint = defineEndpoint<WebsetRequest, Webset>({
   name: 'getWebset',
   path: '/websets/v0/websets/{id}',
-  section,
   rateClass,
   request: websetRequest,
   response: webset,
@@ -49,7 +46,6 @@ export type WebsetItemPage = z.infer<typeof itemPage>;
 export const listWebsetItemsEndpoint = defineEndpoint<WebsetItemFilter, WebsetItemPage>({
   name: 'listWebsetItems',
   path: '/websets/v0/websets/{id}/items',
-  section,
   rateClass,
   request: itemFilter,
   check: (input, limits) => checkPage('listWebsetItems', input, limits),

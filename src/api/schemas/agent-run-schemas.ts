@@ -5,7 +5,7 @@ const text = z.string().nullish();
 const number = z.number().nullish();
 const rows = z.array(z.looseObject({}));
 
-/** Request of `POST /agent/runs` (interface section 4.7, public facts 8.1). Unknown fields reach the wire. */
+/** Request of `POST /agent/runs`. Unknown fields reach the wire. */
 export const agentRunRequest = z.looseObject({
   query: z.string(),
   systemPrompt: z.string().optional(),
@@ -27,7 +27,7 @@ export type AgentRunRequest = z.infer<typeof agentRunRequest>;
 
 const perSource = z.record(z.string(), z.unknown()).nullish();
 
-/** An agent run (interface section 2.5, public facts 8.2). */
+/** An agent run (API reference: /agent/runs). */
 export const agentRun = z.looseObject({
   id: z.string(),
   object: text,
@@ -70,7 +70,7 @@ export function isTerminal(status: string): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** An event of a run, stored (public facts 8.3) or streamed (interface section 6.2). `data` is the event's own. */
+/** An event of a run, stored (API reference: /agent/runs) or streamed (API reference: /agent/runs). `data` is the event's own. */
 export const agentRunEvent = z.looseObject({
   /** Sequence number; text in a stream. */
   id: z.union([z.string(), z.number()]).nullish(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { problem, shown } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 
-/** A two-letter ISO country code; the live service also takes coordinates (public facts 2.1). */
+/** A two-letter ISO country code; the live service also takes coordinates (API reference: /search). */
 export const userLocation = z.union([z.string(), z.looseObject({})]);
 
 export function checkLocation(

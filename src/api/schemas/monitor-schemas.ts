@@ -24,7 +24,7 @@ const trigger = z.looseObject({
 
 const webhookFields = { events: z.array(z.string()).optional() };
 
-/** Definition of a monitor (interface section 4.6; its fields are public facts 7.1). */
+/** Definition of a monitor (API reference: /monitors). */
 export const monitorDefinition = z.looseObject({
   name: z.string().nullish(),
   search: z.looseObject({ query: z.string(), ...searchFields }),
@@ -36,7 +36,7 @@ export const monitorDefinition = z.looseObject({
 });
 export type MonitorDefinition = z.infer<typeof monitorDefinition>;
 
-/** Changes to a monitor: absent stays, null clears, `search` and `webhook` are merged (interface section 4.6). */
+/** Changes to a monitor: absent stays, null clears, `search` and `webhook` are merged (API reference: /monitors). */
 export const monitorChanges = z.looseObject({
   id: z.string(),
   name: z.string().nullish(),
@@ -53,7 +53,7 @@ export type MonitorChanges = z.infer<typeof monitorChanges>;
 const monitorFields = {
   id: z.string(),
   name: text,
-  /** `active`, `paused`, `disabled` (interface section 3.2). */
+  /** `active`, `paused`, `disabled`. */
   status: text,
   search: z.looseObject({}).nullish(),
   trigger: z.looseObject({}).nullish(),
@@ -65,7 +65,7 @@ const monitorFields = {
   updatedAt: text,
 };
 
-/** A monitor (interface section 2.6, public facts 7.2). */
+/** A monitor (API reference: /monitors). */
 export const monitor = z.looseObject(monitorFields);
 export type Monitor = z.infer<typeof monitor>;
 
@@ -73,7 +73,7 @@ export type Monitor = z.infer<typeof monitor>;
 export const createdMonitor = z.looseObject({ ...monitorFields, webhookSecret: z.instanceof(Secret).nullish() });
 export type CreatedMonitor = z.infer<typeof createdMonitor>;
 
-/** A run of a monitor (interface section 2.6, public facts 7.2). */
+/** A run of a monitor (API reference: /monitors). */
 export const monitorRun = z.looseObject({
   id: z.string(),
   monitorId: text,

@@ -7,7 +7,7 @@ export const outputSchema = z.looseObject({});
 
 const citation = z.looseObject({ url: z.string().nullish(), title: z.string().nullish() });
 
-/** The sources of a field of a synthesised output (public facts 2.4, 8.2). */
+/** The sources of a field of a synthesised output (API reference: /search, /agent/runs). */
 export const grounding = z.looseObject({
   field: z.string().nullish(),
   citations: z.array(citation).nullish(),
@@ -15,7 +15,7 @@ export const grounding = z.looseObject({
   score: z.number().nullish(),
 });
 
-/** A synthesised output: text, or an object of the `outputSchema` (public facts 2.4). */
+/** A synthesised output: text, or an object of the `outputSchema` (API reference: /search). */
 export const synthesised = z.looseObject({
   content: z.union([z.string(), z.looseObject({})]).nullish(),
   grounding: z.array(grounding).nullish(),
@@ -36,7 +36,7 @@ function measure(schema: unknown): { properties: number; depth: number } {
   return all;
 }
 
-/** Checks the schema of a search's output against the service's limits (public facts 2.1). */
+/** Checks the schema of a search's output against the service's limits (API reference: /search). */
 export function checkOutputSchema(schema: object | null | undefined, limits: ServiceLimits): LimitProblem | null {
   const max = limits.maxOutputSchema;
   if (!schema || max === null) return null;

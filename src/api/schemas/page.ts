@@ -9,7 +9,7 @@ export const pageQuery = { cursor: z.string().nullish(), limit: z.number().optio
 export const pageRequest = z.looseObject(pageQuery);
 export type PageRequest = z.infer<typeof pageRequest>;
 
-/** Checks cursor and page size of a list (interface section 8). */
+/** Checks cursor and page size of a list (API reference: rate limits). */
 export function checkPage(operation: string, input: PageRequest, limits: ServiceLimits): LimitProblem | null {
   const range = limits.pageSizes[operation] ?? { min: 1, max: null, integer: true };
   return firstProblem(

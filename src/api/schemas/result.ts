@@ -3,7 +3,7 @@ import { z } from 'zod';
 const text = z.string().nullish();
 
 /**
- * A search result, and a page of contents (interface section 2.1, public facts 2.3). Any field may be absent or null. Unnamed fields
+ * A search result, and a page of contents (API reference: /search, /contents). Any field may be absent or null. Unnamed fields
  * such as `entities` and `extras` change with the service and are kept unchecked.
  */
 export const searchResult = z.looseObject({
@@ -27,7 +27,7 @@ export const searchResult = z.looseObject({
 export type SearchResult = z.infer<typeof searchResult>;
 
 /**
- * The cost of a call in dollars (interface section 2.2, public facts 1.5). The form of the details has changed several times, so only
+ * The cost of a call in dollars (API reference: prices). The form of the details has changed several times, so only
  * `total` is used.
  */
 export const costDollars = z.looseObject({

@@ -10,7 +10,7 @@ const source = z.looseObject({ source: text, id: text });
 const entity = z.looseObject({ type: text, description: text }).nullish();
 const criteria = z.array(z.looseObject({ description: text, successRate: number })).nullish();
 
-/** A search of a webset (interface section 2.8, public facts 10.3). */
+/** A search of a webset (API reference: /websets/v0/websets). */
 export const websetSearch = z.looseObject({
   id: text,
   object: text,
@@ -50,7 +50,7 @@ export const websetSearch = z.looseObject({
   ...times,
 });
 
-/** An import of rows into a webset (interface section 2.8). */
+/** An import of rows into a webset (API reference: /websets/v0/websets). */
 export const websetImport = z.looseObject({
   id: text,
   object: text,
@@ -66,7 +66,7 @@ export const websetImport = z.looseObject({
   ...times,
 });
 
-/** A column that a webset fills (interface section 2.8). */
+/** A column that a webset fills (API reference: /websets/v0/websets). */
 export const websetEnrichment = z.looseObject({
   id: text,
   object: text,
@@ -81,7 +81,7 @@ export const websetEnrichment = z.looseObject({
   ...times,
 });
 
-/** A run of a webset's monitor (interface section 2.8). */
+/** A run of a webset's monitor (API reference: /websets/v0/websets). */
 export const websetMonitorRun = z.looseObject({
   id: text,
   object: text,
@@ -95,7 +95,7 @@ export const websetMonitorRun = z.looseObject({
   ...times,
 });
 
-/** A webset's monitor, which is not a search monitor (interface section 2.8). */
+/** A webset's monitor, which is not a search monitor (API reference: /websets/v0/websets). */
 export const websetMonitor = z.looseObject({
   id: text,
   object: text,
@@ -114,7 +114,7 @@ export const websetMonitor = z.looseObject({
   ...times,
 });
 
-/** The result of an enrichment for an item: texts in every format (public facts 10.3). */
+/** The result of an enrichment for an item: texts in every format (API reference: /websets/v0). */
 const enrichmentResult = z.looseObject({
   object: text,
   status: text,
@@ -125,7 +125,7 @@ const enrichmentResult = z.looseObject({
   enrichmentId: text,
 });
 
-/** An item of a webset (public facts 10.3). */
+/** An item of a webset (API reference: /websets/v0). */
 export const websetItem = z.looseObject({
   id: z.string(),
   object: text,
@@ -140,7 +140,7 @@ export const websetItem = z.looseObject({
 });
 export type WebsetItem = z.infer<typeof websetItem>;
 
-/** A webset (interface section 2.8). */
+/** A webset (API reference: /websets/v0/websets). */
 export const webset = z.looseObject({
   id: z.string(),
   object: text,

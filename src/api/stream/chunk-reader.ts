@@ -94,7 +94,7 @@ export class ChunkReader<I, C> {
   #accept(chunk: unknown, text: () => string): C {
     if (!isShape(this.#spec.chunk, chunk)) {
       const { field, message } = shapeProblem(this.#spec.chunk, chunk);
-      const where = `the stream has a chunk of the wrong shape (section ${this.#spec.section})`;
+      const where = `the stream has a chunk of the wrong shape`;
       throw this.misshapen(`${where}: ${field || 'the whole'}: ${message}`, text());
     }
     const failure = this.#spec.failure(chunk);

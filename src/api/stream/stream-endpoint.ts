@@ -21,7 +21,6 @@ export interface StreamFailure {
 export interface StreamEndpoint<I, C> {
   /** Name of the function, such as `streamSearch`. */
   readonly name: string;
-  readonly section: string;
   readonly endpoint: Endpoint<I, unknown>;
   /** The body fields that request a stream; empty where the `Accept` header does. */
   readonly ask: Readonly<Record<string, Json>>;

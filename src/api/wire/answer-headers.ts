@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { oneLine, type Redact } from '../checks/redact.js';
 import { parseHttpDate } from './parse-retry-after.js';
 
-/** The contract names the queue headers `x-svc-…`, the public service `x-exa-…` (public facts 1.2). */
+/** The contract names the queue headers `x-svc-…`, the public service `x-exa-…`. */
 const prefixes = ['x-svc-', 'x-exa-'] as const;
 
-/** Facts from the headers of an answer (interface section 4). */
+/** Facts from the headers of an answer. */
 export interface AnswerHeaders {
   readonly requestId: string | null;
   /** Whether the call waited in the service's own queue: then the team is close to its limit. */

@@ -1,7 +1,7 @@
 import { fieldOf } from '../checks/field-of.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Something that the service is going to remove (interface section 9). */
+/** Something that the service is going to remove (API reference: beta features). */
 export interface Deprecation {
   /** Name of the operation's endpoint, such as `findSimilar`. */
   readonly operation: string;

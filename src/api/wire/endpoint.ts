@@ -8,9 +8,9 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /**
  * How a call without an answer, or with a retryable failure, is retried. `repeat`: the call is made again any number of times.
  * `rebuy`: a paid call whose lost answer may have been charged; it is bought again a bounded number of times. `adopt`: a paid start;
- * the run of a lost answer is searched for first. `look`: a free call that acts each time; its effect is checked first.
+ * the run of a lost answer is searched for first. `check`: a free call that acts each time; its effect is checked first.
  */
-export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'look';
+export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
 
 /** One operation of the service, declared once. Everything else about a call follows from it. */
 export interface Endpoint<I, O> {
@@ -19,8 +19,6 @@ export interface Endpoint<I, O> {
   readonly method: Method;
   /** Path below the base URL; `{id}` is replaced by the field `id` of the input, encoded. */
   readonly path: string;
-  /** The section of the interface, or of the public facts, that describes it. */
-  readonly section: string;
   /** A call costs money: it goes through `purchase`. */
   readonly paid: boolean;
   /** Repeating the same call changes nothing and costs nothing. */
@@ -52,14 +50,13 @@ export interface Endpoint<I, O> {
   /** Fields of the request that the service is going to remove; each is reported once. */
   readonly deprecated?: Readonly<Record<string, string>>;
   /** Other variants of the operation that the service has had, by name. */
-  readonly variants?: Readonly<Record<string, Partial<Pick<Endpoint<I, O>, 'path' | 'section' | 'check'>>>>;
+  readonly variants?: Readonly<Record<string, Partial<Pick<Endpoint<I, O>, 'path' | 'check'>>>>;
 }
 
 /** An endpoint of any types, for code that reads the table. */
 export type AnyEndpoint = Omit<Endpoint<never, unknown>, 'request'> & { readonly request: ZodType };
 
-type Declared<I, O> = Pick<Endpoint<I, O>, 'name' | 'path' | 'section' | 'request' | 'response'> &
-  Partial<Endpoint<I, O>>;
+type Declared<I, O> = Pick<Endpoint<I, O>, 'name' | 'path' | 'request' | 'response'> & Partial<Endpoint<I, O>>;
 
 /** Declares an endpoint. Defaults: a free read that may be repeated. */
 export function defineEndpoint<I, O>(declared: Declared<I, O>): Endpoint<I, O> {

@@ -8,7 +8,7 @@ export interface ErrorEnvelope {
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
-  /** How to pay, from the 402 challenge to a request without a key (interface section 5.4). */
+  /** How to pay, from the 402 challenge to a request without a key. */
   readonly challenge: Json;
 }
 
@@ -43,7 +43,7 @@ function parse(text: string): Json | undefined {
 }
 
 /**
- * Reads the body of an error answer (public facts 1.3). On any route `error` is a text with a `tag` beside it, or an object with
+ * Reads the body of an error answer. On any route `error` is a text with a `tag` beside it, or an object with
  * `message` and `code`; a gateway may answer without JSON. Never throws.
  */
 export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {

@@ -46,7 +46,7 @@ function utc(
 }
 
 /**
- * Reads a `Retry-After` header (interface section 7, RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs` (Unix ms; the
+ * Reads a `Retry-After` header (RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs` (Unix ms; the
  * service's own `Date` where known, so that different clocks don't matter). Digits are seconds, else one of the three HTTP-date
  * formats. A past time is 0; a time far ahead stays a large number, which the caller caps; anything else is `null`, so that the
  * caller's own backoff applies.

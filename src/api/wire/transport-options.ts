@@ -16,7 +16,7 @@ export interface Timeouts {
   readonly totalMs: number;
   /** Silence within a stream; keep-alives end it. A deep search may take minutes before its first chunk. */
   readonly streamSilenceMs: number;
-  /** The whole stream: the longest agent runs take three hours (public facts 8.5). */
+  /** The whole stream: the longest agent runs take three hours (API reference: /agent/runs). */
   readonly streamMs: number;
 }
 
@@ -32,9 +32,9 @@ export const defaultTimeouts: Timeouts = {
 export interface TransportOptions {
   /** The URL below which all paths are: `http` or `https`, with or without a path. */
   readonly baseUrl: string;
-  /** Null sends no key: the service may answer with a 402 challenge (interface section 5.4). */
+  /** Null sends no key: the service may answer with a 402 challenge. */
   readonly apiKey: Secret | null;
-  /** The header of the key; the service accepts both (interface section 5.1). Default `x-api-key`. */
+  /** The header of the key; the service accepts both. Default `x-api-key`. */
   readonly auth?: 'x-api-key' | 'bearer';
   /** Sent with every request, such as a beta token. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,9 +43,9 @@ export interface TransportOptions {
   readonly maxBodyBytes?: number;
   /** Largest event of a stream in characters. Default 16 Mi. */
   readonly maxEventChars?: number;
-  /** Tokens of beta features for every request, such as `agent-max-effort-2026-07-27` (interface section 9). */
+  /** Tokens of beta features for every request, such as `agent-max-effort-2026-07-27` (API reference: beta features). */
   readonly beta?: readonly string[];
-  /** The header of those tokens. Default `exa-beta` (public facts 1.1). */
+  /** The header of those tokens. Default `exa-beta`. */
   readonly betaHeader?: string;
   /** Gets each deprecation once: the `Deprecation` header of an operation, or a deprecated field of a request. */
   readonly warn?: (warning: Deprecation) => void;
@@ -68,7 +68,7 @@ export interface SendOptions {
   readonly extraHeaders?: Readonly<Record<string, string>>;
   /** Tokens of beta features, in addition to the client's. */
   readonly beta?: readonly string[];
-  /** Another variant of the operation: `v0` or `v1` of research (public facts 6). Default `contract`. */
+  /** Another variant of the operation: `v0` or `v1` of research (API reference: /research). Default `contract`. */
   readonly variant?: string;
 }
 

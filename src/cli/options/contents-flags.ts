@@ -13,7 +13,7 @@ export interface ContentsFlags {
 }
 
 /**
- * Returns the flags as contents options (interface section 4.2; `maxAgeHours`: public facts section 3.2). Adds a sentence to
+ * Returns the flags as contents options. Adds a sentence to
  * `mistakes` for each invalid flag. The wire checks the values against the service's contract before it sends anything.
  */
 export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): ContentsJobOptions {

@@ -22,7 +22,7 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly limit?: string;
 }
 
-/** Maximum URLs of one request (public facts section 3.1). */
+/** Maximum URLs of one request. */
 const MAX_BATCH = 100;
 
 /** Returns the request of argument and flags; adds a sentence to `mistakes` for each invalid one. It reads the disk and buys nothing. */

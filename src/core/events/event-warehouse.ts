@@ -107,16 +107,16 @@ export interface LoadedPages {
 export interface TypeCount {
   readonly type: string;
   readonly events: number;
-  /** Whether the type is documented (interface section 6.1). */
+  /** Whether the type is documented (API reference: /websets/v0/events). */
   readonly known: boolean;
   readonly latest: number | null;
 }
 
 /**
- * A warehouse for webset events (interface sections 2.8, 4.8, 6.1). Pages, their windows' cursors and the watermark are loaded in one
- * transaction; the current state of many loads is updated in another one, while more is loaded. An event is one row, however often it
- * is loaded; of two versions with one id the newer is kept. Rejects with `SinkBusy` and `SinkUnusable` as a `Sink` does, and with
- * {@link MisshapenPage}.
+ * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). Pages, their windows' cursors and the
+ * watermark are loaded in one transaction; the current state of many loads is updated in another one, while more is loaded. An
+ * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `SinkBusy` and
+ * `SinkUnusable` as a `Sink` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
   /** Null for an unknown stream. Never creates a warehouse. */
@@ -152,7 +152,7 @@ export interface EventWarehouse {
   close(): Promise<void>;
 }
 
-/** A page without events (interface section 4.8). */
+/** A page without events (API reference: /websets/v0/events). */
 export class MisshapenPage extends Error {
   override readonly name = 'MisshapenPage';
 }

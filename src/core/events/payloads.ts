@@ -1,4 +1,4 @@
-/** The object in an event's `data` (interface sections 2.8 and 6.1, public facts 10.2). */
+/** The object in an event's `data` (API reference: /websets/v0/websets, /websets/v0/events). */
 export interface Payload {
   readonly kind: PayloadKind;
   /** Types of events that carry it. */
@@ -29,5 +29,5 @@ export const payloads: readonly Payload[] = [
   { kind: 'export', types: ['webset.export.created', 'webset.export.completed'], object: 'webset_export' },
 ];
 
-/** The event types of interface section 6.1; the service may have more. */
+/** The documented event types; the service may have more. */
 export const eventTypes: readonly string[] = payloads.flatMap(({ types }) => types);

@@ -2,7 +2,7 @@ import { common, field, type PartTable, type StateTable } from './state-table.js
 
 const { status, webset, created, updated } = common;
 
-/** Current state of all objects in events (interface section 2.8, public facts 10.3). */
+/** Current state of all objects in events (API reference: /websets/v0/websets). */
 export const stateTables: readonly StateTable[] = [
   {
     name: 'websets',

@@ -11,7 +11,7 @@ export interface EventWalkOptions {
   readonly into?: string;
   /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
   readonly host?: string;
-  /** Event types to load (interface section 6.1); default: all. Other types are another stream with its own marks. */
+  /** Event types to load (API reference: /websets/v0/events); default: all. Other types are another stream with its own marks. */
   readonly types?: readonly string[];
   /** Number of windows in progress at once; default 16. */
   readonly parallel?: number;

@@ -2,10 +2,10 @@ import type { CallFacts } from '../purchase/failure.js';
 import { hash } from '../text/hash.js';
 import { canonicalJson } from '../text/json.js';
 
-/** The field names of records in the service's lists. The contract has only `data` (interface section 4.8). */
+/** The field names of records in the service's lists. The contract has only `data`. */
 export const listNames = ['data', 'items', 'results', 'runs', 'monitors', 'tasks'] as const;
 
-/** The answer of a list operation in any of its envelopes (interface sections 2.6, 2.7, 4.8; public facts 7 to 10). */
+/** The answer of a list operation in any of its envelopes. */
 export type PageEnvelope<T> = { readonly [Name in (typeof listNames)[number]]?: readonly T[] | null } & {
   readonly hasMore?: boolean | null;
   readonly has_more?: boolean | null;

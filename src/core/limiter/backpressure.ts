@@ -7,7 +7,7 @@ interface Widening {
 }
 
 /**
- * A call waited in the service's own queue (public facts 1.2): calls are close to the service's limit though within ours. With the
+ * A call waited in the service's own queue: calls are close to the service's limit though within ours. With the
  * margins this leaves about four fifths of the limit.
  */
 export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };

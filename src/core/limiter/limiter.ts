@@ -42,8 +42,8 @@ export interface LimiterView {
 }
 
 /**
- * The team's rate limit (interface section 8), for all callers. Keyed by origin and key fingerprint. Use: `acquire`, write the intent,
- * `start`, send.
+ * The team's rate limit (API reference: rate limits), for all callers. Keyed by origin and key fingerprint. Use: `acquire`, write
+ * the intent, `start`, send.
  */
 export interface Limiter {
   /** Waits for a turn, first come first served. Rejects with the signal's reason when aborted. */

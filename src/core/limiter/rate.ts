@@ -1,6 +1,6 @@
 /**
  * The rate of a team. Rates are data: a profile is a list of buckets, and a call counts against every bucket that names its class.
- * Interface section 8 (flat 10 QPS), public facts section 11 (the per-endpoint table).
+ * API reference: rate limits.
  */
 export interface RateBucket {
   readonly name: string;
@@ -22,7 +22,7 @@ export function flatProfile(qps: number): RateProfile {
   return { name: `flat-${qps}`, buckets: [{ name: 'all', qps, classes: ['*'] }] };
 }
 
-/** A profile with an additional, lower limit of one key (interface section 5.2): its calls count against both. */
+/** A profile with an additional, lower limit of one key: its calls count against both. */
 export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
   const own: RateBucket = { name: 'key', qps, classes: ['*'], of: 'key' };
   return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };

@@ -9,7 +9,7 @@ export interface SlotsView {
 }
 
 /**
- * Slots for runs at the service: the team's agent runs in progress (interface section 8: 50). A slot is taken before the start is sent
+ * Slots for runs at the service: the team's agent runs in progress (50). A slot is taken before the start is sent
  * and belongs to its owner until the service shows the run as ended or absent: no timeout and no death of a process frees it.
  */
 export interface Slots {

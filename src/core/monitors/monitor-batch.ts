@@ -1,6 +1,6 @@
 import { filterProblem, type MonitorFilter, takesSome } from './monitor-filter.js';
 
-/** The action of a batch on each matching monitor (interface section 4.6). */
+/** The action of a batch on each matching monitor (API reference: /monitors). */
 export const monitorActions = ['pause', 'unpause', 'delete'] as const;
 export type MonitorAction = (typeof monitorActions)[number];
 

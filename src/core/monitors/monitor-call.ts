@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Operations on single monitors (interface section 4.6). */
+/** Operations on single monitors (API reference: /monitors). */
 export const monitorOperations = [
   'getMonitor',
   'listMonitors',

@@ -7,7 +7,7 @@ export const MONITOR_KEY = 'searchflow';
 export interface CreateMonitorInput {
   /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
   readonly origin?: string;
-  /** Definition of the monitor (interface section 4.6, public facts 7.1). */
+  /** Definition of the monitor (API reference: /monitors). */
   readonly definition: { readonly [field: string]: Json };
   /** File (mode 0600) for the webhook secret, which the service returns only once. Default: the worker's own secret store. */
   readonly secretFile?: string;

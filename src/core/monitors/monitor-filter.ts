@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** A filter of monitors: a monitor must match all fields (interface section 4.6). */
+/** A filter of monitors: a monitor must match all fields (API reference: /monitors). */
 export type MonitorFilter = {
   readonly status?: string;
   /** Part of the name, in any case. */

@@ -35,7 +35,8 @@ export interface FreshMonitors {
 }
 
 /**
- * The audit of batches (interface section 4.6): one line for each monitor of a plan, with the effects on it. All writes are idempotent.
+ * The audit of batches (API reference: /monitors): one line for each monitor of a plan, with the effects on it. All writes are
+ * idempotent.
  */
 export interface BatchAudit {
   /** Records the plan; replaces an earlier one of this run that was not begun. */
@@ -91,7 +92,7 @@ export type ExportCounts = Pick<MonitorExport, 'read' | 'added' | 'again' | 'res
 /** A record of the service with all its fields, also unknown ones. */
 export type RawRecord = { readonly id: string } & { readonly [name: string]: unknown };
 
-/** The runs of monitors, for analysis (interface section 2.6, public facts 7.2). */
+/** The runs of monitors, for analysis (API reference: /monitors). */
 export interface MonitorRuns {
   /** Loads the present monitors; `mark` identifies the export. Monitors that are gone stay, with `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;

@@ -1,6 +1,6 @@
 /**
  * The meaning of a failed call, in one table. Activities turn it into Temporal failures; purchases and the limiter act on it.
- * Sections 4 and 7 of the interface; the public service also sends 403, 409, 422, 501, 503 and 504.
+ * API reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which that page does not list.
  */
 export const failureTypes = [
   'InvalidRequest',
@@ -28,7 +28,7 @@ export interface CallFacts {
   readonly tag: string | null;
   /** Delay asked for by `Retry-After`, in milliseconds, or `null`. */
   readonly retryAfterMs: number | null;
-  /** The answer is complete but does not match section 4. */
+  /** The answer is complete but does not match the schema of the operation. */
   readonly wrongShape?: boolean;
   /** The answer broke off or could not be decoded. */
   readonly truncated?: boolean;

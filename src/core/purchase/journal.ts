@@ -13,7 +13,7 @@ export interface UnitOutcome {
   /** The unit itself: a URL, a rendered query. */
   readonly unit: string;
   readonly status: UnitStatus;
-  /** Machine-readable reason of an error, such as `CRAWL_NOT_FOUND` (interface section 2.3). */
+  /** Machine-readable reason of an error, such as `CRAWL_NOT_FOUND` (API reference: /contents). */
   readonly errorTag: string | null;
   readonly httpStatus: number | null;
   /** Source of the content (`cached`, `crawled`), where the answer has it. */

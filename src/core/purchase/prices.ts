@@ -31,7 +31,7 @@ const contractNeural: PriceBands = [
   [null, 1],
 ];
 
-/** The contract's standard prices (interface section 2.2), which were the public ones before March 2026. */
+/** The contract's standard prices (API reference: prices), which were the public ones before March 2026. */
 const contract: PriceTable = {
   since: '1970-01-01',
   search: {
@@ -49,10 +49,10 @@ const contract: PriceTable = {
   searchPage: { text: 0.001, highlights: 0.001, summary: 0.001 },
   contentsPage: 0.001,
   answer: 0.005,
-  // No price is published: this is above the cost of the retired service's example tasks (public facts section 6).
+  // No price is published: this is above the cost of the retired service's example tasks (API reference: /research).
   research: 0.1,
   monitorRun: 0.015,
-  // Public facts section 12. Metered efforts (auto, max, ultra) end at a budget, by default 5 or 20.
+  // Metered efforts (auto, max, ultra) end at a budget, by default 5 or 20.
   agentRun: { minimal: 0.012, low: 0.025, medium: 0.1, high: 0.5, xhigh: 1, auto: 5, max: 20, ultra: 20 },
   agentUse: { computeUnit: 0.1, search: 0.005, email: 0.02, phoneNumber: 0.07 },
 };
@@ -64,7 +64,7 @@ export const priceTables: readonly PriceTable[] = [
   contract,
   {
     ...contract,
-    // Public facts section 12. A search includes up to ten results with text and highlights. Two prices of a monitor's run are
+    // A search includes up to ten results with text and highlights. Two prices of a monitor's run are
     // published; the higher one is used.
     since: '2026-03-01',
     search: {
@@ -117,7 +117,7 @@ export function estimateContents(options: Options, urls: number, table: PriceTab
 /** Types with a price that does not depend on the query: `auto` may become deep, and deep has a range of prices. */
 const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
 
-/** The most that a search may cost, in micro-dollars (interface section 4.1: a range that depends on the query). */
+/** The most that a search may cost, in micro-dollars; the service states a range that depends on the query. */
 export function estimateSearch(request: Options, table: PriceTable): number {
   const type = typeOf(request);
   return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
@@ -140,7 +140,7 @@ function priceAs(types: readonly string[], request: Options, table: PriceTable):
   return base + results * (page + subpagesOf(contents) * subpage);
 }
 
-/** Whether a run of this effort is billed by usage, up to a budget, instead of a fixed price (public facts section 12). */
+/** Whether a run of this effort is billed by usage, up to a budget, instead of a fixed price (API reference: prices). */
 export function isMetered(effort: unknown): boolean {
   return !['minimal', 'low', 'medium', 'high', 'xhigh'].includes(String(effort));
 }

@@ -29,7 +29,7 @@ export interface AgentRowsInput
   readonly effort?: string;
   readonly systemPrompt?: string;
   readonly dataSources?: Json;
-  /** Other fields of the request (interface section 4.7), such as `budget` or `input`; their texts are templates, too. */
+  /** Other fields of the request (API reference: /agent/runs), such as `budget` or `input`; their texts are templates, too. */
   readonly request?: { readonly [field: string]: Json };
 }
 

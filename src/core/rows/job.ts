@@ -72,7 +72,7 @@ export interface EnrichCsvInput {
   readonly template?: Json;
   /** For `agent`: rows in `input.data` of one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
   readonly rowsPerRun?: number;
-  /** For `research`: `v0` or `v1` (public facts 6). */
+  /** For `research`: `v0` or `v1` (API reference: /research). */
   readonly variant?: string;
   /** DuckDB file to load into; default `out/<name>.duckdb` under the worker's directory. */
   readonly into?: string;

@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Request of an agent run, as it is sent (interface section 4.7, public facts 8.1). Unknown fields pass through. */
+/** Request of an agent run, as it is sent (API reference: /agent/runs). Unknown fields pass through. */
 export interface AgentRequest {
   readonly query: string;
   readonly systemPrompt?: string;
@@ -27,7 +27,7 @@ export interface RunOptions {
   readonly refreshAfterMs?: number;
   /** The cap of the run, in dollars: a metered run gets it as its budget, a more expensive one is not started. */
   readonly maxCostDollars?: number;
-  /** Tokens of beta features (interface section 9). */
+  /** Tokens of beta features (API reference: beta features). */
   readonly beta?: readonly string[];
   readonly extraHeaders?: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export interface RunAgentOptions extends RunOptions {
 }
 
 export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHeaders'> {
-  /** Variant of the operations: `v0` or `v1` (public facts 6); default: the contract's. */
+  /** Variant of the operations: `v0` or `v1` (API reference: /research); default: the contract's. */
   readonly variant?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Converts dollars (as in answers, interface section 2.2) to whole micro-dollars; `null` for an invalid amount. */
+/** Converts dollars, as answers give them, to whole micro-dollars; `null` for an invalid amount. */
 export function toMicros(dollars: unknown): number | null {
   return typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0 ? Math.round(dollars * 1e6) : null;
 }

@@ -1,8 +1,8 @@
 import type { Secret } from './secret.js';
 
 /**
- * A store for secrets that the service returns only once, such as a monitor's `webhookSecret` (interface section 5.5). Methods that write
- * return once the write is durable. Names are free text, such as `webhook/<monitor id>`.
+ * A store for secrets that the service returns only once, such as a monitor's `webhookSecret` (API reference: /monitors). Methods
+ * that write return once the write is durable. Names are free text, such as `webhook/<monitor id>`.
  */
 export interface SecretStore {
   /** Stores a secret under a name and replaces an earlier one. */

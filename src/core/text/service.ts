@@ -1,2 +1,2 @@
-/** The public service (public facts section 1.1), the default address. */
+/** The public service, the default address. */
 export const DEFAULT_BASE_URL = 'https://api.exa.ai';

@@ -29,7 +29,7 @@ const schema = z.looseObject({
     .optional(),
 });
 
-/** The body of `POST /agent/runs` (section 4.7, public facts section 8.1). */
+/** The body of `POST /agent/runs`. */
 export type RunInput = z.infer<typeof schema>;
 
 /** Efforts whose price depends on the usage, so that they take a budget. */

@@ -9,7 +9,7 @@ import { noUsage, usageOf } from './run-usage.js';
 
 const noOutput = { text: '', structured: null, grounding: [] };
 
-/** The run as the wire shows it at a time (section 2.5, public facts section 8.2). */
+/** The run as the wire shows it at a time. */
 export function runRecord(run: Run, now: number, pages: PageSettings): Record<string, unknown> {
   const isTerminal = isTerminalAt(run, now);
   const status = statusAt(run, now);

@@ -4,7 +4,7 @@ import { prices as listed } from '../ledger/prices.js';
 import { doneShare, type Run, stopReasonOf } from './run.js';
 import { isMetered } from './run-input.js';
 
-/** Usage and cost of a run (section 2.5; prices of public facts section 12). */
+/** Usage and cost of a run. */
 export interface RunUsage {
   readonly micros: number;
   readonly usage: Readonly<Record<string, unknown>>;

@@ -27,7 +27,7 @@ export function endOf(run: Run): number {
   return run.ended?.at ?? run.endsAt;
 }
 
-/** `queued`, `running`, or its final status (section 3.1). */
+/** `queued`, `running`, or its final status. */
 export function statusAt(run: Run, now: number): string {
   if (now >= endOf(run)) return run.ended ? (run.ended.how === 'cancelled' ? 'cancelled' : 'completed') : run.status;
   return now < run.startsAt ? 'queued' : 'running';

@@ -1,4 +1,4 @@
-/** A request that the service refuses; `status` and `tag` of public facts section 1.3. */
+/** A request that the service refuses, with the `status` and `tag` of its error body. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The kinds of error body (section 7): agent operations have one of their own, a gateway answers in plain text. */
+/** The kinds of error body: agent operations have one of their own, a gateway answers in plain text. */
 export type Envelope = 'standard' | 'agent' | 'text';
 
 export function envelopeOf(path: string): Envelope {

@@ -4,7 +4,7 @@ export function sseFrame(data: unknown, { id, event }: { readonly id?: string; r
   return `${[...lines, `data: ${JSON.stringify(data)}`].join('\n')}\n\n`;
 }
 
-/** The frame that ends a streamed search or answer (public facts section 2.5). */
+/** The frame that ends a streamed search or answer. */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
 /** A comment, which keeps a silent connection open and has no meaning. */

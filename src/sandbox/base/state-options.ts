@@ -32,7 +32,7 @@ export const agentRunsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of agent runs (section 3.1). `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation; `maxInProgress`
+ * Behaviour of agent runs. `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation; `maxInProgress`
  * (50), then 429. Shares of runs, by their number: `failureRate` of them fail, `budgetRate` (0.05) of the metered ones use up
  * their budget, `unknownStatusRate` and `unknownStopReasonRate` end with an unknown value. `progressEvents` (3) for each run; a
  * comment every `keepAliveMs` (15,000) of a stream. `replay` of stored events: `full`, or a `Last-Event-ID` is refused with 400,
@@ -64,7 +64,7 @@ export const monitorsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of monitor runs and their webhooks (section 4.6). `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs
+ * Behaviour of monitor runs and their webhooks. `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs
  * fail, with `failReason` or a random one. Deliveries carry `signatureHeader` (`Exa-Signature`), are tried `webhookAttempts` (3)
  * times `webhookRetryMs` (1000) apart, wait `webhookTimeoutMs` (5000), and each is sent `webhookRepeat` (1) times.
  */
@@ -91,7 +91,7 @@ export const eventsSchema = z
   });
 
 /**
- * The history of webset events (section 6.1): `count` (1000) of them between `from` (30 days before `to`) and `to` (the start).
+ * The history of webset events: `count` (1000) of them between `from` (30 days before `to`) and `to` (the start).
  * `sameTimestamp` (1) events share each timestamp; `order` (`newest` first) is that of the list. The share `late` appears only
  * `lateMs` (a minute to an hour) after its time; `arrivingPerSecond` (0) are new. `paging`: by `position`, which new events do
  * not shift, or by `offset`, which they do. A cursor is refused after `cursorTtlMs` (never).

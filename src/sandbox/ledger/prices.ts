@@ -11,7 +11,7 @@ export interface PageCounts {
   readonly summary: number;
 }
 
-/** Micro-dollars per page and kind of content (section 2.2). */
+/** Micro-dollars per page and kind of content. */
 export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
 
 /** Micro-dollars of a search by its type and number of results, without the cost of its pages. */
@@ -24,8 +24,8 @@ export function contentsPrice(pages: PageCounts): number {
 }
 
 /**
- * The cost object of an answer, in dollars: `total`, the short form of today's service, and the contract's `breakDown` (section
- * 2.2). Only non-zero parts are sent.
+ * The cost object of an answer, in dollars: `total`, the short form of today's service, and the contract's `breakDown`.
+ * Only non-zero parts are sent.
  */
 export function costDollars(
   search: { readonly micros: number; readonly deep: boolean } | null,

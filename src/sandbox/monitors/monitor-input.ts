@@ -25,7 +25,7 @@ const updateSchema = z.looseObject({
 /** The settings of a monitor that a caller chooses. */
 export type MonitorWishes = Pick<Monitor, 'name' | 'search' | 'trigger' | 'outputSchema' | 'metadata' | 'webhook'>;
 
-/** Checks the body of `POST /monitors` (public facts section 7.1). */
+/** Checks the body of `POST /monitors`. */
 export function checkMonitor(input: unknown): MonitorWishes {
   const {
     name = null,

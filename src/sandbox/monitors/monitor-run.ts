@@ -32,7 +32,7 @@ export function runStatus(run: MonitorRun, now: number): 'pending' | 'running' |
 }
 
 /**
- * Micro-dollars of a run (public facts section 12): 15,000, and more for results above ten and for summaries. Only a completed
+ * Micro-dollars of a run: 15,000, and more for results above ten and for summaries. Only a completed
  * run costs.
  */
 export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
@@ -42,7 +42,7 @@ export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): numbe
   return Math.round(prices.monitorRun * 1e6) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
 }
 
-/** The run as the wire shows it; a completed one has `output` if `full` requests it (section 4.6). */
+/** The run as the wire shows it; a completed one has `output` if `full` requests it. */
 export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettings): Record<string, unknown> {
   const status = runStatus(run, now);
   const when = (at: number | null, is: boolean) => (is && at !== null ? new Date(at).toISOString() : null);

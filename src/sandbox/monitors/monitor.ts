@@ -5,7 +5,7 @@ import { outputSchemaSchema } from '../pages/synthesis.js';
 
 const domains = z.array(z.string().min(1)).max(1200).optional();
 
-/** Events of the webhooks of monitors (public facts section 7.1). */
+/** Events of the webhooks of monitors. */
 export const monitorEvents = [
   'monitor.created',
   'monitor.updated',
@@ -62,7 +62,7 @@ export const storedMonitorSchema = z.object({
 
 export type Monitor = z.infer<typeof storedMonitorSchema>;
 
-/** The monitor as the wire shows it (section 2.6), without its secret. `nextRunAt`: milliseconds, or null. */
+/** The monitor as the wire shows it, without its secret. `nextRunAt`: milliseconds, or null. */
 export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Record<string, unknown> {
   const { id, name, status, search, trigger, outputSchema, metadata, webhook, createdAt, updatedAt } = monitor;
   return {

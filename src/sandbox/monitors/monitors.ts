@@ -16,7 +16,7 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor-run-over'), id: z.string() }),
 ]);
 
-/** Number of consecutive failures because of the key, after which the service disables a monitor (public facts section 7.2). */
+/** Number of consecutive failures because of the key, after which the service disables a monitor. */
 const KEY_FAILURES = 10;
 
 export interface MonitorsParts extends MonitorRunsParts {
@@ -95,7 +95,7 @@ export class Monitors {
     return monitor;
   }
 
-  /** Starts a run now, regardless of the schedule. Refuses if the monitor is disabled (section 4.6). */
+  /** Starts a run now, regardless of the schedule. Refuses if the monitor is disabled. */
   trigger(id: string): MonitorRun {
     const monitor = this.get(id);
     if (monitor.status === 'disabled') {

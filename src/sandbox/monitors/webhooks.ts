@@ -17,7 +17,7 @@ export interface Delivery {
 /** Number of attempts that are kept. */
 const KEPT = 1000;
 
-/** The signature of a delivery (public facts section 7.3): HMAC-SHA256 over `<unix seconds>.<raw body>`. */
+/** The signature of a delivery: HMAC-SHA256 over `<unix seconds>.<raw body>`. */
 export function signatureOf(secret: string, seconds: number, body: string): string {
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }

@@ -5,7 +5,7 @@ const count = z.number().int().min(1);
 const characters = z.number().int().min(1).max(1_000_000);
 const extra = z.number().int().min(0).max(1000).optional();
 
-/** Content options, top level in `/contents` and under `contents` in `/search` (public facts section 3.2). Unknown fields pass. */
+/** Content options, top level in `/contents` and under `contents` in `/search`. Unknown fields pass. */
 export const contentsOptionsSchema = z.looseObject({
   text: z.union([z.boolean(), z.looseObject({ maxCharacters: characters.optional() })]).optional(),
   highlights: z

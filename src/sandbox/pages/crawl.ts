@@ -1,6 +1,6 @@
 import { choose, fraction, hashText, mix } from '../base/hash.js';
 
-/** Result of fetching one URL (interface section 2.3). */
+/** Result of fetching one URL. */
 export type Crawl =
   | { readonly status: 'success'; readonly source: 'cached' | 'crawled' }
   | { readonly status: 'error'; readonly tag: string; readonly httpStatusCode: number | null };
@@ -8,7 +8,7 @@ export type Crawl =
 interface Failure {
   readonly tag: string;
   readonly httpStatusCode: number | null;
-  /** May succeed on a later request (public facts section 3.3). */
+  /** May succeed on a later request. */
   readonly transient: boolean;
 }
 

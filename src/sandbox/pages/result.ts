@@ -10,7 +10,7 @@ export interface PageSettings {
   readonly textBytes: number;
 }
 
-/** One item of `results` (section 2.1). */
+/** One item of `results`. */
 export type Result = Readonly<Record<string, unknown>> & { readonly url: string };
 
 /** Makes the result of one URL, with the requested content only. */
@@ -100,7 +100,7 @@ function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, 
   };
 }
 
-/** A limit of the service itself: it may return fewer subpages than requested (section 4.2). */
+/** A limit of the service itself: it may return fewer subpages than requested. */
 const subpageLimit = 10;
 
 function subpageUrls(url: string, options: ContentsOptions): string[] {

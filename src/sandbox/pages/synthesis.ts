@@ -6,7 +6,7 @@ import { isSchema } from './resolve-schema.js';
 import { schemaProblem } from './schema-problem.js';
 import { schemaValue } from './schema-value.js';
 
-/** `outputSchema` of a search or a monitor: text, or an object (public facts section 2.1). */
+/** `outputSchema` of a search or a monitor: text, or an object. */
 export const outputSchemaSchema = z.looseObject({
   type: z.enum(['text', 'object']),
   description: z.string().optional(),
@@ -51,7 +51,7 @@ export function writeAbout(query: string, schema: Readonly<Record<string, unknow
   return schemaValue(isOpen ? { ...schema, properties: { summary: { type: 'string' } } } : schema, hash);
 }
 
-/** Sources of each field of the output (public facts section 2.4). */
+/** Sources of each field of the output. */
 export function groundingOf(
   content: unknown,
   pages: readonly { readonly url: string; readonly title?: unknown }[],

@@ -18,7 +18,7 @@ export const taskSchema = z.object({
   outputSchema: z.record(z.string(), z.unknown()).nullable(),
 });
 
-/** A research task (section 4.5), from any of the paths. Its output follows from its id. */
+/** A research task, from any of the paths. Its output follows from its id. */
 export type ResearchTask = z.infer<typeof taskSchema>;
 
 export function taskStatus(task: ResearchTask, now: number): 'running' | 'completed' | 'failed' {

@@ -23,7 +23,7 @@ import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './webset
 const queued = { queued: true };
 const polling = { weight: 0 };
 
-/** The supported operations, by method and path (section 4, and the public paths beside it). */
+/** The supported operations, by method and path. */
 export const routes = new Router()
   .add('POST /search', search, queued)
   .add('POST /contents', contents, queued)

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { envelopeOf, Refusal } from '../base/refusal.js';
 
-/** The key of a request: `x-api-key`, or `Authorization` with the Bearer scheme (section 5.1). */
+/** The key of a request: `x-api-key`, or `Authorization` with the Bearer scheme. */
 export function keyOf(headers: IncomingHttpHeaders): string | null {
   const direct = headers['x-api-key'];
   if (typeof direct === 'string' && direct !== '') return direct;
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null;
 }
 
-/** The x402 challenge for a request without a key (public facts section 12.1). */
+/** The x402 challenge for a request without a key. */
 function challenge(path: string, baseUrl: string): Refusal {
   const terms = {
     x402Version: 2,

@@ -23,7 +23,7 @@ export interface SandboxOptions {
   readonly seed: number;
   /** API keys that are accepted; null accepts any. Default null. */
   readonly keys: readonly string[] | null;
-  /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401 (section 5.4). Default false. */
+  /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401. Default false. */
   readonly x402: boolean;
   /** Dollars of the team; null is no limit. Each purchase reduces them, kept across restarts by `bookFile`. Default null. */
   readonly credits: number | null;

@@ -57,7 +57,7 @@ export class RateGate {
   }
 }
 
-/** Classes of the public table (public facts section 11). */
+/** Classes of the public table. */
 function rateClassOf({ path, type }: RatedRequest): string {
   const [, first = ''] = path.split('/');
   if (first === 'search') return typeof type === 'string' && type.startsWith('deep') ? 'search.deep' : 'search';

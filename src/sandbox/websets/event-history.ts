@@ -102,7 +102,7 @@ export class EventHistory {
     return typeOf(story, step);
   }
 
-  /** The event as the wire shows it (section 2.8). */
+  /** The event as the wire shows it. */
   record(event: number): Record<string, unknown> {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);

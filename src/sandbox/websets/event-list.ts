@@ -2,7 +2,7 @@ import { badCursor } from '../base/page-of-list.js';
 import type { EventHistory } from './event-history.js';
 import type { EventType } from './story.js';
 
-/** Query of the list of events (section 4.8); times in milliseconds, both inclusive. */
+/** Query of the list of events; times in milliseconds, both inclusive. */
 export interface EventQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;

@@ -1,4 +1,4 @@
-/** The event types of section 6.1. */
+/** The event types of the service. */
 export const eventTypes = [
   'webset.created',
   'webset.deleted',

@@ -17,7 +17,7 @@ export const enrichments = [
   },
 ] as const;
 
-/** Item `n` of a webset as it was at the scene's step (public facts section 10.3). */
+/** Item `n` of a webset as it was at the scene's step. */
 export function itemAt(scene: Scene, n: number, seed: number): Record<string, unknown> {
   const { story, step } = scene;
   const hash = mix(scene.hash, 300 + n);

@@ -15,7 +15,7 @@ export function itemCountAt(step: number): number {
   return step < 0 ? 0 : (itemCounts[Math.min(step, itemCounts.length - 1)] as number);
 }
 
-/** Search `n` of a webset as it was (section 2.8): the first one completes, the second one is canceled. */
+/** Search `n` of a webset as it was: the first one completes, the second one is canceled. */
 export function searchAt(scene: Scene, n: number, seed: number): Record<string, unknown> {
   const { story, step, hash, iso } = scene;
   const { query, subject, entity } = themeOf(scene);

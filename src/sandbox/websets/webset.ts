@@ -27,7 +27,7 @@ export function externalIdOf(story: number): string | null {
   return story % 2 === 0 ? `external-${story}` : null;
 }
 
-/** The webset at a step (section 2.8), with its embedded objects. */
+/** The webset at a step, with its embedded objects. */
 export function websetAt(scene: Scene, seed: number): Record<string, unknown> {
   const { story, step, iso } = scene;
   const { subject, city } = themeOf(scene);
@@ -56,7 +56,7 @@ function statusAt(step: number): string {
   return step >= paused && step < deleted ? 'paused' : 'idle';
 }
 
-/** The data of an event: its resource at that time (public facts section 10.2). */
+/** The data of an event: its resource at that time. */
 export function eventData(scene: Scene, seed: number): Record<string, unknown> {
   const { type, n } = steps[scene.step] as (typeof steps)[number];
   if (type.startsWith('webset.search.')) return searchAt(scene, n, seed);

@@ -20,7 +20,7 @@ export class MemorySlots implements Slots {
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
   #queue: Waiter[] = [];
 
-  /** `limit`: number of slots; a team has 50 (interface section 8). */
+  /** `limit`: number of slots; a team has 50. */
   constructor(limit = 50) {
     this.#limit = limit;
   }

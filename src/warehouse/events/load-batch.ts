@@ -152,7 +152,7 @@ function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
   for (const { window, pages } of batch) {
     for (const { page, events } of pages) {
       if (!isList(events)) {
-        return new MisshapenPage(`page ${page} of window ${window} is not a list of events (section 4.8)`, {
+        return new MisshapenPage(`page ${page} of window ${window} is not a list of events`, {
           cause: error,
         });
       }

@@ -126,7 +126,7 @@ async function insertNew(
 }
 
 function broken(): MisshapenPage {
-  return new MisshapenPage('a page of events has an entry without an id or a type (section 4.8)');
+  return new MisshapenPage('a page of events has an entry without an id or a type');
 }
 
 const kinds = payloads.flatMap(({ kind, types }) =>

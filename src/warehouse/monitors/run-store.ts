@@ -133,7 +133,7 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
   ];
 }
 
-/** Final statuses (public facts 7.2). For other statuses the times decide. */
+/** Final statuses. For other statuses the times decide. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
 /** Stored state of a run before it is loaded again. */

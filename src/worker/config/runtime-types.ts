@@ -83,7 +83,7 @@ export interface RuntimeConfig {
   readonly concurrency: number;
   /** How long, in ms, answers stay in the journal after the warehouse has their rows (`--keep-landing`); default 7 days. */
   readonly keepLandingMs: number;
-  /** Agent runs that the team may have in progress; default 50 (interface section 8). */
+  /** Agent runs that the team may have in progress; default 50. */
   readonly agentSlots?: number;
   /** Price tables that replace the built-in ones. */
   readonly prices?: readonly PriceTable[];

@@ -31,7 +31,7 @@ import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered } from './metrics.js';
 import { warnInActivity } from './warn-in-activity.js';
 
-/** Most research tasks in progress, for each process (public facts 6). */
+/** Most research tasks in progress, for each process. */
 const RESEARCH_TASKS = 15;
 
 /** The parts of a worker process, with a function that closes them. */

@@ -5,7 +5,7 @@ import type { StagedJob } from '../../core/rows/job.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Slots of a team (interface section 8), and the assumed duration of a run at the service, in seconds. */
+/** Slots of a team, and the assumed duration of a run at the service, in seconds. */
 const SLOTS = 50;
 const RUN_SECONDS = 60;
 

@@ -53,11 +53,12 @@ export interface BatchState {
 }
 
 /**
- * `batchMonitors`: pauses, unpauses or deletes the matching monitors (interface section 4.6): plan, approval where required, calls until
+ * `batchMonitors`: pauses, unpauses or deletes the matching monitors: plan, approval where required, calls until
  * none is left, and the effect by listing again. The warehouse's audit has every monitor.
  *
  * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` with who and why; query `progress`. Fails
  * with `NoProgress` where calls have no new effect. The second argument is internal, for continuing as new.
+ * API reference: /monitors.
  */
 export async function batchMonitors(
   input: BatchMonitorsInput,

@@ -12,8 +12,9 @@ const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 const POLL_AFTER = ['2s', '10s'] as const;
 
 /**
- * `createMonitor`: creates a monitor once (interface section 4.6). If the answer gets lost, the monitor is searched for by a metadata key
- * and adopted; it is created again only where there is none. See `CreateMonitorInput`.
+ * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a
+ * metadata key and adopted; it is created again only where there is none. See `CreateMonitorInput`.
+ * API reference: /monitors.
  */
 export async function createMonitor(input: CreateMonitorInput, ...extra: []): Promise<CreatedMonitorResult> {
   const step = { ...publicInput('createMonitor', [input], { extra }), key: workflowInfo().firstExecutionRunId };

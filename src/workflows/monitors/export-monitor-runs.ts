@@ -20,9 +20,10 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse (interface sections 2.6 and 4.6). It reads
- * from the newest run to the last known one, and again the runs that had not ended; a later export loads what is new. Start it by name
- * with plain JSON, see `ExportMonitorRunsInput`.
+ * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse. It reads
+ * from the newest run to the last known one, and again the runs that had not ended; a later export loads what is new. Start it by
+ * name with plain JSON, see `ExportMonitorRunsInput`.
+ * API reference: /monitors.
  */
 export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
   const {

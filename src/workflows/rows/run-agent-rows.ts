@@ -5,11 +5,12 @@ import { publicInput } from '../shared/public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
- * `runAgentRows`: an agent run for every row of a CSV file (interface section 4.7), with its output as columns of a warehouse.
+ * `runAgentRows`: an agent run for every row of a CSV file, with its output as columns of a warehouse.
  *
  * Start it by name with plain JSON, see `AgentRowsInput`. It is the job of `enrichCsv` with `operation: 'agent'`, with the same signals,
  * query and guarantees; it never exceeds the team's slots for runs. Cancelling it cancels its runs. The second argument is internal, for
  * continuing as new.
+ * API reference: /agent/runs.
  */
 export async function runAgentRows(input: AgentRowsInput, state?: RowJobState, ...extra: []): Promise<JobSummary> {
   const checked = publicInput('runAgentRows', [input], { carried: state, extra });

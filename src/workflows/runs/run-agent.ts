@@ -8,19 +8,20 @@ import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);
 
-/** Efforts that can be stopped with their output kept (public facts 8.3). */
+/** Efforts that can be stopped with their output kept (API reference: /agent/runs). */
 const stoppable = ['max', 'ultra'];
 
 /** How long a cancelled workflow waits for the end of its run, in ms; after that the run is left running. */
 const END_MS = 12_000;
 
 /**
- * `runAgent`: one agent run, from its start to its result (interface sections 2.5, 3.1, 4.7). Equal requests are started once: a later
+ * `runAgent`: one agent run, from its start to its result. Equal requests are started once: a later
  * workflow takes over the run in progress, or returns what has landed. The result has any status that the run ends with; the workflow
  * fails only without one.
  *
  * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run; the workflow then
  * completes with the cost of that.
+ * API reference: /agent/runs.
  */
 export async function runAgent(
   request: AgentRequest,

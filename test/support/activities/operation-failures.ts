@@ -144,7 +144,7 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
 }
 
 /** A paid or changing call waits and retries within its purchase; the others leave that to Temporal. */
-const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'look';
+const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'check';
 
 /** The required result of a row: its end and the number of requests. */
 function end(name: OperationName, meaning: Meaning): readonly [string, number] {
@@ -156,7 +156,7 @@ function end(name: OperationName, meaning: Meaning): readonly [string, number] {
     if (!bought) return ['BENIGN RateLimited', 1];
     return (meaning.later ?? 0) > 30_000 ? ['BENIGN Waiting', 1] : ['done', 2];
   }
-  if (meaning.is === 'lost' && (retry === 'look' || retry === 'adopt')) return ['for good UnknownOutcome', 1];
+  if (meaning.is === 'lost' && (retry === 'check' || retry === 'adopt')) return ['for good UnknownOutcome', 1];
   if (bought) return ['done', 2];
   return [meaning.is === 'full' ? 'BENIGN RateLimited' : 'ERROR ServiceUnavailable', 1];
 }

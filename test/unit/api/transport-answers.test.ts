@@ -135,7 +135,7 @@ describe('a request', () => {
     const { server, transport } = await service(replying(json(200, { results: [] })));
     const limit = await failure(transport.send(searchEndpoint, { query: 'q', numResults: 101 }));
     expect(limit.message).toBe(
-      'POST /search: refused before sending: numResults is 101; at most 100 (profile contract), section 4.1',
+      'POST /search: refused before sending: numResults is 101; at most 100 (profile contract)',
     );
     expect(limit).toMatchObject({
       field: 'numResults',

@@ -20,10 +20,15 @@ describe('docs/operations.md', () => {
     expect(read('docs/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
   });
 
-  it('describes each operation and names its section', () => {
-    const told: Record<string, string> = summaries(source);
-    expect(Object.keys(told).sort()).toEqual([...names].sort());
-    for (const name of names) expect([name, told[name]]).toEqual([name, expect.stringMatching(/section|public facts/)]);
+  it('describes each operation and names its request as the source', () => {
+    const summary: Record<string, string> = summaries(source);
+    expect(Object.keys(summary).sort()).toEqual([...names].sort());
+    const endpoints = {
+      ...operations,
+      ...Object.fromEntries(Object.entries(streams).map(([name, s]) => [name, s.endpoint])),
+    };
+    for (const [name, { method, path }] of Object.entries(endpoints))
+      expect([name, summary[name]?.split(' API reference: ')[1]]).toEqual([name, `${method} ${path}.`]);
     expect(Object.keys(operationExamples).sort()).toEqual([...names].sort());
   });
 });

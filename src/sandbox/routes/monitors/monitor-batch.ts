@@ -20,7 +20,7 @@ const schema = z.looseObject({
 });
 
 /**
- * `POST /monitors/batch` (section 4.6): the first `limit` monitors that match the filter. A paused monitor still matches a filter
+ * `POST /monitors/batch`: the first `limit` monitors that match the filter. A paused monitor still matches a filter
  * without a status, so that such a loop never ends: the service does the same. Disabled monitors can only be deleted.
  */
 export const batchMonitors: Route = (input, { monitors }) => {

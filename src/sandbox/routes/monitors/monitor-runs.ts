@@ -6,7 +6,7 @@ import { jsonWork, type Route } from '../../routing/route.js';
 
 const listQuery = listQueryOf(100, 50, {});
 
-/** `POST /monitors/{id}/trigger` (section 4.6): a run now, beside any other; refused if the monitor is disabled. */
+/** `POST /monitors/{id}/trigger`: a run now, beside any other; refused if the monitor is disabled. */
 export const triggerMonitor: Route =
   (_input, { monitors }, { params }) =>
   () => {

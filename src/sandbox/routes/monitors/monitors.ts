@@ -26,7 +26,7 @@ export function passes(monitor: Monitor, { status, name, metadata = {} }: Monito
   return Object.entries(metadata).every(([key, value]) => monitor.metadata?.[key] === value);
 }
 
-/** `POST /monitors` (section 4.6): 201, with the secret, which only this answer has. */
+/** `POST /monitors`: 201, with the secret, which only this answer has. */
 export const createMonitor: Route = (input, { monitors }) => {
   const wishes = checkMonitor(input);
   return () => {

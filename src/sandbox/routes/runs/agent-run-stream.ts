@@ -38,7 +38,7 @@ export function liveFrames(id: string, context: RouteContext): Frames {
 /** The id of the last event that a client has received. */
 const lastEventId = z.string().regex(/^\d+$/);
 
-/** `GET /agent/runs/{id}/events` (public facts section 8.3): the stored events as a list, or as a stream that ends after them. */
+/** `GET /agent/runs/{id}/events`: the stored events as a list, or as a stream that ends after them. */
 export const listAgentRunEvents: Route = (_input, context, { params, query, headers }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   const seen = headers['last-event-id'];

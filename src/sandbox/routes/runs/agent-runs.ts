@@ -8,7 +8,7 @@ import { jsonWork, type Route, type RouteContext } from '../../routing/route.js'
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
 
-/** `POST /agent/runs` (section 4.7): the run at its creation, or its events until it has ended. */
+/** `POST /agent/runs`: the run at its creation, or its events until it has ended. */
 export const createAgentRun: Route = (input, context, { headers }) => {
   const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
   const body = checkRunInput(input, String(betas ?? ''));
@@ -48,7 +48,7 @@ export const cancelAgentRun: Route =
   () =>
     jsonWork(recordOf(context.agentRuns.cancel(params.id as string), context));
 
-/** `POST /agent/runs/{id}/stop` (public facts section 8.3): only for the efforts max and ultra. */
+/** `POST /agent/runs/{id}/stop`: only for the efforts max and ultra. */
 export const stopAgentRun: Route =
   (_input, context, { params }) =>
   () =>

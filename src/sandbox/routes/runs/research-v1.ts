@@ -17,7 +17,7 @@ const flag = z.enum(['true', 'false']).optional();
 const getQuery = z.looseObject({ events: flag, stream: flag });
 const listQuery = listQueryOf(50, 10, {});
 
-/** `POST /research/v1` (public facts section 6): 201 with the record. */
+/** `POST /research/v1`: 201 with the record. */
 export const createResearchV1: Route = (input, context) => {
   const { instructions, model = 'exa-research', outputSchema = null } = checkInput(schema, input);
   return startTask(context, input, { instructions, model, outputSchema }, 201, (task) =>

@@ -42,7 +42,7 @@ export function startTask(
   };
 }
 
-/** `POST /research/tasks` (section 4.5): 200 with the id. */
+/** `POST /research/tasks`: 200 with the id. */
 export const createResearchTask: Route = (input, context) => {
   const body = checkInput(contractSchema, input);
   const wanted = {
@@ -53,7 +53,7 @@ export const createResearchTask: Route = (input, context) => {
   return startTask(context, input, wanted, 200, ({ id }) => ({ id }));
 };
 
-/** `POST /research/v0/tasks` (public facts section 6): 201 with the id. */
+/** `POST /research/v0/tasks`: 201 with the id. */
 export const createResearchTaskV0: Route = (input, context) => {
   const body = checkInput(v0Schema, input);
   const { instructions, model = 'exa-research', output } = body;

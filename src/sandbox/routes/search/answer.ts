@@ -14,7 +14,7 @@ import { piecesOf, writeAbout } from '../../pages/synthesis.js';
 import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { userLocationSchema } from './search-filters.js';
 
-/** Micro-dollars of an answer (public facts section 12). */
+/** Micro-dollars of an answer. */
 const ANSWER_MICROS = estimateAnswer(prices);
 
 const schema = z.looseObject({
@@ -27,7 +27,7 @@ const schema = z.looseObject({
   outputSchema: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** `POST /answer` (section 4.3): an answer with citations, an object if there is a schema; streamed if requested. */
+/** `POST /answer`: an answer with citations, an object if there is a schema; streamed if requested. */
 export const answer: Route = (input, context) => {
   const body = checkInput(schema, input);
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;
@@ -51,7 +51,7 @@ function citationsOf(query: string, withText: boolean, { pages }: RouteContext):
   );
 }
 
-/** The chunks of a streamed answer (public facts section 4): text, citations, cost, `[DONE]`. */
+/** The chunks of a streamed answer: text, citations, cost, `[DONE]`. */
 function answerFrames(
   requestId: string,
   content: unknown,

@@ -15,7 +15,7 @@ const schema = z.looseObject({
 });
 
 /**
- * `POST /findSimilar` (section 4.4), deprecated: pages similar to that of the request, at the price of a search, with the header
+ * `POST /findSimilar`, deprecated: pages similar to that of the request, at the price of a search, with the header
  * that says so.
  */
 export const findSimilar: Route = (input, context) => {

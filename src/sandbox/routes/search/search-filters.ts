@@ -15,7 +15,7 @@ export const userLocationSchema = z
   .union([country, z.looseObject({ country: country.optional(), latitude: z.number().optional() })])
   .optional();
 
-/** Fields that `/search` and `/findSimilar` share (sections 4.1 and 4.4, limits of section 8). */
+/** Fields that `/search` and `/findSimilar` share. */
 export const searchFilters = {
   category: z.string().optional(),
   numResults: z.number().int().min(1).optional(),

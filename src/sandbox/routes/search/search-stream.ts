@@ -11,7 +11,7 @@ interface SearchAnswer {
   readonly warnings?: readonly unknown[];
 }
 
-/** The answer of a search as a stream (public facts section 2.5): text, grounding, results, done, `[DONE]`. */
+/** The answer of a search as a stream: text, grounding, results, done, `[DONE]`. */
 export function searchFrames(answer: SearchAnswer): Frames {
   return function* frames() {
     const { requestId, results, output, searchTime, costDollars, warnings } = answer;

@@ -41,7 +41,7 @@ function isEntity(category: string | undefined): boolean {
 }
 
 /**
- * `POST /search` (section 4.1): the whole request is one unit, streamed or not. Finds pages that follow from the query. With
+ * `POST /search`: the whole request is one unit, streamed or not. Finds pages that follow from the query. With
  * `outputSchema` it also writes the requested output; `stream` selects the stream.
  */
 export const search: Route = (input, context) => {

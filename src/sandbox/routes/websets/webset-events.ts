@@ -20,7 +20,7 @@ const listQuery = listQueryOf(200, 25, {
   createdBefore: time,
 });
 
-/** `GET /websets/v0/events` (section 4.8): a page of the history; types may be repeated, both times are inclusive. */
+/** `GET /websets/v0/events`: a page of the history; types may be repeated, both times are inclusive. */
 export const listEvents: Route = (_input, { history }, { query }) => {
   const { limit, cursor, types, createdAfter, createdBefore } = checkQuery(listQuery, query, ['types']);
   return () => {
@@ -41,7 +41,7 @@ export const listEvents: Route = (_input, { history }, { query }) => {
   };
 };
 
-/** `GET /websets/v0/events/{id}` (public facts section 10.1). */
+/** `GET /websets/v0/events/{id}`. */
 export const getEvent: Route =
   (_input, { history }, { params }) =>
   () => {

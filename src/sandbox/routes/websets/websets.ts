@@ -14,7 +14,7 @@ const listQuery = listQueryOf(100, 25, {});
 const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() });
 const itemsQuery = listQueryOf(100, 20, { sourceId: z.string().min(1).optional() });
 
-/** `GET /websets/v0/websets` (public facts section 10.1): those that are not deleted, the newest first. */
+/** `GET /websets/v0/websets`: those that are not deleted, the newest first. */
 export const listWebsets: Route = (_input, { history }, { query }) => {
   const { limit, cursor } = checkQuery(listQuery, query);
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('websets', cursor);

@@ -8,7 +8,7 @@ export interface PgSlotsOptions {
   readonly postgres: Postgres;
   /** Id of the team, which all its processes share. */
   readonly team: string;
-  /** Number of slots; default 50 (interface section 8). */
+  /** Number of slots; default 50. */
   readonly limit?: number;
 }
 
