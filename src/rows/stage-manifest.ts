@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import type { StagedRow } from '../core/rows/sink.js';
+import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
 

@@ -1,20 +1,20 @@
 import { resolve } from 'node:path';
 import type { EventWarehouse } from '../core/events/event-warehouse.js';
 import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
-import type { Sink } from '../core/rows/sink.js';
+import type { RowWarehouse } from '../core/rows/row-warehouse.js';
 import type { Secret } from '../core/text/secret.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';
 import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';
-import { createDuckDbSink } from './duckdb/rows/duckdb-sink.js';
+import { createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
 import { createPostgresEvents } from './postgres/events/postgres-events.js';
 import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js';
 import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
-import { createPostgresSink } from './postgres/rows/postgres-sink.js';
+import { createPostgresRows } from './postgres/rows/postgres-rows.js';
 
 /** All stores at one address, on one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
-  readonly rows: Sink;
+  readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
   /** Closes it after the waiting work. A later use opens it again. */
@@ -24,7 +24,7 @@ export interface OpenedWarehouse {
 /** The warehouses of a process, one object for each. */
 export interface Warehouses {
   /**
-   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `SinkUnusable`
+   * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `WarehouseUnusable`
    * for a text that is not an address.
    */
   open(address: string): OpenedWarehouse;
@@ -61,14 +61,14 @@ export function openWarehouse(address: string, { credentialsFor, say }: Warehous
   const telling = say ? { say } : {};
   if (!isPostgresUrl(address)) {
     const options = { file: known, ...telling };
-    const rows = createDuckDbSink(options);
+    const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
     return { rows, events, monitors, close: () => rows.close() };
   }
   const url = credentialsFor?.(known)?.reveal() ?? address;
   const warehouse = new PostgresWarehouse(url, telling);
   return {
-    rows: createPostgresSink({ url, ...telling }, warehouse),
+    rows: createPostgresRows({ url, ...telling }, warehouse),
     events: createPostgresEvents(url, telling, warehouse),
     monitors: createPostgresMonitors({ url, ...telling }, warehouse),
     close: () => warehouse.close(),

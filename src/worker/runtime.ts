@@ -88,7 +88,7 @@ class StoreRuntime implements Runtime {
         request,
         before,
         journal: await this.#store.journal(),
-        sink: this.#warehouses.of(staged),
+        warehouse: this.#warehouses.of(staged),
         rate: rateProfileOf(this.#config),
         prices: pricesAt(Date.now(), this.#config.prices),
         maxCostPerJobMicros: this.#config.maxCostPerJobMicros ?? null,
@@ -161,7 +161,7 @@ class StoreRuntime implements Runtime {
       staged,
       asksMore: freshness !== undefined,
       shared: this.#store.shared,
-      sink: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
+      warehouse: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
@@ -291,7 +291,7 @@ class StoreRuntime implements Runtime {
     const { staged, csv } = await findJob(this.#store.entries, job);
     const deps = {
       journal: await this.#store.journal(),
-      sinkFor: (of: StagedJob) => this.#warehouses.of(of),
+      warehouseFor: (of: StagedJob) => this.#warehouses.of(of),
     };
     const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), before: null });
     return { ...summary, csv };

@@ -7,7 +7,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Sha256 } from '../../core/purchase/unit-key.js';
 import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.js';
 import type { JobState, Stage } from '../../core/rows/job-entries.js';
-import type { Sink } from '../../core/rows/sink.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { SecretStore } from '../../core/text/secret-store.js';
 import type { Purchase } from '../purchase/purchase.js';
@@ -16,7 +16,7 @@ import type { MonitorWarehouses } from './monitor-warehouses.js';
 
 /** Opens the warehouses of walks. */
 export interface WalkWarehouses {
-  /** Returns the warehouse of a walk, one per address. Rejects with `SinkBusy` where only another machine can open it, and with `BadInput` where this worker may not. */
+  /** Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` where only another machine can open it, and with `BadInput` where this worker may not. */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
@@ -36,8 +36,8 @@ export interface ActivityDeps {
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
-  /** Returns the warehouse of a job, one per address. Throws `SinkBusy` where the job belongs to a worker of another machine or service. */
-  sinkFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): Sink;
+  /** Returns the warehouse of a job, one per address. Throws `WarehouseBusy` where the job belongs to a worker of another machine or service. */
+  warehouseFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): RowWarehouse;
   /** The store for secrets that the service shows only once. Null: operations that return such a secret are refused before they are sent. */
   readonly secrets: SecretStore | null;
   /** Warehouses of event walks. */

@@ -1,11 +1,11 @@
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
-import { SinkBusy } from '../../core/rows/sink.js';
+import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { SecretStore } from '../../core/text/secret-store.js';
 import { toFailure } from '../call/failure.js';
 
 /**
  * Opens what the inputs of monitor workflows name. `host` is the machine that has the file; on other machines these reject with
- * `SinkBusy`, so that a worker there gets the activity. `BadInput`: this worker may not open it.
+ * `WarehouseBusy`, so that a worker there gets the activity. `BadInput`: this worker may not open it.
  */
 export interface MonitorWarehouses {
   warehouse(named: { readonly into: string; readonly host?: string }): Promise<MonitorWarehouse>;
@@ -18,5 +18,5 @@ export interface MonitorWarehouses {
  */
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;
-  throw toFailure(new SinkBusy(`This is for ${meant}; this worker serves ${origin}`, null));
+  throw toFailure(new WarehouseBusy(`This is for ${meant}; this worker serves ${origin}`, null));
 }

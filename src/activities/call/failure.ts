@@ -5,7 +5,7 @@ import { backoffMs } from '../../core/purchase/backoff.js';
 import { BodiesGone } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../../core/rows/pause.js';
-import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './circuit-breaker.js';
 
 export function isApiError(error: unknown): error is ApiError {
@@ -14,8 +14,8 @@ export function isApiError(error: unknown): error is ApiError {
 
 /** Types of local failures. Workflows match these names. */
 export const localFailures = {
-  sinkBusy: 'SinkBusy',
-  sinkUnusable: 'SinkUnusable',
+  warehouseBusy: 'WarehouseBusy',
+  warehouseUnusable: 'WarehouseUnusable',
   bodiesGone: 'BodiesGone',
   storeUnusable: 'StoreUnusable',
   badInput: 'BadInput',
@@ -69,17 +69,21 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     const { message } = error;
     return ApplicationFailure.create({ type: BUDGET_EXCEEDED, message, nonRetryable: true, details: [facts] });
   }
-  if (error instanceof SinkBusy) {
+  if (error instanceof WarehouseBusy) {
     return ApplicationFailure.create({
-      type: localFailures.sinkBusy,
+      type: localFailures.warehouseBusy,
       message: error.message,
       category: ApplicationFailureCategory.BENIGN,
       nextRetryDelay: 2000,
       details: [{ pid: error.pid }],
     });
   }
-  if (error instanceof SinkUnusable) {
-    return ApplicationFailure.create({ type: localFailures.sinkUnusable, message: error.message, nonRetryable: true });
+  if (error instanceof WarehouseUnusable) {
+    return ApplicationFailure.create({
+      type: localFailures.warehouseUnusable,
+      message: error.message,
+      nonRetryable: true,
+    });
   }
   if (error instanceof BodiesGone) {
     return ApplicationFailure.create({ type: localFailures.bodiesGone, message: error.message, nonRetryable: true });

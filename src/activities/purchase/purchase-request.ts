@@ -1,7 +1,7 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
 import type { Freshness, UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
-import type { KnownAnswer } from '../../core/rows/sink.js';
+import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 
 /** One unit of work: a URL, a rendered request. */
 export interface Unit {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Claimed } from '../../core/purchase/journal.js';
-import type { KnownAnswer } from '../../core/rows/sink.js';
+import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import { type BudgetGate, BudgetGates, PurchaseBudget } from './budget-gate.js';
 import { LongRunningUnit } from './long-running.js';

@@ -3,7 +3,7 @@ import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../../core/rows/job.js';
-import type { KnownAnswer, Sink } from '../../core/rows/sink.js';
+import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
@@ -53,17 +53,17 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const { cap } = allowed;
     try {
       await noteRuns(staged, resumedAt);
-      const sink = deps.sinkFor(staged);
+      const warehouse = deps.warehouseFor(staged);
       return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
         // A warehouse without rows of the job at its opening lacks all that the ledger doesn't name.
         const wanted = input.carried
-          ? new Set(await sink.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+          ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
           : null;
         const units = await unitsOf(rowsFile, wanted);
         const keys = units.map((unit) => unit.key);
         state = { ...state, units: units.length };
         const known = input.adopts
-          ? async (wanting: readonly string[]) => adoptable(sink, staged.job, wanting, freshness)
+          ? async (wanting: readonly string[]) => adoptable(warehouse, staged.job, wanting, freshness)
           : undefined;
         const { maxRunMs = MAX_RUN_MS } = input;
         const purchaseRequest = rowPurchase(deps, staged, {
@@ -124,13 +124,13 @@ function boundBy(
 
 /** Returns answers in the warehouse to units that the journal lacks. With `--rebuy` none are taken. */
 async function adoptable(
-  sink: Sink,
+  warehouse: RowWarehouse,
   job: string,
   keys: readonly string[],
   freshness: Freshness | undefined,
 ): Promise<readonly KnownAnswer[]> {
   if (freshness?.rebuyBefore !== undefined) return [];
-  const answers = await sink.answers(keys, freshness);
+  const answers = await warehouse.answers(keys, freshness);
   if (answers.length > 0)
     log.warn('The warehouse has answers that the journal lacks; they are not bought again', {
       job,

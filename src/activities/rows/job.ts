@@ -10,7 +10,7 @@ import {
 } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
 import type { Pause } from '../../core/rows/pause.js';
-import { SinkUnusable } from '../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
@@ -90,13 +90,13 @@ export function createJobActivities(deps: ActivityDeps) {
       return withHeartbeat(async () => {
         const stage = await deps.staged(input.staged);
         const { staged } = stage;
-        const sink = deps.sinkFor(staged);
+        const warehouse = deps.warehouseFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
         const before = await spentOn(deps, staged.job);
-        const carried = await sink.holdsRows(staged.job);
-        const adopts = await sink.holdsAnswers();
-        const slices = await sink.openJob(jobRecord(staged), files, freshness);
+        const carried = await warehouse.holdsRows(staged.job);
+        const adopts = await warehouse.holdsAnswers();
+        const slices = await warehouse.openJob(jobRecord(staged), files, freshness);
         const wanted = wantedSlices(staged);
         return {
           slices: slices.filter((slice) => slice < wanted),
@@ -152,29 +152,29 @@ async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string):
 
 /** Sums a job up from its warehouse and the journal; also records unknown outcomes and exports. */
 export async function summarize(
-  deps: Pick<ActivityDeps, 'journal' | 'sinkFor'>,
+  deps: Pick<ActivityDeps, 'journal' | 'warehouseFor'>,
   input: FinishInput,
 ): Promise<JobSummary> {
   const { staged, csv, stopped = null } = input;
-  const sink = deps.sinkFor(staged);
+  const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
   // Counted from the journal: killed and refused slices report nothing, but may have bought something.
   const before = input.before ?? totals;
-  await sink.recordUnknown(staged.job, totals.unknown);
-  const warehouse = await sink.summary(staged.job);
-  const written = csv === null ? null : await sink.exportCsv(staged.job, csv);
+  await warehouse.recordUnknown(staged.job, totals.unknown);
+  const counts = await warehouse.summary(staged.job);
+  const written = csv === null ? null : await warehouse.exportCsv(staged.job, csv);
   const unasked = staged.rows - wantedRows(staged);
-  const missing = Math.max(warehouse.missing, warehouse.rows - (written?.rows ?? warehouse.rows)) - unasked;
+  const missing = Math.max(counts.missing, counts.rows - (written?.rows ?? counts.rows)) - unasked;
   if (input.run !== undefined && !stopped && missing > 0) {
-    throw new SinkUnusable(
-      `${missing} of the ${warehouse.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
+    throw new WarehouseUnusable(
+      `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
     );
   }
   const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
   const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   if (input.run !== undefined) {
-    const { tags: _tags, ...rows } = warehouse;
-    await sink.recordRun({
+    const { tags: _tags, ...rows } = counts;
+    await warehouse.recordRun({
       ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
       ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
       ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
@@ -190,7 +190,7 @@ export async function summarize(
     ...(staged.limit === undefined ? {} : { limit: staged.limit }),
     into: staged.into,
     csv,
-    warehouse,
+    warehouse: counts,
     ...bought,
     ...(estimateMicros === null ? {} : { estimateMicros }),
     totalCostMicros: totals.costMicros,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/journal.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
-import { type JobRecord, type LoadBatch, SinkUnusable } from '../../core/rows/sink.js';
+import { type JobRecord, type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
@@ -60,7 +60,7 @@ export async function loadFromJournal(
     const { job, generation } = staged;
     const unitFiles = await deps.journal.unitFiles(sliceSegment(job, generation, of.slice), keys, scratch);
     const batch = { job, generation, ...of, unitFiles, sharedAnswers: sharesAnswers(staged) };
-    return await deps.sinkFor(staged).load(batch, freshness);
+    return await deps.warehouseFor(staged).load(batch, freshness);
   } finally {
     await rm(scratch, { force: true });
   }
@@ -75,9 +75,9 @@ export async function loadMissing(
   staged: StagedJob,
   freshness: Freshness | undefined,
 ): Promise<void> {
-  const sink = deps.sinkFor(staged);
+  const warehouse = deps.warehouseFor(staged);
   const { job, generation } = staged;
-  const slices = (await sink.unloadedSlices(jobRecord(staged), freshness)).filter(
+  const slices = (await warehouse.unloadedSlices(jobRecord(staged), freshness)).filter(
     (slice) => slice < wantedSlices(staged),
   );
   if (slices.length === 0) return;
@@ -88,12 +88,12 @@ export async function loadMissing(
   for (const slice of slices) {
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-      const keys = await sink.pendingKeys(job, generation, slice, rowsFile, freshness);
+      const keys = await warehouse.pendingKeys(job, generation, slice, rowsFile, freshness);
       // A slice with rows beyond the limit has no line in the ledger.
       if (partial && keys.length === 0) return;
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
-        throw new SinkUnusable(
+        throw new WarehouseUnusable(
           `The warehouse of ${job} has lost rows since they were loaded, and the journal lacks the answers of ${lost}; run the same command again`,
         );
       }
@@ -120,7 +120,7 @@ export async function loadLanded(
       const landed = new Set((await deps.journal.lookup([...new Set(wanted)], freshness)).map(({ key }) => key));
       if (landed.size === 0) return;
       await cutRows(rowsFile, ({ k }) => k === null || landed.has(k), cutFile);
-      const keys = await deps.sinkFor(staged).pendingKeys(job, generation, slice, cutFile, freshness);
+      const keys = await deps.warehouseFor(staged).pendingKeys(job, generation, slice, cutFile, freshness);
       if (keys.length > 0)
         await loadFromJournal(deps, staged, { slice, attempt, rowsFile: cutFile, partial: true, keys, freshness });
     });

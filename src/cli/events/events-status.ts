@@ -1,5 +1,5 @@
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import { SinkBusy } from '../../core/rows/sink.js';
+import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
@@ -57,12 +57,12 @@ async function show(
     return [{ job, stream, state, message, goOn: command && resumeCommand(command, context.env) }];
   });
   const now = Date.now();
-  if (found instanceof SinkBusy) {
+  if (found instanceof WarehouseBusy) {
     // Running walks report their own progress; without one, a file in use is a failure.
     if (running.length === 0) throw found;
     terminal.say(`${printable(found.message)}. Progress of the walks that load it:`);
   }
-  const held = found instanceof SinkBusy ? null : found;
+  const held = found instanceof WarehouseBusy ? null : found;
   if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
   else if (held?.streams.length === 0 && streams.length === 0)
     terminal.say(nothingText(context, config, into, isUsual));
@@ -79,11 +79,11 @@ function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, 
     : `${printable(into)} has no events of ${printable(origin)}. ${loads}`;
 }
 
-async function read(config: RuntimeConfig, into: string): Promise<EventStatus | SinkBusy> {
+async function read(config: RuntimeConfig, into: string): Promise<EventStatus | WarehouseBusy> {
   try {
     return await readEventStatus(config, into);
   } catch (error) {
-    if (error instanceof SinkBusy) return error;
+    if (error instanceof WarehouseBusy) return error;
     throw error;
   }
 }
@@ -92,9 +92,9 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
-  found: EventStatus | SinkBusy,
+  found: EventStatus | WarehouseBusy,
 ): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
-  const streams = found instanceof SinkBusy ? [] : found.streams;
+  const streams = found instanceof WarehouseBusy ? [] : found.streams;
   const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
   // Walks that this folder does not know may run elsewhere; the same command resumes them.
   for (const { stream, pending } of streams)

@@ -1,4 +1,4 @@
-import type { WarehouseSummary } from '../../core/rows/sink.js';
+import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 
 /** Failed rows that a command allows: a number, or a percentage of the tried rows. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };

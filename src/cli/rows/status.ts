@@ -1,5 +1,5 @@
 import { isUnderWay } from '../../core/rows/job.js';
-import { SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { walkStatus } from '../events/events-status.js';
@@ -39,7 +39,8 @@ export async function status(context: Context, job: string, flags: { readonly js
       else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
       // The state is known without the warehouse.
-      if (!(error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof Silent)) throw error;
+      if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof Silent))
+        throw error;
       if (error instanceof Silent) abandon();
       if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
       else

@@ -115,8 +115,8 @@ export interface TypeCount {
 /**
  * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). Pages, their windows' cursors and the
  * watermark are loaded in one transaction; the current state of many loads is updated in another one, while more is loaded. An
- * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `SinkBusy` and
- * `SinkUnusable` as a `Sink` does, and with {@link MisshapenPage}.
+ * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and
+ * `WarehouseUnusable` as a `RowWarehouse` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
   /** Null for an unknown stream. Never creates a warehouse. */

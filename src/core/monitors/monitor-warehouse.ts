@@ -112,7 +112,7 @@ export interface MonitorRuns {
   counts(origin: string, mark: string): Promise<ExportCounts>;
 }
 
-/** A warehouse for batches, quiet hours and runs of monitors. Rejects with `SinkBusy` and `SinkUnusable` as a `Sink` does. */
+/** A warehouse for batches, quiet hours and runs of monitors. Rejects with `WarehouseBusy` and `WarehouseUnusable` as a `RowWarehouse` does. */
 export interface MonitorWarehouse {
   readonly audit: BatchAudit;
   readonly quiet: QuietMemory;

@@ -28,7 +28,7 @@ export interface UnitOutcome {
 }
 
 /**
- * A line of a unit file (JSON lines), which sinks load unchanged. `fetched_at` is ISO 8601 in UTC, `cost_micros` whole millionths of a
+ * A line of a unit file (JSON lines), which warehouses load unchanged. `fetched_at` is ISO 8601 in UTC, `cost_micros` whole millionths of a
  * dollar.
  */
 export interface UnitRecord {

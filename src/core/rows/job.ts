@@ -2,7 +2,7 @@ import type { Freshness } from '../purchase/journal.js';
 import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';
-import type { WarehouseSummary } from './sink.js';
+import type { WarehouseSummary } from './row-warehouse.js';
 
 /** Wire names of workflows, signals and queries. They never change. */
 export const workflowNames = {

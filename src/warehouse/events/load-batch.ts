@@ -1,6 +1,6 @@
 import { type LoadedPages, MisshapenPage, sizeOfPages, type WindowPages } from '../../core/events/event-warehouse.js';
 import { verifies } from '../../core/events/walk-job.js';
-import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../core/rows/sink.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { inParts } from '../shared/in-parts.js';
 import type { EventDatabase, Purpose } from './event-database.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
@@ -50,7 +50,7 @@ async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promis
     return await work(care);
   } catch (error) {
     // An event exists already; or data is wrong, which the slower way reports.
-    if (care === 'new' && !(error instanceof SinkBusy)) return withCare('mixed', work);
+    if (care === 'new' && !(error instanceof WarehouseBusy)) return withCare('mixed', work);
     if (care === 'mixed' && (error instanceof Replaces || error instanceof TooMuchAtOnce))
       return withCare('replacing', work);
     throw error;
@@ -148,7 +148,8 @@ async function writeDown(
 
 /** The database's error for a page without events, as an error of the port. Other errors pass. */
 function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
-  if (error instanceof SinkBusy || error instanceof SinkUnusable || error instanceof MisshapenPage) return error;
+  if (error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof MisshapenPage)
+    return error;
   for (const { window, pages } of batch) {
     for (const { page, events } of pages) {
       if (!isList(events)) {

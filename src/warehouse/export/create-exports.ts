@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
-import { sinkError } from '../duckdb/driver/warehouse-error.js';
+import { warehouseError } from '../duckdb/driver/warehouse-error.js';
 import { exportCsv } from './export-csv.js';
 import { exportParquet } from './export-parquet.js';
 import type { RowReader } from './job-rows.js';
@@ -26,16 +26,16 @@ export interface ExportSource {
 export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
 
 /**
- * `Sink.exportCsv` and `Sink.exportParquet`: one export of a target at a time; the target is replaced in one step, or not
+ * `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`: one export of a target at a time; the target is replaced in one step, or not
  * changed.
  */
-export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'exportParquet'> {
+export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
   const { into, say } = source;
   const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
     const target = resolve(path);
     const refuse = (input: string | null) => {
       const why = whyNoTarget(kind, target, { into, input });
-      if (why !== null) throw new SinkUnusable(why);
+      if (why !== null) throw new WarehouseUnusable(why);
     };
     await source.check(job);
     refuse(null);
@@ -51,9 +51,9 @@ export function createExports(source: ExportSource): Pick<Sink, 'exportCsv' | 'e
       );
     } catch (error) {
       if (error instanceof LockBusy)
-        throw new SinkBusy(`Another export is writing ${target}: ${error.message}`, error.pid);
+        throw new WarehouseBusy(`Another export is writing ${target}: ${error.message}`, error.pid);
       // A full disk or a missing permission concerns the target here, not the warehouse.
-      throw sinkError(error, target);
+      throw warehouseError(error, target);
     }
   };
   return {

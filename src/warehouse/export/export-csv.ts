@@ -8,7 +8,7 @@ import { csvQuery } from './csv-query.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
- * `Sink.exportCsv`. UTF-8, commas, LF. The cells of the input are written unchanged; texts from the web are made harmless for
+ * `RowWarehouse.exportCsv`. UTF-8, commas, LF. The cells of the input are written unchanged; texts from the web are made harmless for
  * spreadsheets, see `csvQuery`. A replaced file keeps its permissions.
  */
 export async function exportCsv(

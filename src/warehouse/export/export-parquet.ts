@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SinkUnusable } from '../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../duckdb/driver/quote.js';
 import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
@@ -11,7 +11,7 @@ import { parquetQuery } from './parquet-query.js';
 const ROW_GROUP = 2048;
 
 /**
- * `Sink.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that is
+ * `RowWarehouse.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that is
  * created, or replaced, as a whole. A directory with other files is refused before anything is written.
  */
 export async function exportParquet(
@@ -55,7 +55,7 @@ async function refuseOthers(dir: string, shown = dir): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true });
   const other = entries.find((entry) => !entry.isFile() || !/^part-\d{5,}\.parquet$/.test(entry.name));
   if (other)
-    throw new SinkUnusable(`${shown} has files that are not of an export (${other.name}): name another directory`);
+    throw new WarehouseUnusable(`${shown} has files that are not of an export (${other.name}): name another directory`);
 }
 
 async function syncedSize(file: string): Promise<number> {

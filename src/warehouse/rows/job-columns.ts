@@ -1,5 +1,5 @@
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
-import type { RowRequest } from '../../core/rows/sink.js';
+import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { Json } from '../../core/text/json.js';
 import { flattenSchema } from './flatten-schema.js';
 import { type ResultColumn, read, stored } from './result-column.js';

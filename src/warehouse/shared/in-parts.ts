@@ -1,4 +1,4 @@
-import { TooMuchAtOnce } from '../../core/rows/sink.js';
+import { TooMuchAtOnce } from '../../core/rows/row-warehouse.js';
 
 /** State of events of a megabyte each is made from few of them at a time. */
 const MOST_PARTS = 64;

@@ -1,6 +1,6 @@
 import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
 import { leftOut } from '../../core/rows/row-operation.js';
-import type { KnownAnswer } from '../../core/rows/sink.js';
+import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 
 /** Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. One text for both databases. */

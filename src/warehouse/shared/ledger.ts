@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 
 /**
  * Slices of a job's generation whose ledger line names more rows than exist: a person deleted rows. `job` and `generation` are
@@ -15,7 +15,7 @@ export function slicesLackingRows(job: string, generation: string): string {
 /** Throws for another generation than the warehouse has (undefined: it has none): row numbers would belong to other rows. */
 export function checkGeneration(job: string, generation: string, current: unknown): void {
   if (current === generation) return;
-  throw new SinkUnusable(
+  throw new WarehouseUnusable(
     current === undefined
       ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
       : `The job ${job} has been started with other content or options; this run can no longer load`,

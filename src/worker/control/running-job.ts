@@ -1,6 +1,6 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { Sink } from '../../core/rows/sink.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { JobHandle } from '../config/runtime-types.js';
 
 /** Facts that decide whether a job's running workflow may continue. */
@@ -13,7 +13,7 @@ export interface RunningJob {
   /** Other processes may be creating the warehouse at this moment. */
   readonly shared: boolean;
   /** The job's warehouse; null if another process runs the folder's worker. */
-  sink(): Sink | null;
+  warehouse(): RowWarehouse | null;
 }
 
 /**
@@ -52,12 +52,12 @@ export async function runningFor(
 }
 
 /** Whether the warehouse of a running job was deleted. */
-async function warehouseGone({ handle, staged, shared, sink }: RunningJob): Promise<boolean> {
-  const warehouse = sink();
-  if (!warehouse) return false;
+async function warehouseGone({ handle, staged, shared, warehouse }: RunningJob): Promise<boolean> {
+  const opened = warehouse();
+  if (!opened) return false;
   try {
     if (shared && (await handle.progress()).progress.phase === 'planning') return false;
-    return (await warehouse.loadedSlices(staged.job, staged.generation)) === null;
+    return (await opened.loadedSlices(staged.job, staged.generation)) === null;
   } catch {
     // A busy or unusable warehouse is not missing; the job itself reports the problem.
     return false;

@@ -14,7 +14,7 @@ import { createTransport, defaultTimeouts, type Transport } from '../../api/tran
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isJobId } from '../../core/rows/job.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
-import { SinkBusy } from '../../core/rows/sink.js';
+import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { Allowlist } from '../config/allowlist.js';
@@ -113,10 +113,10 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     prices: () => pricesAt(Date.now(), config.prices),
     sha256,
     stages: store.stages,
-    sinkFor: (staged) => {
+    warehouseFor: (staged) => {
       if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
       // Its keys and pages would be taken for those of another service.
-      throw new SinkBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
+      throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events: warehouses.events,
@@ -143,7 +143,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, workflowId) => {
       if (input.host !== undefined && input.host !== hostname())
-        throw new SinkBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
+        throw new WarehouseBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
       const { input: file, into, csv } = input;
       await allowlist.check({ input: file, into, csv });
       const jobs = () => store.entries.all();

@@ -1,5 +1,5 @@
 import type { StagedJob } from '../../core/rows/job.js';
-import type { Sink } from '../../core/rows/sink.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -162,7 +162,7 @@ export class WorkerHere {
     const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));
     await Promise.all(
       [...each.values()].map(
-        (staged) => isPostgresUrl(staged.into) && loadedSlices(() => deps.sinkFor(staged), staged),
+        (staged) => isPostgresUrl(staged.into) && loadedSlices(() => deps.warehouseFor(staged), staged),
       ),
     );
   }
@@ -205,9 +205,9 @@ export async function pruneJournal(
 }
 
 /** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */
-async function loadedSlices(sink: () => Sink, staged: StagedJob): Promise<number | null> {
+async function loadedSlices(warehouse: () => RowWarehouse, staged: StagedJob): Promise<number | null> {
   try {
-    return (await sink().loadedSlices(staged.job, staged.generation))?.length ?? null;
+    return (await warehouse().loadedSlices(staged.job, staged.generation))?.length ?? null;
   } catch {
     return null;
   }

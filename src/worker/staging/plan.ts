@@ -6,7 +6,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { type Sink, SinkBusy } from '../../core/rows/sink.js';
+import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
 import { readSlice, type StageManifest, sliceFile } from '../../rows/index.js';
@@ -37,7 +37,7 @@ interface PlanParts {
   /** The request with the options that it keeps from the job's last run. */
   readonly request: EnrichRequest;
   readonly journal: Journal & Spend;
-  readonly sink: Sink;
+  readonly warehouse: RowWarehouse;
   readonly before: JobEntry | null;
   readonly rate: RateProfile;
   readonly prices: PriceTable;
@@ -135,11 +135,11 @@ function onlyRebuy(freshness: Freshness): boolean {
   return freshness.freshAfter === undefined && freshness.retryTags === undefined;
 }
 
-async function loadedSlices({ sink, staged }: PlanParts, notes: string[]): Promise<readonly number[] | null> {
+async function loadedSlices({ warehouse, staged }: PlanParts, notes: string[]): Promise<readonly number[] | null> {
   try {
-    return await sink.loadedSlices(staged.job, staged.generation);
+    return await warehouse.loadedSlices(staged.job, staged.generation);
   } catch (error) {
-    if (!(error instanceof SinkBusy)) throw error;
+    if (!(error instanceof WarehouseBusy)) throw error;
     notes.push(`${error.message}. This plan uses the journal alone`);
     return null;
   }
@@ -179,16 +179,16 @@ interface UnitCounts {
 
 /** Counts the distinct units of the staged rows. */
 async function countUnits(
-  { staged, journal, sink, request, now }: PlanParts,
+  { staged, journal, warehouse, request, now }: PlanParts,
   { costs, restCosts, freshness, skip }: Counting,
 ): Promise<UnitCounts> {
   const seen = new DigestMap(staged.distinctUnits);
   const sums = { toBuy: 0, landed: 0, gone: 0, left: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
   const last = wantedRows(staged);
-  const asks = await holdsAnswers(sink);
+  const asks = await holdsAnswers(warehouse);
   let unbought = new Map<string, string>();
   const decide = async () => {
-    const known = asks ? await sink.known([...unbought.keys()], freshness) : new Map<string, number>();
+    const known = asks ? await warehouse.known([...unbought.keys()], freshness) : new Map<string, number>();
     // Units in the journal whose answers are gone are counted there.
     if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
     for (const [key, micros] of known) {
@@ -249,12 +249,12 @@ function leftNote(left: number): string {
   return `${runs} followed again and not bought twice.`;
 }
 
-async function holdsAnswers(sink: Sink): Promise<boolean> {
+async function holdsAnswers(warehouse: RowWarehouse): Promise<boolean> {
   try {
-    return await sink.holdsAnswers();
+    return await warehouse.holdsAnswers();
   } catch (error) {
     // `loadedSlices` has added the note.
-    if (error instanceof SinkBusy) return false;
+    if (error instanceof WarehouseBusy) return false;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.j
 import { contentsEndpoint, operations, readKept } from '../../api/index.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { MisreadAnswer, Sink } from '../../core/rows/sink.js';
+import type { MisreadAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { writeNamed } from '../../files/write-durably.js';
 import { unitLine } from '../../store/file/unit-record.js';
 import type { Reparsed } from '../config/runtime-types.js';
@@ -18,8 +18,8 @@ const UNREADABLE = "this answer was paid for, and the kept part of it can't be p
  * Parses again the answers of a job that could not be parsed, without buying any. The answers are read from the warehouse, which keeps
  * them longer than the journal.
  */
-export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
-  const answers = await sink.misreadAnswers(staged.job);
+export async function reparse(warehouse: RowWarehouse, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
+  const answers = await warehouse.misreadAnswers(staged.job);
   if (answers.length === 0) return { answers: 0, understood: 0, rows: 0 };
   const read = [...byRequest(answers)].flatMap((request) => readRequest(staged, request));
   const lines = read.map(({ outcome, answer }) =>
@@ -29,7 +29,7 @@ export async function reparse(sink: Sink, staged: StagedJob, scratchDir: string)
   const file = join(scratchDir, `${randomUUID()}.jsonl`);
   try {
     writeNamed(file, `${lines.join('\n')}\n`);
-    const rows = await sink.putAnswers(staged.job, file);
+    const rows = await warehouse.putAnswers(staged.job, file);
     const understood = read.filter(({ outcome }) => outcome.errorTag !== 'RESPONSE_SHAPE' && !outcome.misread).length;
     return { answers: answers.length, understood, rows };
   } finally {

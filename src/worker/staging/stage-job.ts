@@ -140,7 +140,7 @@ export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | '
   return wrong === null ? null : `The CSV can't be written: ${wrong}.`;
 }
 
-/** The identity of a job: operation, input (or `--job`), sink and origin. */
+/** The identity of a job: operation, input (or `--job`), warehouse and origin. */
 function identify(
   context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
   request: StageRequest,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import { SinkBusy } from '../../core/rows/sink.js';
+import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
@@ -19,7 +19,7 @@ const AGAIN_MS = 100;
 const SILENT_MS = 3000;
 
 /**
- * Reads watermarks and counts from a warehouse, without Temporal. Rejects with `SinkBusy` if another process keeps the file for `patienceMs`,
+ * Reads watermarks and counts from a warehouse, without Temporal. Rejects with `WarehouseBusy` if another process keeps the file for `patienceMs`,
  * or if the database does not answer within 3 s.
  */
 export async function readEventStatus(
@@ -37,7 +37,7 @@ export async function readEventStatus(
     const silent = Symbol('silent');
     const first = await Promise.race([reading, sleep(SILENT_MS, silent, { ref: false })]);
     // Closing would wait for the database, too.
-    if (first === silent) throw new SinkBusy(`${into} did not answer within ${SILENT_MS / 1000} s`, null);
+    if (first === silent) throw new WarehouseBusy(`${into} did not answer within ${SILENT_MS / 1000} s`, null);
   }
   return reading.finally(() => closing);
 }
@@ -53,7 +53,7 @@ async function readMarks(
     try {
       return { streams: await warehouse.streams(origin), types: await warehouse.counts(origin) };
     } catch (error) {
-      if (!(error instanceof SinkBusy) || Date.now() > until) throw error;
+      if (!(error instanceof WarehouseBusy) || Date.now() > until) throw error;
       await sleep(AGAIN_MS);
     }
   }

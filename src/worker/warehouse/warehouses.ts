@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { type Sink, SinkBusy, SinkUnusable } from '../../core/rows/sink.js';
+import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { Secret } from '../../core/text/secret.js';
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
@@ -13,16 +13,16 @@ import { isSameWarehouse } from '../config/store-setting.js';
 
 /** The warehouses of a process, for jobs, walks and monitors, and the secret files. */
 export interface Warehouses {
-  of(staged: Pick<StagedJob, 'into' | 'host'>): Sink;
+  of(staged: Pick<StagedJob, 'into' | 'host'>): RowWarehouse;
   readonly events: WalkWarehouses;
   readonly monitors: MonitorWarehouses;
   close(): Promise<void>;
 }
 
 /**
- * Opens warehouses with the credentials of the configuration, which jobs don't contain. A file of another machine gives `SinkBusy`, so that
+ * Opens warehouses with the credentials of the configuration, which jobs don't contain. A file of another machine gives `WarehouseBusy`, so that
  * its activities are retried until a worker there gets them. `allowlist`: names that events and monitors may use. `oneOfMany`: a database
- * that refuses this worker's login also gives `SinkBusy` for jobs, because another worker may log in.
+ * that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -68,7 +68,7 @@ type WarehouseRef = Pick<StagedJob, 'into' | 'host'>;
 
 function onlyHere(subject: string, host: string | undefined): void {
   if (host !== undefined && host !== hostname())
-    throw new SinkBusy(`${subject} is a file on ${host}. Run a worker there`, null);
+    throw new WarehouseBusy(`${subject} is a file on ${host}. Run a worker there`, null);
 }
 
 /** Refused logins by address: the message, and the time (`performance.now()`) after which the login is tried again. */
@@ -82,24 +82,24 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
   readonly refusals: Refusals;
 }
 
-/** The same warehouse. A refused login is reported once and gives `SinkBusy`, so that another worker takes the slice. */
-function leftToOthers(sink: Sink, { into, refusals, say }: Refusing): Sink {
+/** The same warehouse. A refused login is reported once and gives `WarehouseBusy`, so that another worker takes the slice. */
+function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing): RowWarehouse {
   const reported = (error: unknown): unknown => {
-    const cause = error instanceof SinkUnusable ? error.cause : null;
+    const cause = error instanceof WarehouseUnusable ? error.cause : null;
     if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
-    const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as SinkUnusable).message}`;
+    const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as WarehouseUnusable).message}`;
     if (!refusals.has(into)) say(sentence);
     refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
-    return new SinkBusy(sentence, null);
+    return new WarehouseBusy(sentence, null);
   };
-  return new Proxy(sink, {
+  return new Proxy(warehouse, {
     get(found, name) {
       const method: unknown = Reflect.get(found, name, found);
       if (typeof method !== 'function') return method;
       return async (...args: unknown[]) => {
         const refused = refusals.get(into);
         if (refused && performance.now() < refused.until && name !== 'close')
-          throw new SinkBusy(refused.sentence, null);
+          throw new WarehouseBusy(refused.sentence, null);
         try {
           const result: unknown = await method.apply(found, args);
           if (name !== 'close') refusals.delete(into);

@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
-import { createDuckDbSink, createWarehouses } from '../../../src/warehouse/index.js';
+import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { createDuckDbRows, createWarehouses } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 import { sinkContract } from '../../support/warehouse/rows-contract.js';
@@ -40,8 +40,8 @@ describe('a DuckDB file', () => {
   const newFile = () => placeEmptyWarehouse(join(dir, `w${++files}.duckdb`));
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
-  async function loaded(file: string): Promise<Sink> {
-    const sink = createDuckDbSink({ file });
+  async function loaded(file: string): Promise<RowWarehouse> {
+    const sink = createDuckDbRows({ file });
     await runJob(dir, sink, await stageText(dir, small), new Service());
     return sink;
   }
@@ -50,7 +50,7 @@ describe('a DuckDB file', () => {
     for (const sql of statements) await queryDuckDb(file, sql);
   }
 
-  async function problem(sink: Sink): Promise<Error> {
+  async function problem(sink: RowWarehouse): Promise<Error> {
     const staged = await stageText(dir, small);
     const error = await sink.openJob(staged.record, staged.files).catch((reason: unknown) => reason);
     await sink.close();
@@ -73,12 +73,12 @@ describe('a DuckDB file', () => {
     await sink.close();
     const child = await holder(file);
     const error = await problem(sink);
-    expect(error).toBeInstanceOf(SinkBusy);
+    expect(error).toBeInstanceOf(WarehouseBusy);
     expect(error).toMatchObject({
       pid: child.pid,
       message: `${file} is open in process ${child.pid}: close it there first`,
     });
-    await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(SinkBusy);
+    await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(WarehouseBusy);
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(await sink.summary('brands-1')).toMatchObject({ success: 2 });
@@ -106,7 +106,7 @@ describe('a DuckDB file', () => {
 
   it('uses the newest line of a unit if another line is too long to load in one piece', async () => {
     const file = newFile();
-    const sink = createDuckDbSink({ file });
+    const sink = createDuckDbRows({ file });
     const text = 'x'.repeat(17 * 1_048_576);
     const service = new Service((url) => (url === 'https://b.com/' ? { result: { url, text } } : {}));
     const staged = await stageText(dir, small);
@@ -134,7 +134,7 @@ describe('a DuckDB file', () => {
 
   it('shows each job as a view of its own, with the columns of the user first', async () => {
     const file = newFile();
-    const sink = createDuckDbSink({ file });
+    const sink = createDuckDbRows({ file });
     const jobs = [
       await stageText(dir, small, { job: 'j1', name: 'brands' }),
       await stageText(dir, small, { job: 'j2', name: 'Brands' }),
@@ -174,13 +174,13 @@ describe('a DuckDB file', () => {
     const directory = join(dir, 'folder.duckdb');
     mkdirSync(directory);
     for (const file of [garbage, directory]) {
-      const error = await problem(createDuckDbSink({ file }));
-      expect(error).toBeInstanceOf(SinkUnusable);
+      const error = await problem(createDuckDbRows({ file }));
+      expect(error).toBeInstanceOf(WarehouseUnusable);
       expect(error.message).toContain(file);
     }
     writeFileSync(join(dir, 'file'), '');
-    await expect(problem(createDuckDbSink({ file: join(dir, 'file', 'x.duckdb') }))).resolves.toBeInstanceOf(
-      SinkUnusable,
+    await expect(problem(createDuckDbRows({ file: join(dir, 'file', 'x.duckdb') }))).resolves.toBeInstanceOf(
+      WarehouseUnusable,
     );
   });
 
@@ -189,8 +189,8 @@ describe('a DuckDB file', () => {
     await (await loaded(file)).close();
     await change(file, 'DROP TABLE unknown_outcomes', 'CREATE TABLE mine (a INTEGER)');
     await change(file, 'ALTER TABLE load_ledger ADD COLUMN mine VARCHAR');
-    const error = await problem(createDuckDbSink({ file }));
-    expect(error).toBeInstanceOf(SinkUnusable);
+    const error = await problem(createDuckDbRows({ file }));
+    expect(error).toBeInstanceOf(WarehouseUnusable);
     expect(error.message).toContain('the table unknown_outcomes is missing');
     expect(error.message).not.toContain('load_ledger.mine');
     await change(
@@ -200,7 +200,7 @@ describe('a DuckDB file', () => {
       'ALTER TABLE row_store ALTER slice TYPE VARCHAR',
       'ALTER TABLE row_store DROP title',
     );
-    const second = await problem(createDuckDbSink({ file }));
+    const second = await problem(createDuckDbRows({ file }));
     expect(second.message).toContain('row_store.title is missing');
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
   });
@@ -209,7 +209,7 @@ describe('a DuckDB file', () => {
     const file = newFile();
     await (await loaded(file)).close();
     await change(file, `INSERT INTO searchflow_migrations VALUES ('9999-later', now()::TIMESTAMP)`);
-    expect((await problem(createDuckDbSink({ file }))).message).toContain(
+    expect((await problem(createDuckDbRows({ file }))).message).toContain(
       'newer version of searchflow (it has 9999-later)',
     );
   });
@@ -226,7 +226,7 @@ describe('a DuckDB file', () => {
     expect(existsSync(`${file}.wal`)).toBe(true);
     appendFileSync(`${file}.wal`, Buffer.alloc(100, 7));
     const torn = await sink.summary('brands-1').catch((error: unknown) => error as Error);
-    if (torn instanceof Error) expect(torn).toBeInstanceOf(SinkUnusable);
+    if (torn instanceof Error) expect(torn).toBeInstanceOf(WarehouseUnusable);
     else expect(torn).toMatchObject({ success: 2 });
     await sink.close();
   });
@@ -235,14 +235,14 @@ describe('a DuckDB file', () => {
     const file = newFile();
     await (await loaded(file)).close();
     truncateSync(file, 9000);
-    const error = await problem(createDuckDbSink({ file }));
-    expect(error).toBeInstanceOf(SinkUnusable);
+    const error = await problem(createDuckDbRows({ file }));
+    expect(error).toBeInstanceOf(WarehouseUnusable);
   });
 
   it('opens in a new directory, with any characters in its path', async () => {
     const strange = join(dir, `it's [a] *strange* "dir"?`);
-    const sink = createDuckDbSink({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
-    expect(await problem(createDuckDbSink({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(SinkUnusable);
+    const sink = createDuckDbRows({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
+    expect(await problem(createDuckDbRows({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(WarehouseUnusable);
     await runJob(strange, sink, await stageText(strange, small), new Service());
     expect(await exported(strange, sink)).toHaveLength(2);
     await sink.close();

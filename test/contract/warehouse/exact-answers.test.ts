@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UnitOutcome, UnitRecord } from '../../../src/core/purchase/journal.js';
-import type { Sink } from '../../../src/core/rows/sink.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { RawJson } from '../../../src/core/text/json.js';
 import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
-import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
+import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
 import { migrations } from '../../../src/warehouse/postgres/migrations/index.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
@@ -46,7 +46,7 @@ function asItCame(json: string): string {
 }
 
 interface Place {
-  readonly sink: Sink;
+  readonly sink: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
@@ -55,7 +55,7 @@ const places: readonly (readonly [string, () => Place])[] = [
     'DuckDB',
     () => {
       const file = join(dir, 'rows.duckdb');
-      const sink = createDuckDbSink({ file });
+      const sink = createDuckDbRows({ file });
       const query = async (sql: string) => {
         await sink.close();
         const instance = await DuckDBInstance.create(file);
@@ -72,7 +72,7 @@ const places: readonly (readonly [string, () => Place])[] = [
     'PostgreSQL',
     () => {
       const url = `${database}?schema=exact`;
-      return { sink: createPostgresSink({ url }), query: (sql) => pgQuery(url, sql) };
+      return { sink: createPostgresRows({ url }), query: (sql) => pgQuery(url, sql) };
     },
   ],
 ];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sink } from '../../../src/core/rows/sink.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
@@ -50,7 +50,7 @@ describe('the exports of a job', () => {
     const staged = await stageText(dir, `cell,url\n${rows.join('')}`, { options, rowsPerSlice: 100 });
     expect(staged.record.rows).toBe(COUNT);
     const sinks = createWarehouses();
-    const written = async (name: string, sink: Sink) => {
+    const written = async (name: string, sink: RowWarehouse) => {
       const service = new Service((url) => ({ result: answers[Number(url.split('/')[3])] ?? null }) as never);
       await runJob(dir, sink, staged, service);
       await sink.exportCsv('brands-1', join(dir, `${name}.csv`));

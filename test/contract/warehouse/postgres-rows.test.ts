@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { Secret } from '../../../src/core/text/secret.js';
-import { createPostgresSink, createWarehouses, warehouseAddress } from '../../../src/warehouse/index.js';
+import { createPostgresRows, createWarehouses, warehouseAddress } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
@@ -27,9 +27,9 @@ describe('a PostgreSQL warehouse under the contract', () => {
 
 describe('a PostgreSQL warehouse', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-sink-'));
-  const sinks: Sink[] = [];
+  const sinks: RowWarehouse[] = [];
   const open = (url: string) => {
-    const sink = createPostgresSink({ url, patienceMs: 5000 });
+    const sink = createPostgresRows({ url, patienceMs: 5000 });
     sinks.push(sink);
     return sink;
   };
@@ -201,7 +201,7 @@ describe('a PostgreSQL warehouse', () => {
     await pgQuery(url, 'ALTER TABLE unknown_outcomes ALTER COLUMN recorded_at TYPE timestamp');
     await pgQuery(url, 'DROP TABLE searchflow_runs CASCADE');
     const error = await refusal();
-    expect(error).toBeInstanceOf(SinkUnusable);
+    expect(error).toBeInstanceOf(WarehouseUnusable);
     for (const wrong of [
       'load_ledger.owner is NOT NULL without a default',
       'load_ledger.attempt is missing',
@@ -226,7 +226,7 @@ describe('a PostgreSQL warehouse', () => {
   });
 
   it('without a valid address, a database, or the right password is refused with a remedy', async () => {
-    expect(() => createPostgresSink({ url: 'postgres://me:canary@host' })).toThrow(SinkUnusable);
+    expect(() => createPostgresRows({ url: 'postgres://me:canary@host' })).toThrow(WarehouseUnusable);
     const wrong = {
       [database.replace(server.password, 'canary-wrong')]: /password authentication failed.*SEARCHFLOW_WAREHOUSE_URL/,
       [server.urlOf('nowhere')]: /"nowhere" does not exist/,
@@ -237,7 +237,7 @@ describe('a PostgreSQL warehouse', () => {
       const error = await open(url)
         .openJob(staged.record, staged.files)
         .catch((reason: unknown) => reason);
-      expect(error).toBeInstanceOf(SinkUnusable);
+      expect(error).toBeInstanceOf(WarehouseUnusable);
       expect(String(error)).toMatch(what);
       expect(String(error)).not.toContain('canary');
     }

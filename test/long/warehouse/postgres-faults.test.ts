@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sink, SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
-import { createPostgresSink } from '../../../src/warehouse/index.js';
+import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { createPostgresRows } from '../../../src/warehouse/index.js';
 import type { WarehouseOptions } from '../../../src/warehouse/postgres/open/warehouse.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
@@ -27,7 +27,7 @@ describe('a PostgreSQL warehouse, when', () => {
   let server: PostgresServer;
   let proxy: PgProxy;
   let url: string;
-  const sinks: Sink[] = [];
+  const sinks: RowWarehouse[] = [];
   beforeAll(async () => {
     server = await startPostgres();
     proxy = await startProxy(server.port);
@@ -46,11 +46,11 @@ describe('a PostgreSQL warehouse, when', () => {
     rmSync(dir, { recursive: true, force: true });
   });
   const open = (options: Omit<WarehouseOptions, 'say'> & { url?: string } = {}) => {
-    const sink = createPostgresSink({ url: proxy.urlOf(url), ...options });
+    const sink = createPostgresRows({ url: proxy.urlOf(url), ...options });
     sinks.push(sink);
     return sink;
   };
-  const staged = async (sink: Sink): Promise<{ job: StagedTest; files: string[] }> => {
+  const staged = async (sink: RowWarehouse): Promise<{ job: StagedTest; files: string[] }> => {
     const job = await stageText(dir, small);
     await sink.openJob(job.record, job.files);
     return { job, files: await buySlice(dir, sink, job, 0, new Service()) };
@@ -150,7 +150,7 @@ describe('a PostgreSQL warehouse, when', () => {
     await mode('on');
     await terminate();
     const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(SinkBusy);
+    expect(error).toBeInstanceOf(WarehouseBusy);
     expect(String(error)).toContain('read-only');
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -163,12 +163,12 @@ describe('a PostgreSQL warehouse, when', () => {
 
   it('[40] the server is unavailable, is busy, says where, and continues afterwards', async () => {
     const said: string[] = [];
-    const sink = createPostgresSink({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
+    const sink = createPostgresRows({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
     sinks.push(sink);
     const { job, files } = await staged(sink);
     await server.kill();
     const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(SinkBusy);
+    expect(error).toBeInstanceOf(WarehouseBusy);
     expect(`${error} ${said}`).toContain(`Waiting for the database postgres://127.0.0.1:${server.port}`);
     expect(`${error} ${said}`).not.toContain(server.password);
     await server.start();
@@ -182,7 +182,7 @@ describe('a PostgreSQL warehouse, when', () => {
     await other.connect();
     await other.query('BEGIN; LOCK TABLE searchflow.row_store IN EXCLUSIVE MODE');
     await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(/locked by another transaction/);
-    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(SinkBusy);
+    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseBusy);
     const load = sink.load(batchOf(job, 0, files));
     await other.query('COMMIT');
     expect(await load).toMatchObject({ rows: 2 });
@@ -195,7 +195,7 @@ describe('a PostgreSQL warehouse, when', () => {
     );
     const rows = Array.from({ length: 2000 }, (_, index) => `n${index},https://a.com/${index}\n`);
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 2000 });
-    const patient = createPostgresSink({ url: `${url}?statement_timeout=5000` });
+    const patient = createPostgresRows({ url: `${url}?statement_timeout=5000` });
     sinks.push(patient);
     await runJob(dir, patient, job, new Service());
     expect(await patient.summary('brands-1')).toMatchObject({ success: 2000 });
@@ -255,11 +255,11 @@ describe('a PostgreSQL warehouse, when', () => {
       const { job, files } = await staged(sink);
       await pgQuery(url, change);
       const second = await sink.openJob(job.record, job.files).catch((reason: unknown) => reason);
-      expect(second).toBeInstanceOf(SinkUnusable);
+      expect(second).toBeInstanceOf(WarehouseUnusable);
       expect(String(second)).toMatch(told);
       expect(String(second)).not.toContain('canary');
       const load = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
-      if (what !== 'a table is dropped') expect(load).toBeInstanceOf(SinkUnusable);
+      if (what !== 'a table is dropped') expect(load).toBeInstanceOf(WarehouseUnusable);
     },
   );
 
@@ -268,7 +268,7 @@ describe('a PostgreSQL warehouse, when', () => {
     const { job, files } = await staged(sink);
     await pgQuery(url, 'DROP SCHEMA searchflow CASCADE');
     expect(await sink.loadedSlices('brands-1', job.record.generation)).toBeNull();
-    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(SinkUnusable);
+    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseUnusable);
     await sink.openJob(job.record, job.files);
     expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
   });

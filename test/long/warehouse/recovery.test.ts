@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
-import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
+import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/warehouse/row-job.js';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 interface UnderTest {
-  readonly sink: Sink;
+  readonly sink: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
@@ -29,7 +29,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     63,
     async (dir) => {
       const file = join(dir, 'warehouse.duckdb');
-      const sink = createDuckDbSink({ file });
+      const sink = createDuckDbRows({ file });
       const query = async (sql: string) => {
         await sink.close();
         const instance = await DuckDBInstance.fromCache(file);
@@ -48,7 +48,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     24,
     async () => {
       const url = await server.database();
-      return { sink: createPostgresSink({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
+      return { sink: createPostgresRows({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
     },
   ],
 ];
@@ -102,7 +102,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
 
     it('is not touched by a run of another generation', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await expect(test.sink.unloadedSlices(staged.record)).rejects.toThrow(SinkUnusable);
+      await expect(test.sink.unloadedSlices(staged.record)).rejects.toThrow(WarehouseUnusable);
       await runJob(dir, test.sink, staged, service);
       const other = { ...staged.record, generation: 'another' };
       await expect(test.sink.unloadedSlices(other)).rejects.toThrow(/other content/);

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { Secret } from '../../../src/core/text/secret.js';
 import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
 import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
@@ -21,12 +21,12 @@ it('a database without a login for this worker is left to another worker, report
   const said: string[] = [];
   const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
   const tries = Array.from({ length: 5 }, () => () => one.of({ into: shown }).holdsRows('job'));
-  for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(SinkBusy);
+  for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(WarehouseBusy);
   expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) can't load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
   await one.close();
 
   const alone = openWarehouses({ say: () => undefined, warehouse: wrong }, false);
-  await expect(alone.of({ into: shown }).holdsRows('job')).rejects.toBeInstanceOf(SinkUnusable);
+  await expect(alone.of({ into: shown }).holdsRows('job')).rejects.toBeInstanceOf(WarehouseUnusable);
   await alone.close();
 
   const right = openWarehouses({ say: () => undefined, warehouse: { url: new Secret(url), shown } }, true);
@@ -49,5 +49,5 @@ it('a command waits for a database before it uses it; a refused login is not rep
 
 it('a file of another machine is left to a worker there', () => {
   const warehouses = openWarehouses({ say: () => undefined, warehouse: null }, true);
-  expect(() => warehouses.of({ into: '/data/out.duckdb', host: 'another-machine' })).toThrow(SinkBusy);
+  expect(() => warehouses.of({ into: '/data/out.duckdb', host: 'another-machine' })).toThrow(WarehouseBusy);
 });

@@ -71,7 +71,7 @@ export class ActivitySetting {
           throw new Error('no operation has slices');
         },
       },
-      sinkFor: () => {
+      warehouseFor: () => {
         throw new Error('no operation loads anything');
       },
       events: {

@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/text/secret.js';
-import { createDuckDbSink } from '../../../dist/warehouse/index.js';
+import { createDuckDbRows } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 
@@ -80,7 +80,7 @@ export class Folder {
   /** The result of an SQL statement on the warehouse, which no process may hold now. */
   async query<Row>(sql: string): Promise<Row[]> {
     // A second instance on a file that this process has open would read it half written, and take its lock away.
-    await createDuckDbSink({ file: this.into }).close();
+    await createDuckDbRows({ file: this.into }).close();
     const instance = await DuckDBInstance.create(this.into, { access_mode: 'READ_ONLY' });
     const connection = await instance.connect();
     try {

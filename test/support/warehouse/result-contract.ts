@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Sink } from '../../../src/core/rows/sink.js';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { resultRelations } from '../../../src/warehouse/rows/result-relations.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 
 /** A fresh, empty warehouse, and a function that queries it. */
 interface WarehouseUnderTest {
-  readonly sink: Sink;
+  readonly sink: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 

@@ -6,7 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import type { Freshness, UnitRecord } from '../../../src/core/purchase/journal.js';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import type { JobRecord, RowRequest, Sink } from '../../../src/core/rows/sink.js';
+import type { JobRecord, RowRequest, RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import type { Json } from '../../../src/core/text/json.js';
 import { readSlice, sliceFile, stageCsv, type UnitSource } from '../../../src/rows/index.js';
 
@@ -97,7 +97,7 @@ export class Service {
 /** Buys the pending units of one slice and writes them to a unit file; returns its path. `raw` may change the text. */
 export async function buySlice(
   dir: string,
-  sink: Sink,
+  sink: RowWarehouse,
   staged: StagedTest,
   slice: number,
   service: Service,
@@ -126,7 +126,7 @@ export function batchOf(staged: StagedTest, slice: number, unitFiles: readonly s
 /** Runs a job to its end. */
 export async function runJob(
   dir: string,
-  sink: Sink,
+  sink: RowWarehouse,
   staged: StagedTest,
   service: Service,
   freshness?: Freshness,
@@ -139,7 +139,7 @@ export async function runJob(
 }
 
 /** The exported CSV as records, read by another parser than ours. */
-export async function exported(dir: string, sink: Sink, job = 'brands-1'): Promise<Record<string, string>[]> {
+export async function exported(dir: string, sink: RowWarehouse, job = 'brands-1'): Promise<Record<string, string>[]> {
   const file = join(dir, `out-${++stages}.csv`);
   await sink.exportCsv(job, file);
   const { readFileSync } = await import('node:fs');

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UnitRecord, UnknownOutcome } from '../../../src/core/purchase/journal.js';
-import { type RunRecord, type Sink, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { type RowWarehouse, type RunRecord, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { cutRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
 export interface SinkUnderTest {
-  readonly sink: Sink;
+  readonly sink: RowWarehouse;
   /** Rows of a query on the warehouse, as plain values. */
   query(sql: string): Promise<unknown[][]>;
   /** A process that loads the batches of a JSON file (`{ job, rowsFiles, batches }`) one after another. */
@@ -31,7 +31,7 @@ type Make = (dir: string) => SinkUnderTest | Promise<SinkUnderTest>;
 export function sinkContract(make: Make): void {
   let dir: string;
   let test: SinkUnderTest;
-  let sink: Sink;
+  let sink: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));
@@ -180,7 +180,7 @@ export function sinkContract(make: Make): void {
       const files = await buySlice(dir, sink, old, 0, service);
       const edited = await stageText(dir, csv('z,https://z.com/', ...letters));
       await sink.openJob(edited.record, edited.files);
-      await expect(sink.load(batchOf(old, 0, files))).rejects.toThrow(SinkUnusable);
+      await expect(sink.load(batchOf(old, 0, files))).rejects.toThrow(WarehouseUnusable);
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
     });
   });
@@ -715,7 +715,7 @@ export function sinkContract(make: Make): void {
       expect(first).toEqual({ rows: 8, bytes: readFileSync(out).length });
       await sink.exportCsv('brands-1', out);
       expect(readdirSync(join(dir, 'new'))).toEqual(['out.csv']);
-      await expect(sink.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(SinkUnusable);
+      await expect(sink.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(WarehouseUnusable);
       expect(readFileSync(out).length).toBe(first.bytes);
     });
 
@@ -755,7 +755,7 @@ export function sinkContract(make: Make): void {
       expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
       writeFileSync(join(out, 'mine.txt'), '');
       await expect(sink.exportParquet('brands-1', out)).rejects.toThrow(/files that are not of an export.*mine\.txt/);
-      await expect(sink.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(SinkUnusable);
+      await expect(sink.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(WarehouseUnusable);
       expect(readdirSync(out)).toEqual(['mine.txt', 'part-00000.parquet']);
     });
 
@@ -810,7 +810,7 @@ export function sinkContract(make: Make): void {
 export function longSinkContract(make: Make): void {
   let dir: string;
   let test: SinkUnderTest;
-  let sink: Sink;
+  let sink: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
     dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));

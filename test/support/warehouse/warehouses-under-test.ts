@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { createDuckDbSink, createPostgresSink } from '../../../src/warehouse/index.js';
+import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
 import type { SinkUnderTest } from './rows-contract.js';
@@ -25,7 +25,7 @@ export async function queryDuckDb(file: string, sql: string): Promise<unknown[][
 /** A new warehouse in a DuckDB file of this folder. */
 export function duckDbUnderTest(dir: string): SinkUnderTest {
   const file = placeEmptyWarehouse(join(dir, 'warehouse.duckdb'));
-  const sink = createDuckDbSink({ file });
+  const sink = createDuckDbRows({ file });
   return {
     sink,
     query: async (sql) => {
@@ -40,7 +40,7 @@ export function duckDbUnderTest(dir: string): SinkUnderTest {
 
 /** A new warehouse in the PostgreSQL schema of this address. */
 export function postgresUnderTest(url: string): SinkUnderTest {
-  const sink = createPostgresSink({ url });
+  const sink = createPostgresRows({ url });
   return {
     sink,
     query: (sql) => pgQuery(url, sql),

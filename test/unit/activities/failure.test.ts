@@ -4,7 +4,7 @@ import { toFailure, waiting } from '../../../src/activities/call/failure.js';
 import { ApiError, type ApiErrorParts } from '../../../src/api/wire/errors.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { SinkBusy, SinkUnusable } from '../../../src/core/rows/sink.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 
 const hour = 3_600_000;
 const api = (facts: Partial<ApiErrorParts['facts']>) =>
@@ -74,15 +74,15 @@ describe('a failure of ours', () => {
   it.each<[string, unknown, number, object]>([
     [
       'a warehouse in use',
-      new SinkBusy('in use', 7),
+      new WarehouseBusy('in use', 7),
       99,
-      { type: 'SinkBusy', nonRetryable: false, benign: true, nextRetryDelay: 2000, details: [{ pid: 7 }] },
+      { type: 'WarehouseBusy', nonRetryable: false, benign: true, nextRetryDelay: 2000, details: [{ pid: 7 }] },
     ],
     [
       'a warehouse that is damaged',
-      new SinkUnusable('damaged'),
+      new WarehouseUnusable('damaged'),
       1,
-      { type: 'SinkUnusable', message: 'damaged', nonRetryable: true },
+      { type: 'WarehouseUnusable', message: 'damaged', nonRetryable: true },
     ],
     ['answers that are gone', new BodiesGone(['k']), 1, { type: 'BodiesGone', nonRetryable: true }],
     ['a login that is refused', named('error', { code: '28P01' }), 1, { type: 'StoreUnusable', nonRetryable: true }],

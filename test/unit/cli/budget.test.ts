@@ -133,7 +133,9 @@ describe('a paused job', () => {
   });
 
   it('is not waited for if only a change of the job helps', () => {
-    expect(pauseOf({ type: 'SinkUnusable', message: 'no permission', details: null }, 'brands-1', null)).toBeNull();
+    expect(
+      pauseOf({ type: 'WarehouseUnusable', message: 'no permission', details: null }, 'brands-1', null),
+    ).toBeNull();
   });
 
   const paused = { ...progress, phase: 'paused', message: 'searchflow resume brands-1 --max-cost 2' } as const;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { SinkBusy } from '../../../src/core/rows/sink.js';
+import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/config/runtime-types.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
@@ -317,7 +317,7 @@ describe('a command line', () => {
     ]);
     const busy = {
       ...withStatus({ phase: 'paused' }),
-      summary: () => Promise.reject(new SinkBusy('it is open in node', 7)),
+      summary: () => Promise.reject(new WarehouseBusy('it is open in node', 7)),
     };
     const locked = await type('status brands', busy);
     expect([locked.code, locked.out]).toEqual([

@@ -38,7 +38,7 @@ describe('a failure that needs a person', () => {
     },
   );
 
-  it.each(['InvalidRequest', 'SinkUnusable', 'BadInput', 'toString'])('%s causes no pause', (type) => {
+  it.each(['InvalidRequest', 'WarehouseUnusable', 'BadInput', 'toString'])('%s causes no pause', (type) => {
     expect(pauseOf(failure(type), 'brands', null)).toBeNull();
   });
 });

@@ -7,7 +7,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Freshness } from '../../../src/core/purchase/journal.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
-import { SinkBusy } from '../../../src/core/rows/sink.js';
+import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
 import { costOfRest, makePlan } from '../../../src/worker/staging/plan.js';
@@ -74,7 +74,17 @@ async function planned(given: {
   };
   const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...given.request };
   const parts = {
-    ...{ staged, manifest, asked: request, request, journal, sink, now, rate: flatProfile(10), prices: pricesAt(now) },
+    ...{
+      staged,
+      manifest,
+      asked: request,
+      request,
+      journal,
+      warehouse: sink,
+      now,
+      rate: flatProfile(10),
+      prices: pricesAt(now),
+    },
     before: given.completed ? ({ staged, completed: staged.generation } as unknown as JobEntry) : null,
     maxCostPerJobMicros: given.maxCostPerJobMicros ?? null,
   };
@@ -146,7 +156,11 @@ it('runs that were left running are followed again at no cost, not bought', asyn
 });
 
 it('the plan for a busy warehouse uses the journal alone', async () => {
-  const { plan } = await planned({ landed: 25, loaded: new SinkBusy('x is open in process 7', 7), completed: true });
+  const { plan } = await planned({
+    landed: 25,
+    loaded: new WarehouseBusy('x is open in process 7', 7),
+    completed: true,
+  });
   expect(plan.notes).toEqual(['x is open in process 7. This plan uses the journal alone']);
   expect(plan).toMatchObject({ status: 'unfinished', toBuy: 0 });
 });

@@ -1,9 +1,9 @@
-import { SinkBusy, SinkUnusable, TooMuchAtOnce } from '../../../core/rows/sink.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 
 const cases: readonly {
   readonly when: RegExp;
   readonly say: (file: string) => string;
-  readonly as?: typeof SinkUnusable;
+  readonly as?: typeof WarehouseUnusable;
 }[] = [
   {
     when: /not a valid DuckDB database file/,
@@ -44,18 +44,18 @@ const cases: readonly {
   },
 ];
 
-/** DuckDB's error as an error of the port: `SinkBusy` (wait) or `SinkUnusable` (with the fix). Other errors pass. */
-export function sinkError(error: unknown, file: string): unknown {
-  if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
+/** DuckDB's error as an error of the port: `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Other errors pass. */
+export function warehouseError(error: unknown, file: string): unknown {
+  if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   const { message } = error;
   if (/Could not set lock|Conflicting lock|used by another process/i.test(message)) {
     const pid = /\(PID (\d+)\)/.exec(message)?.[1] ?? null;
     const who = pid === null ? 'another process' : `process ${pid}`;
-    return new SinkBusy(`${file} is open in ${who}: close it there first`, pid === null ? null : Number(pid));
+    return new WarehouseBusy(`${file} is open in ${who}: close it there first`, pid === null ? null : Number(pid));
   }
   const found = cases.find(({ when }) => when.test(message));
   if (!found) return error;
-  const { say, as: Kind = SinkUnusable } = found;
+  const { say, as: Kind = WarehouseUnusable } = found;
   return new Kind(`${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
 }
 

@@ -8,7 +8,7 @@ import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
-/** Webset events in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbSink`. */
+/** Webset events in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbRows`. */
 export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   return createEventStore({

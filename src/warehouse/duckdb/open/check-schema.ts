@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 
 /** The columns that the statements here need, by table. */
 const expected: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const expected: Readonly<Record<string, string>> = {
 
 /**
  * Checks the tables before anything is bought for them. Columns that a person added are accepted unless they refuse rows without
- * a value. Throws `SinkUnusable` with the list of all mistakes.
+ * a value. Throws `WarehouseUnusable` with the list of all mistakes.
  */
 export async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(
@@ -53,7 +53,7 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
     }
   }
   if (wrong.length === 0) return;
-  throw new SinkUnusable(
+  throw new WarehouseUnusable(
     `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,
   );
 }

@@ -1,12 +1,12 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { MIGRATIONS_TABLE, migrationsComments } from '../../../core/text/migrations-table.js';
 import { relationNames } from '../dialect/job-view.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { type Migration, migrations } from '../migrations/index.js';
 
 /**
- * Migrates the warehouse to the newest schema, each step in one transaction. Throws `SinkUnusable` for a warehouse of a newer
+ * Migrates the warehouse to the newest schema, each step in one transaction. Throws `WarehouseUnusable` for a warehouse of a newer
  * version.
  */
 export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
@@ -14,7 +14,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
   const known = migrations.map(({ name }) => name);
   const strange = done.filter((name) => !known.includes(name));
   if (strange.length > 0) {
-    throw new SinkUnusable(
+    throw new WarehouseUnusable(
       `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
     );
   }

@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../../files/make-folder.js';
 import { realPath } from '../../../files/same-file.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { identifier, literal } from '../driver/quote.js';
 import { worthGivingBack } from '../driver/release-memory.js';
-import { sinkError } from '../driver/warehouse-error.js';
+import { warehouseError } from '../driver/warehouse-error.js';
 import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
@@ -70,7 +70,7 @@ const nothing = () => undefined;
 
 /**
  * One DuckDB file, for all work of this process: opened for use, closed when idle, used by one caller at a time, or by one of
- * each queue. Errors leave as `SinkBusy` and `SinkUnusable`.
+ * each queue. Errors leave as `WarehouseBusy` and `WarehouseUnusable`.
  */
 export class Warehouse {
   /** The warehouse of a file, the same object for all callers in this process, also through links. `file`: absolute path. */
@@ -119,7 +119,7 @@ export class Warehouse {
       } catch (error) {
         // After a fatal error DuckDB refuses all further use of the instance: the next use opens it again.
         if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
-        throw sinkError(error, this.file);
+        throw warehouseError(error, this.file);
       } finally {
         this.#users--;
         if (this.#users === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS);
@@ -218,12 +218,12 @@ export class Warehouse {
 
   async #open(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
-      throw new SinkUnusable(
+      throw new WarehouseUnusable(
         `${this.file} has a question mark in its path, which DuckDB does not support: name another file`,
       );
     }
     const why = whyNoDatabase(this.file);
-    if (why !== null) throw new SinkUnusable(`${this.file} ${why}`);
+    if (why !== null) throw new WarehouseUnusable(`${this.file} ${why}`);
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await import('@duckdb/node-api');
     makeFolder(dirname(this.file), 0o777);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness, UnitRecord } from '../../../core/purchase/journal.js';
-import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/sink.js';
+import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/row-warehouse.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
 import { USUAL, type Warehouse } from '../open/warehouse.js';
 import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.js';
@@ -33,7 +33,7 @@ interface Part {
 }
 
 /**
- * `Sink.load`: a whole slice in one transaction, or in parts if that needs too much memory or a line is longer than the reader's
+ * `RowWarehouse.load`: a whole slice in one transaction, or in parts if that needs too much memory or a line is longer than the reader's
  * limit.
  */
 export async function loadWholeOrInParts(

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/journal.js';
 import { leftOut } from '../../../core/rows/row-operation.js';
-import type { LoadBatch } from '../../../core/rows/sink.js';
+import type { LoadBatch } from '../../../core/rows/row-warehouse.js';
 import { checkGeneration } from '../../shared/ledger.js';
 import { rowPart } from '../dialect/result-sql.js';
 import { withMendedFiles } from '../driver/mended-files.js';

@@ -1,13 +1,13 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/journal.js';
-import type { JobRecord } from '../../../core/rows/sink.js';
+import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import { jobColumns, storedRequest } from '../../rows/job-columns.js';
 import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
 import { chooseViewName, makeView } from '../dialect/job-view.js';
 import { stale, useFreshness } from './freshness.js';
 import { reconcile } from './vanished-rows.js';
 
-/** `Sink.openJob`, in the caller's transaction. */
+/** `RowWarehouse.openJob`, in the caller's transaction. */
 export async function openJob(
   connection: DuckDBConnection,
   job: JobRecord,
@@ -32,7 +32,7 @@ export async function openJob(
   return slicesToLoad(connection, job);
 }
 
-/** `Sink.unloadedSlices`, in the caller's transaction. */
+/** `RowWarehouse.unloadedSlices`, in the caller's transaction. */
 export async function unloadedSlices(
   connection: DuckDBConnection,
   job: JobRecord,

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { JobRecord } from '../../../core/rows/sink.js';
+import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import { plainPaths, stagedKeys, stagedRows } from '../driver/read-files.js';
 import { stale } from './freshness.js';
 

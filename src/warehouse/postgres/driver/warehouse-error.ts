@@ -1,4 +1,4 @@
-import { SinkBusy, SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
@@ -33,12 +33,12 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   ],
 ];
 
-/** PostgreSQL's error as an error of the port: `SinkBusy` (wait) or `SinkUnusable` (with the fix). Other errors pass. */
-export function sinkError(error: unknown, where: string): unknown {
-  if (!(error instanceof Error) || error instanceof SinkBusy || error instanceof SinkUnusable) return error;
+/** PostgreSQL's error as an error of the port: `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Other errors pass. */
+export function warehouseError(error: unknown, where: string): unknown {
+  if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);
   if (/SSL|certificate|TLS/i.test(error.message)) {
-    return new SinkUnusable(`${where} has no secure connection (${error.message}): see sslmode in its address`, {
+    return new WarehouseUnusable(`${where} has no secure connection (${error.message}): see sslmode in its address`, {
       cause: error,
     });
   }
@@ -46,18 +46,18 @@ export function sinkError(error: unknown, where: string): unknown {
     const way = /^(28|3D)/.test(error.code ?? '')
       ? 'check the address, and user and password (in the address, SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass)'
       : 'ask its owner for the missing rights';
-    return new SinkUnusable(`${error.message}: ${way}`, { cause: error });
+    return new WarehouseUnusable(`${error.message}: ${way}`, { cause: error });
   }
   const code = codeOf(error);
   const found = cases.find(([when]) => when.test(code));
   if (!found) return error;
-  return new SinkUnusable(`${found[1](where)} (PostgreSQL: ${error.message})`, { cause: error });
+  return new WarehouseUnusable(`${found[1](where)} (PostgreSQL: ${error.message})`, { cause: error });
 }
 
-function busy(error: PostgresAway, where: string): SinkBusy {
+function busy(error: PostgresAway, where: string): WarehouseBusy {
   const code = codeOf(error.cause);
   const why = code === '55P03' ? 'is locked by another transaction' : code === '57014' ? 'takes too long' : null;
-  return new SinkBusy(why === null ? error.message : `${where} ${why}: retry when that has ended`, null);
+  return new WarehouseBusy(why === null ? error.message : `${where} ${why}: retry when that has ended`, null);
 }
 
 function codeOf(error: unknown): string {

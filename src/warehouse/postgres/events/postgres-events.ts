@@ -11,7 +11,7 @@ interface PostgresEventTransaction extends EventTransaction {
 }
 
 /**
- * Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `SinkUnusable` for a text that is not an
+ * Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `WarehouseUnusable` for a text that is not an
  * address.
  */
 export function createPostgresEvents(

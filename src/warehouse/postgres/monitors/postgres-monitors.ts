@@ -3,7 +3,7 @@ import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { postgresMonitors } from '../dialect/monitor-dialect.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 
-/** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresSink`. */
+/** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresRows`. */
 export function createPostgresMonitors(
   options: WarehouseOptions & { readonly url: string },
   warehouse = new Warehouse(options.url, options),

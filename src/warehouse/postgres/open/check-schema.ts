@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import type { Postgres } from '../../../postgres/index.js';
 
 /** The columns that the statements here need, by table. */
@@ -32,7 +32,7 @@ interface Found {
 
 /**
  * Checks tables, rights and encoding before anything is bought for them. Columns that a person added are accepted unless they
- * refuse rows without a value. Throws `SinkUnusable` with the list of all mistakes.
+ * refuse rows without a value. Throws `WarehouseUnusable` with the list of all mistakes.
  */
 export async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
   const { schema } = postgres.address;
@@ -47,17 +47,17 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
   );
   const wrong = Object.keys(expected).flatMap((table) => wrongWith(table, columns));
   if (wrong.length > 0) {
-    throw new SinkUnusable(
+    throw new WarehouseUnusable(
       `The tables in ${shown} were changed: ${wrong.join('; ')}. Undo that, or load into another schema (?schema=name)`,
     );
   }
   const missing = await missingRights(postgres, schema);
   if (missing.length > 0) {
-    throw new SinkUnusable(`The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`);
+    throw new WarehouseUnusable(`The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`);
   }
   const [server] = await postgres.query<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`);
   if (server?.encoding !== 'UTF8') {
-    throw new SinkUnusable(
+    throw new WarehouseUnusable(
       `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
     );
   }

@@ -1,4 +1,4 @@
-import { SinkUnusable } from '../../../core/rows/sink.js';
+import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import {
   identifier,
   migrate,
@@ -8,7 +8,7 @@ import {
   type PostgresAddress,
   parseAddress,
 } from '../../../postgres/index.js';
-import { sinkError } from '../driver/warehouse-error.js';
+import { warehouseError } from '../driver/warehouse-error.js';
 import { migrations } from '../migrations/index.js';
 import { checkSchema } from './check-schema.js';
 
@@ -16,7 +16,7 @@ export const DEFAULT_SCHEMA = 'searchflow';
 
 /** Connections of a process: loads run in parallel, each with its slice. */
 const CONNECTIONS = 4;
-/** After this time the caller gets `SinkBusy`, and retries. */
+/** After this time the caller gets `WarehouseBusy`, and retries. */
 const PATIENCE_MS = 30_000;
 
 /** Time for which a process that is suspended in a transaction keeps it, and its locks. */
@@ -25,7 +25,7 @@ const STALLED_MS = 60_000;
 export interface WarehouseOptions {
   /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
-  /** Time for which work waits for an unavailable database before `SinkBusy`, in ms. */
+  /** Time for which work waits for an unavailable database before `WarehouseBusy`, in ms. */
   readonly patienceMs?: number;
   /**
    * Time after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that its
@@ -34,7 +34,7 @@ export interface WarehouseOptions {
   readonly stalledMs?: number;
 }
 
-/** One schema of a PostgreSQL database, with one pool of connections. Errors leave as `SinkBusy` and `SinkUnusable`. */
+/** One schema of a PostgreSQL database, with one pool of connections. Errors leave as `WarehouseBusy` and `WarehouseUnusable`. */
 export class Warehouse {
   /** Host, port, database and schema; never a user or password. */
   readonly shown: string;
@@ -48,7 +48,7 @@ export class Warehouse {
   #current: Promise<void> | null = null;
   #made: Promise<void> | null = null;
 
-  /** Throws `SinkUnusable` for a text that is not an address. */
+  /** Throws `WarehouseUnusable` for a text that is not an address. */
   constructor(url: string, options: WarehouseOptions = {}) {
     this.#address = addressOf(url);
     this.shown = this.#address.shown;
@@ -153,16 +153,18 @@ export class Warehouse {
     try {
       return await work(await this.#postgres);
     } catch (error) {
-      throw sinkError(error, this.shown);
+      throw warehouseError(error, this.shown);
     }
   }
 }
 
-/** The parts of a warehouse's address. Throws `SinkUnusable` for a text that is not an address of a PostgreSQL database. */
+/** The parts of a warehouse's address. Throws `WarehouseUnusable` for a text that is not an address of a PostgreSQL database. */
 export function addressOf(url: string): PostgresAddress {
   try {
     return parseAddress(url, DEFAULT_SCHEMA);
   } catch (error) {
-    throw new SinkUnusable(`The address of the warehouse ${error instanceof Error ? error.message : String(error)}`);
+    throw new WarehouseUnusable(
+      `The address of the warehouse ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

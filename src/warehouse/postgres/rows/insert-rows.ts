@@ -1,5 +1,5 @@
 import { leftOut } from '../../../core/rows/row-operation.js';
-import type { LoadBatch } from '../../../core/rows/sink.js';
+import type { LoadBatch } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { partsOf } from '../dialect/result-sql.js';
 import { occupied, stagedRows } from './pending.js';

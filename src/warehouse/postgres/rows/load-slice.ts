@@ -1,5 +1,5 @@
 import type { Freshness } from '../../../core/purchase/journal.js';
-import type { LoadBatch } from '../../../core/rows/sink.js';
+import type { LoadBatch } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { checkGeneration } from '../../shared/ledger.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';

@@ -1,4 +1,4 @@
-import type { MisreadAnswer } from '../../../core/rows/sink.js';
+import type { MisreadAnswer } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { reason, textFact } from './insert-rows.js';
@@ -7,7 +7,7 @@ import { reason, textFact } from './insert-rows.js';
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
-/** `Sink.misreadAnswers`. */
+/** `RowWarehouse.misreadAnswers`. */
 export async function misreadAnswers(tx: Pick<PgTransaction, 'query'>, job: string): Promise<readonly MisreadAnswer[]> {
   const rows = await tx.query<MisreadAnswer & { readonly at: string }>(
     `SELECT DISTINCT ON (e.unit_key) e.unit_key AS key, e.url AS unit, e.request_id AS "requestId",
@@ -19,7 +19,7 @@ export async function misreadAnswers(tx: Pick<PgTransaction, 'query'>, job: stri
   return rows.map(({ at, ...row }) => ({ ...row, fetchedAt: Math.round(Number(at)) }));
 }
 
-/** `Sink.putAnswers`. */
+/** `RowWarehouse.putAnswers`. */
 export async function putAnswers(tx: PgTransaction, job: string, unitFile: string): Promise<number> {
   await makeLineTables(tx);
   await copyLines(tx, 'unit_lines', unitFile);

@@ -1,5 +1,5 @@
 import type { Freshness } from '../../../core/purchase/journal.js';
-import type { JobRecord } from '../../../core/rows/sink.js';
+import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import type { Json } from '../../../core/text/json.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { jobColumns, type StoredRequest, storedRequest, storedShape } from '../../rows/job-columns.js';
@@ -18,7 +18,7 @@ interface Before {
   readonly request: StoredRequest | null;
 }
 
-/** `Sink.openJob`, in the caller's transaction. */
+/** `RowWarehouse.openJob`, in the caller's transaction. */
 export async function openJob(
   tx: PgTransaction,
   schema: string,
@@ -48,7 +48,7 @@ export async function openJob(
   return slicesToLoad(tx, job);
 }
 
-/** `Sink.unloadedSlices`, in the caller's transaction. */
+/** `RowWarehouse.unloadedSlices`, in the caller's transaction. */
 export async function unloadedSlices(
   tx: PgTransaction,
   job: JobRecord,

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../../core/rows/sink.js';
+import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { stale } from './freshness.js';

@@ -125,7 +125,7 @@ export interface MisreadAnswer {
  * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a
  * slice twice is a no-op. Rows are matched by number, hash and unit key, so that none is doubled.
  */
-export interface Sink {
+export interface RowWarehouse {
   /**
    * Records the job and moves loaded rows to their positions in the new generation, in one transaction: unchanged rows are kept, rows
    * that are no longer in the input are marked, the others are to be loaded. Repeated calls for a generation change nothing. Returns the
@@ -134,7 +134,7 @@ export interface Sink {
   openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
   /**
    * Compares the ledger with the loaded rows, and removes the lines of slices with missing or stale rows. Returns the numbers of the
-   * slices to load, like `openJob`. Rejects with `SinkUnusable` where the warehouse has another generation of the job, or none.
+   * slices to load, like `openJob`. Rejects with `WarehouseUnusable` where the warehouse has another generation of the job, or none.
    */
   unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
   /** Whether any row of the job is loaded, of any generation. Never creates a file. */
@@ -179,8 +179,8 @@ export interface Sink {
 }
 
 /** Another process holds the warehouse: wait, then retry. */
-export class SinkBusy extends Error {
-  override readonly name = 'SinkBusy';
+export class WarehouseBusy extends Error {
+  override readonly name = 'WarehouseBusy';
   constructor(
     message: string,
     /** The process that holds it, where known. */
@@ -191,9 +191,9 @@ export class SinkBusy extends Error {
 }
 
 /** The warehouse can't be used until a person fixes something: wrong table, no permission, disk full, damaged file. */
-export class SinkUnusable extends Error {
-  override readonly name = 'SinkUnusable';
+export class WarehouseUnusable extends Error {
+  override readonly name = 'WarehouseUnusable';
 }
 
 /** The load is too large at once: a smaller part may fit into the memory of the warehouse. */
-export class TooMuchAtOnce extends SinkUnusable {}
+export class TooMuchAtOnce extends WarehouseUnusable {}

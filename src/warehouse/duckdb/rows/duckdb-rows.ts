@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Freshness } from '../../../core/purchase/journal.js';
-import { type Sink, SinkBusy } from '../../../core/rows/sink.js';
+import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../../shared/known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
@@ -26,13 +26,13 @@ const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
  * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB gives it to one process at a time:
- * if another process has it, every method rejects with `SinkBusy`. One sink for each file and process: see `createWarehouses`.
+ * if another process has it, every method rejects with `WarehouseBusy`. One instance for each file and process: see `createWarehouses`.
  */
-export function createDuckDbSink(options: {
+export function createDuckDbRows(options: {
   readonly file: string;
   /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
-}): Sink {
+}): RowWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   const say = options.say ?? (() => undefined);
   const existing = (job: string) => {
@@ -144,7 +144,7 @@ async function onceFree<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof SinkBusy) || performance.now() > until) throw error;
+      if (!(error instanceof WarehouseBusy) || performance.now() > until) throw error;
       await delay(POLL_MS);
     }
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Freshness } from '../../../core/purchase/journal.js';
-import type { Sink } from '../../../core/rows/sink.js';
+import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../../shared/known-answers.js';
 import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
@@ -22,12 +22,12 @@ const anyKey = '= ANY ($1::text[])';
 /**
  * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`, by
  * default the schema `searchflow`. Several processes may load into it at the same time. While the database is unavailable or
- * locked every method waits, then rejects with `SinkBusy`. Throws `SinkUnusable` for a text that is not an address.
+ * locked every method waits, then rejects with `WarehouseBusy`. Throws `WarehouseUnusable` for a text that is not an address.
  */
-export function createPostgresSink(
+export function createPostgresRows(
   options: WarehouseOptions & { readonly url: string },
   warehouse = new Warehouse(options.url, options),
-): Sink {
+): RowWarehouse {
   const say = options.say ?? (() => undefined);
   const existing = async (job: string) => {
     if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);
