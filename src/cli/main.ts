@@ -55,7 +55,7 @@ let lost: Error | null = null;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') lost = error;
 });
-// A broken stderr leaves no place to report to.
+// With a broken stderr there is nowhere to report to.
 stderr.on('error', () => undefined);
 // Node's own report would print message and stack unredacted, so uncaught errors are reported here.
 process.on('uncaughtException', (error) => process.exit(report(error) || exitCodes.failed));

@@ -24,7 +24,7 @@ export type UnitSource =
       readonly check?: UnitCheck;
     }
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
-  | { readonly kind: 'rows'; readonly row: Json | null; readonly together: number; readonly check?: UnitCheck };
+  | { readonly kind: 'rows'; readonly row: Json | null; readonly rowsPerRun: number; readonly check?: UnitCheck };
 
 /** The unit of one row, or its problem. `unit` of a bad row is the text of its cell, if any. */
 export type RowUnit =
@@ -100,12 +100,12 @@ function bindTemplate(template: Json, columns: readonly string[]): BoundUnits {
   return { unitColumn: null, foundBy: null, group: null, unitOf: (record) => render(record, (made) => made) };
 }
 
-function bindRows({ row, together }: UnitSource & { kind: 'rows' }, columns: readonly string[]): BoundUnits {
+function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: readonly string[]): BoundUnits {
   const render = row === null ? null : rendering(row, columns);
   return {
     unitColumn: null,
     foundBy: null,
-    group: { size: together, join: (units) => `{"input":{"data":[${units.join(',')}]}}` },
+    group: { size: rowsPerRun, join: (units) => `{"input":{"data":[${units.join(',')}]}}` },
     unitOf(record, hash) {
       const named = (made: Json): Json => ({ ...(made as { readonly [name: string]: Json }), [ROW_ID_FIELD]: hash });
       if (render !== null) return render(record, named);

@@ -37,7 +37,7 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
   const ledger = new Ledger(purchases, options.credits);
   const facts: Fact[] = [];
   const reader = { ...ledger.reader, fact: (fact: Fact) => void facts.push(fact) };
-  const file = options.bookFile === null ? null : await LogFile.open(options.bookFile, reader);
+  const file = options.ledgerFile === null ? null : await LogFile.open(options.ledgerFile, reader);
   if (file) ledger.keepIn(file);
 
   const began = performance.now();

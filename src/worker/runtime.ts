@@ -341,11 +341,11 @@ class StoreRuntime implements Runtime {
   /** Returns the states of walks as Temporal knows them, else as their warehouses do. */
   async #walkStates(walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
     this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
-    const [reached, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
+    const [connected, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
     const asked = await Promise.all(
       walks.map((walk) => {
         const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
-        return reached && walkState(reached.client, walk, abandoned);
+        return connected && walkState(connected.client, walk, abandoned);
       }),
     );
     const silent = walks.filter((_, nth) => asked[nth] === null);

@@ -6,7 +6,7 @@ export async function mapConcurrent<T>(
 ): Promise<void> {
   const left = [...items];
   let failed = false;
-  const lane = async (): Promise<void> => {
+  const workUntilNoneLeft = async (): Promise<void> => {
     for (let item = left.shift(); item !== undefined && !failed; item = left.shift()) {
       try {
         await work(item);
@@ -16,6 +16,6 @@ export async function mapConcurrent<T>(
       }
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: width }, lane));
+  const ends = await Promise.allSettled(Array.from({ length: width }, workUntilNoneLeft));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }

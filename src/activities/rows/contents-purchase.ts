@@ -84,7 +84,7 @@ export function contentsOutcomes(
     errorTag: match.errorTag,
     httpStatus: match.httpStatus,
     source: match.source,
-    ...(match.told === undefined ? {} : { told: match.told }),
+    ...(match.wholeStatus === undefined ? {} : { wholeStatus: match.wholeStatus }),
     ...(match.misread === undefined ? {} : { misread: match.misread }),
     result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? statusInstead(match)),
   }));
@@ -95,6 +95,6 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
 }
 
 /** Without a result, the status with its unknown fields is kept in its place, so that the warehouse has it. */
-function statusInstead({ told: status }: MatchedUnit): Json {
+function statusInstead({ wholeStatus: status }: MatchedUnit): Json {
   return status === undefined ? null : { status };
 }

@@ -13,7 +13,7 @@ export interface MatchedUnit {
   /** The result byte for byte, or null. */
   readonly result: Json | RawJson;
   /** The whole status, where it has fields beyond those above. */
-  readonly told?: Json;
+  readonly wholeStatus?: Json;
   /** Fields of the result or status that don't fit their types, as one line. */
   readonly misread?: string;
 }
@@ -127,7 +127,7 @@ function toUnit(
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
   const tag = status?.error?.tag || null;
-  const more = isJson(status) && hasMoreFields(status) ? { told: status } : {};
+  const more = isJson(status) && hasMoreFields(status) ? { wholeStatus: status } : {};
   const common = { url, httpStatus, source, result: kept, ...more };
   // An unknown status with a result counts as a success.
   const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);

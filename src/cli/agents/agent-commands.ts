@@ -17,7 +17,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .option('--previous <run>', 'id of a completed run to continue from')
     .option('--request <file>', 'whole request as JSON')
     .option('--option <name=json>', 'any other field of the request; repeatable', many)
-    .option('--anew', 'start a new run even if the same request was answered before')
+    .option('--rebuy', 'start a new run even if the same request was answered before')
     .option('--delete-after', 'delete the run at the service after its result has landed')
     .option('--yes', 'no confirmation prompts')
     .option('--stream', 'its events on stdout as they arrive')

@@ -15,7 +15,7 @@ export interface AgentRunFlags extends ConfigFlags {
   readonly previous?: string;
   readonly request?: string;
   readonly option?: readonly string[];
-  readonly anew?: boolean;
+  readonly rebuy?: boolean;
   readonly deleteAfter?: boolean;
   readonly stream?: boolean;
   readonly yes?: boolean;
@@ -51,7 +51,7 @@ export function toAgentRequest(
   };
 }
 
-function toOptions({ maxCost, maxDuration, anew, deleteAfter }: AgentRunFlags, mistakes: string[]): RunAgentOptions {
+function toOptions({ maxCost, maxDuration, rebuy, deleteAfter }: AgentRunFlags, mistakes: string[]): RunAgentOptions {
   const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
   if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
   const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
@@ -59,7 +59,7 @@ function toOptions({ maxCost, maxDuration, anew, deleteAfter }: AgentRunFlags, m
   return {
     ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
     ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),
-    ...(anew ? { refreshAfterMs: 0 } : {}),
+    ...(rebuy ? { refreshAfterMs: 0 } : {}),
     ...(deleteAfter ? { deleteAfter } : {}),
   };
 }

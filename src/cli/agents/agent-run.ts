@@ -87,7 +87,7 @@ function purchaseOf(
 }
 
 /** Replaces the option of a workflow's failure by the flag of this command. */
-const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --anew');
+const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
 /** Shows the state of the run until it has ended; with `calls` also its events. Returns the result. */
 async function watch(

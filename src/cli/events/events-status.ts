@@ -50,7 +50,7 @@ async function show(
   const streams = await statuses(runtime, walks, found);
   const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
   const isUsual = isSameWarehouse(into, eventTarget(settings(context, {}), undefined, context.cwd));
-  const halted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
+  const interrupted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
     if (status.state === 'running') return [];
     const { state, message } = status;
     const command = walkCommand(stream, isUsual ? null : into);
@@ -63,10 +63,10 @@ async function show(
     terminal.say(`${printable(found.message)}. Progress of the walks that load it:`);
   }
   const held = found instanceof WarehouseBusy ? null : found;
-  if (json) terminal.data(JSON.stringify(statusData(held, { running, halted }, into, config.origin, now)));
+  if (json) terminal.data(JSON.stringify(statusData(held, { running, interrupted }, into, config.origin, now)));
   else if (held?.streams.length === 0 && streams.length === 0)
     terminal.say(nothingText(context, config, into, isUsual));
-  else terminal.data([...running.map(runningText), ...statusLines(held, halted, into, now)].join('\n'));
+  else terminal.data([...running.map(runningText), ...statusLines(held, interrupted, into, now)].join('\n'));
   return exitCodes.ok;
 }
 

@@ -112,12 +112,12 @@ export function runningText({ job, progress, running }: Running): string {
 /** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that don't run. */
 export function statusLines(
   held: EventStatus | null,
-  halted: readonly InterruptedWalk[],
+  interrupted: readonly InterruptedWalk[],
   into: string,
   now: number,
 ): readonly string[] {
   const { streams = [], types = [] } = held ?? {};
-  const strange = halted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
+  const strange = interrupted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
   const ended = strange.flatMap((one) => [
     `${printable(one.job ?? one.stream)}: ${stateOf(one)}`,
     ...interruptedLines(one).map((line) => `  ${line}`),
@@ -130,7 +130,7 @@ export function statusLines(
     ...streams.flatMap((stream) =>
       streamLines(
         stream,
-        halted.find((one) => one.stream === stream.stream),
+        interrupted.find((one) => one.stream === stream.stream),
         now,
       ),
     ),
@@ -157,7 +157,7 @@ function interruptedLines({ state, message, goOn }: InterruptedWalk): string[] {
   ];
 }
 
-function streamLines(listing: StreamListing, halted: InterruptedWalk | undefined, now: number): string[] {
+function streamLines(listing: StreamListing, interrupted: InterruptedWalk | undefined, now: number): string[] {
   const { stream, watermark, completedAt, to, pending, windows, share, events } = listing;
   const [kind = '', range = '', ...types] = stream.split(' ');
   const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
@@ -165,10 +165,10 @@ function streamLines(listing: StreamListing, halted: InterruptedWalk | undefined
   if (pending.length > 0) {
     // Share of the range that finished windows cover; a sync has no length at first.
     const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
-    const state = halted ? stateOf(halted) : 'running';
+    const state = interrupted ? stateOf(interrupted) : 'running';
     lines.push(
       `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
-      ...(halted ? interruptedLines(halted).map((line) => `    ${line}`) : []),
+      ...(interrupted ? interruptedLines(interrupted).map((line) => `    ${line}`) : []),
     );
   }
   if (kind === 'sync' || pending.length === 0) {
@@ -188,7 +188,7 @@ function streamLines(listing: StreamListing, halted: InterruptedWalk | undefined
 /** Returns the same as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
-  { running, halted }: { readonly running: readonly Running[]; readonly halted: readonly InterruptedWalk[] },
+  { running, interrupted }: { readonly running: readonly Running[]; readonly interrupted: readonly InterruptedWalk[] },
   into: string,
   origin: string,
   now: number,
@@ -201,7 +201,7 @@ export function statusData(
     // False: the warehouse is in use, so only running walks are known.
     known: held !== null,
     running: running.map(({ job, progress }) => ({ job, ...progress })),
-    halted,
+    interrupted,
     into,
     origin,
     events: types.reduce((sum, one) => sum + one.events, 0),

@@ -44,7 +44,7 @@ function addSandbox(program: Command, chosen: Chosen): void {
       "fault as JSON or words: 'every=20 kind=status status=429 retryAfter=3'; repeatable",
       many,
     )
-    .option('--book <file>', 'ledger file of the sandbox, kept across restarts')
+    .option('--ledger <file>', 'ledger file of the sandbox, kept across restarts')
     .option('--key <key>', 'accepted API key; repeatable (default: any)', many)
     .option('--credits <dollars>', 'credits before it answers 402 (default: no limit)')
     .option('--seed <n>', 'seed of its pages and failures')

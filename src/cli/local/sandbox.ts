@@ -13,7 +13,7 @@ export interface SandboxFlags {
   readonly retryAfter?: string;
   readonly retryAfterSeconds?: string;
   readonly fault?: readonly string[];
-  readonly book?: string;
+  readonly ledger?: string;
   readonly seed?: string;
   readonly key?: readonly string[];
   readonly credits?: string;
@@ -73,7 +73,7 @@ function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Pa
     seed: number(flags.seed, '--seed'),
     credits: number(flags.credits, '--credits'),
     textBytes: number(flags.textBytes, '--text-bytes'),
-    bookFile: flags.book,
+    ledgerFile: flags.ledger,
     keys: flags.key,
     x402: flags.x402,
     prebuilt: flags.prebuilt,

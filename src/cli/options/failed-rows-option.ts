@@ -4,15 +4,15 @@ import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 export type FailedRows = { readonly rows: number } | { readonly percent: number };
 
 /** Returns the limit in `--fail-on-failed-rows` (`true`: no value, which allows none); adds a sentence to `mistakes` if it is invalid. */
-export function readFailedRows(given: true | string | undefined, mistakes: string[]): FailedRows | null {
-  if (given === undefined) return null;
-  if (given === true) return { rows: 0 };
-  const [, number = '', percent] = /^(\d{1,9}(?:\.\d{1,6})?)(%?)$/.exec(given) ?? [];
+export function readFailedRows(typed: true | string | undefined, mistakes: string[]): FailedRows | null {
+  if (typed === undefined) return null;
+  if (typed === true) return { rows: 0 };
+  const [, number = '', percent] = /^(\d{1,9}(?:\.\d{1,6})?)(%?)$/.exec(typed) ?? [];
   const amount = Number(number);
   if (number !== '' && percent === '%' && amount <= 100) return { percent: amount };
   if (number !== '' && percent === '' && Number.isInteger(amount)) return { rows: amount };
   mistakes.push(
-    `--fail-on-failed-rows: '${given}' must be a number of rows such as 10 or a percentage such as 2%. Put the file name before this option.`,
+    `--fail-on-failed-rows: '${typed}' must be a number of rows such as 10 or a percentage such as 2%. Put the file name before this option.`,
   );
   return null;
 }

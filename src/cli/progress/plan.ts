@@ -132,7 +132,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     service: config.service,
     origin: config.origin,
     operation: staged.operation,
-    standing: plan.status,
+    status: plan.status,
     rows: staged.rows,
     limit: staged.limit ?? null,
     rest: plan.rest ? restData(plan.rest) : null,

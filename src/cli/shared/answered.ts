@@ -40,11 +40,11 @@ const ANSWER_MS = 5000;
  * `UsageError` and `JobFailed`.
  */
 export async function answered<Handle, Answer>(
-  reach: () => Promise<Handle>,
+  connect: () => Promise<Handle>,
   ask: (handle: Handle) => Promise<Answer>,
 ): Promise<Answer | null> {
   try {
-    const handle = await reach();
+    const handle = await connect();
     return await Promise.race([ask(handle), sleep(ANSWER_MS, null, { ref: false })]);
   } catch (error) {
     if (error instanceof UsageError || error instanceof JobFailed) throw error;

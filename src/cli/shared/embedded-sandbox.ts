@@ -40,8 +40,8 @@ const START_MS = 30_000;
 const sandboxKey = 'sandbox';
 
 /**
- * Starts the sandbox of this state folder with the configured rate limit and its book in `sandbox/book.jsonl`. Joins a sandbox that
- * another command of the folder runs, because two of them would write to one book.
+ * Starts the sandbox of this state folder with the configured rate limit and its ledger in `sandbox/book.jsonl` (a name of earlier
+ * state folders). Joins a sandbox that another command of the folder runs, because two of them would write to one ledger.
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
@@ -83,7 +83,7 @@ async function joinOrStart(
     return { url: running, thread: null };
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const options: Partial<SandboxOptions> = {
-    bookFile: join(folder, 'book.jsonl'),
+    ledgerFile: join(folder, 'book.jsonl'),
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',

@@ -36,8 +36,8 @@ export function failureText(error: unknown): { readonly text: string; readonly c
     };
   const { code, path, port } = error as NodeJS.ErrnoException & { port?: number };
   const known = code === undefined ? undefined : systemErrors[code];
-  const place = path ?? port;
-  if (known) return { text: `${known}${place === undefined ? '' : `: ${printable(String(place))}`}.`, code: failed };
+  const where = path ?? port;
+  if (known) return { text: `${known}${where === undefined ? '' : `: ${printable(String(where))}`}.`, code: failed };
   return { text: printable(error.message || error.name), code: failed };
 }
 

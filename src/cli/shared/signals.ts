@@ -50,8 +50,8 @@ export function watchInterrupts(
 
 function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
+  const promise = new Promise<T>((resolvePromise) => {
+    resolve = resolvePromise;
   });
   return { promise, resolve };
 }

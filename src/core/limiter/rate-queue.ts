@@ -3,7 +3,7 @@ import type { BucketView } from './limiter.js';
 import { GRANT_AHEAD_MS, limitOf, type RateBucket } from './rate.js';
 import { earliest, fullRing, type Ring, reserve, resize } from './ring.js';
 
-/** A place in the queue of a bucket: the waiting calls of one kind in one process. */
+/** An entry in the queue of a bucket: the waiting calls of one kind in one process. */
 export interface QueueEntry {
   readonly who: string;
   readonly weight: number;
@@ -115,7 +115,7 @@ interface LimitedBucket {
 interface BucketQueue extends LimitedBucket {
   before: readonly QueueEntry[];
   readonly own: QueueEntry | null;
-  readonly behind: readonly QueueEntry[];
+  readonly after: readonly QueueEntry[];
 }
 
 /**
@@ -152,7 +152,7 @@ export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil
   const served = starts.length > 0;
   const waiting = count - starts.length;
   const chances = queues.map((queue) => {
-    const ahead = served ? [...queue.before, ...queue.behind] : queue.before;
+    const ahead = served ? [...queue.before, ...queue.after] : queue.before;
     return { queue, ahead, ...chance(queue, ahead, from, weight) };
   });
   const start = Math.max(from, ...chances.map((one) => one.start));
@@ -161,7 +161,7 @@ export function ask(buckets: readonly LimitedBucket[], now: number, blockedUntil
   for (const { queue, ahead, start: own } of chances) {
     const turn = { who, weight, passed: queue.own?.passed ?? 0, due: comeAt, waiting };
     const mine = waiting > 0 && own === start ? [turn] : [];
-    queue.bucket.turns = [...ahead, ...mine, ...(served ? [] : queue.behind)];
+    queue.bucket.turns = [...ahead, ...mine, ...(served ? [] : queue.after)];
   }
   return { starts, comeAt };
 }
@@ -175,13 +175,13 @@ function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, que
   }
   const turns = bucket.turns.filter((turn) => stillWaits(turn, now));
   const at = turns.findIndex((turn) => turn.who === who);
-  if (at < 0) return { bucket, limit, before: turns, own: null, behind: [] };
-  return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, behind: turns.slice(at + 1) };
+  if (at < 0) return { bucket, limit, before: turns, own: null, after: [] };
+  return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, after: turns.slice(at + 1) };
 }
 
 /** The most starts of one ask: all where it is alone, else a fair part of those within 250 ms. */
-function batchOf({ limit, before, behind }: BucketQueue): number {
-  const others = before.length + behind.length;
+function batchOf({ limit, before, after }: BucketQueue): number {
+  const others = before.length + after.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));
 }
 

@@ -58,7 +58,7 @@ export function earliest(ring: Ring, rule: RingRule, now: number, weight: number
   return Math.max(freed, next + gap * ahead.calls);
 }
 
-/** Books a call of `weight` units at `start`; `start` comes from {@link earliest}. */
+/** Records a call of `weight` units at `start`; `start` comes from {@link earliest}. */
 export function reserve(ring: Ring, limit: number, start: number, weight: number): void {
   for (let unit = 0; unit < Math.min(weight, limit); unit++) {
     ring.shift();

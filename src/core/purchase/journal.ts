@@ -22,7 +22,7 @@ export interface UnitOutcome {
   /** The unit's result byte for byte, with unknown fields; `null` for none. */
   readonly result: Json | RawJson;
   /** The unit's whole status, where it has fields beyond those above. */
-  readonly told?: Json;
+  readonly wholeStatus?: Json;
   /** Fields of the answer that don't fit their types, as one line; absent where all fit. */
   readonly misread?: string;
 }
@@ -44,6 +44,7 @@ export interface UnitRecord {
   readonly source: string | null;
   readonly misread?: string;
   readonly result: Json;
+  /** `wholeStatus` of the outcome; the stored name is older. */
   readonly told?: Json;
 }
 
@@ -201,9 +202,9 @@ export interface Journal {
    * Deletes the bodies of all segments with this prefix that were last written before a time (Unix ms); the purchases stay known. The
    * caller has checked that the warehouse has their rows. Returns the number of segments.
    */
-  prune(bookPrefix: string, before: number): Promise<number>;
+  prune(segmentPrefix: string, before: number): Promise<number>;
   /** Sums over all segments with this prefix. */
-  totals(bookPrefix: string): Promise<JournalTotals>;
+  totals(segmentPrefix: string): Promise<JournalTotals>;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
-  /** The job, as the prefix of its segments: `<job>/`. */
+  /** The job, as the prefix of its segments: `<job>/`. The name is older than the word segment: recorded histories have it. */
   readonly bookPrefix: string;
   /** Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;

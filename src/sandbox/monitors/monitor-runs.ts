@@ -32,7 +32,7 @@ export class MonitorRuns {
     const plan = { id: `monitor_run_${nextId()}`, serial: this.runs_.nextSerial, at, scheduled, seed: pages.seed };
     const run = planRun(monitor, { ...plan, isPaid: ledger.credits === null || ledger.credits > 0 }, options);
     this.#save(run);
-    this.#tell(monitor, run, 'monitor.run.created', at);
+    this.#notify(monitor, run, 'monitor.run.created', at);
     return run;
   }
 
@@ -43,7 +43,7 @@ export class MonitorRuns {
     write({ kind: 'monitor-run-over', id: run.id });
     this.runs_.close(run.id);
     if (!monitor || run.cancelledAt !== null) return false;
-    this.#tell(monitor, run, 'monitor.run.completed', run.endsAt);
+    this.#notify(monitor, run, 'monitor.run.completed', run.endsAt);
     return true;
   }
 
@@ -56,7 +56,7 @@ export class MonitorRuns {
     this.runs_.put(run);
   }
 
-  #tell(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
+  #notify(monitor: Monitor, run: MonitorRun, type: MonitorEvent, at: number): void {
     const { pages, webhooks } = this.#parts;
     const record = monitorRunRecord(run, at, pages);
     webhooks.send(monitor, type, { ...record, metadata: monitor.metadata }, at);

@@ -75,14 +75,14 @@ export class Monitors {
       keyFailures: 0,
     };
     this.#save(monitor);
-    this.#tell(monitor, 'monitor.created', this.record(monitor));
+    this.#notify(monitor, 'monitor.created', this.record(monitor));
     return monitor;
   }
 
   update(id: string, change: (monitor: Monitor) => Monitor): Monitor {
     const monitor = { ...change(this.get(id)), updatedAt: this.now };
     this.#save(monitor);
-    this.#tell(monitor, 'monitor.updated', this.record(monitor));
+    this.#notify(monitor, 'monitor.updated', this.record(monitor));
     return monitor;
   }
 
@@ -91,7 +91,7 @@ export class Monitors {
     this.#runs.cancel(id, () => true, this.now);
     this.#parts.write({ kind: 'monitor-deleted', id });
     this.#remove(id);
-    this.#tell(monitor, 'monitor.deleted', monitorRecord(monitor, null));
+    this.#notify(monitor, 'monitor.deleted', monitorRecord(monitor, null));
     return monitor;
   }
 
@@ -204,7 +204,7 @@ export class Monitors {
     this.#runs.runs_.remove(id);
   }
 
-  #tell(monitor: Monitor, type: MonitorEvent, data: unknown): void {
+  #notify(monitor: Monitor, type: MonitorEvent, data: unknown): void {
     this.#parts.webhooks.send(monitor, type, data, this.now);
   }
 

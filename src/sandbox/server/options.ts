@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly keys: readonly string[] | null;
   /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401. Default false. */
   readonly x402: boolean;
-  /** Dollars of the team; null is no limit. Each purchase reduces them, kept across restarts by `bookFile`. Default null. */
+  /** Dollars of the team; null is no limit. Each purchase reduces them, kept across restarts by `ledgerFile`. Default null. */
   readonly credits: number | null;
   /** Maximum number of requests in any second, whole, of all kinds; null is no limit. Default null. */
   readonly qps: number | null;
@@ -59,7 +59,7 @@ export interface SandboxOptions {
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
   /** File of the purchase log and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
-  readonly bookFile: string | null;
+  readonly ledgerFile: string | null;
   /** Number of requests that the log keeps. Default 200,000. */
   readonly logEntries: number;
   /** Prefix of the queue headers: `x-svc` as in the contract, `x-exa` as in the public service. Default `x-svc`. */
@@ -116,7 +116,7 @@ const optionsSchema = z.strictObject({
   textBytes: z.number().int().min(1).max(5_000_000).default(1000),
   prebuilt: z.boolean().default(false),
   faults: faultsSchema.default([]),
-  bookFile: z.string().min(1).nullable().default(null),
+  ledgerFile: z.string().min(1).nullable().default(null),
   logEntries: z.number().int().positive().default(200_000),
   headerPrefix: z
     .string()

@@ -33,20 +33,20 @@ export function eventPage(history: EventHistory, query: EventQuery): EventPage {
   const { now, options, timeline } = history;
   const end = timeline.countAt(now);
   const first = timeline.firstAt(query.after, end);
-  const behind = timeline.firstAt(query.before + 1, end);
+  const afterLast = timeline.firstAt(query.before + 1, end);
   const triggered = history.triggered.filter(({ at }) => at >= query.after && at <= query.before);
   const isNewest = options.order === 'newest';
-  const start = isNewest ? { next: behind - 1, triggered: triggered.length - 1 } : { next: first, triggered: 0 };
+  const start = isNewest ? { next: afterLast - 1, triggered: triggered.length - 1 } : { next: first, triggered: 0 };
   const cursor = query.cursor === undefined ? null : readCursor(query.cursor, now, options.cursorTtlMs);
   const from = cursor && options.paging === 'position' ? cursor : start;
   const step = isNewest ? -1 : 1;
-  let next = isNewest ? Math.min(from.next, behind - 1) : Math.max(from.next, first);
+  let next = isNewest ? Math.min(from.next, afterLast - 1) : Math.max(from.next, first);
   let other = from.triggered;
   let skip = cursor && options.paging === 'offset' ? cursor.skip : 0;
   const skipped = skip;
   const events: number[] = [];
   for (;;) {
-    const mine = next >= first && next < behind ? next : null;
+    const mine = next >= first && next < afterLast ? next : null;
     const theirs = triggered[other];
     if (mine === null && !theirs) return { events, nextCursor: null };
     const at = mine === null ? 0 : timeline.timeOf(mine);

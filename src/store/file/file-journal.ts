@@ -230,8 +230,8 @@ export class FileJournal implements Journal, Spend {
     return this.#bodies.read(keys);
   }
 
-  async prune(bookPrefix: string, before: number): Promise<number> {
-    const segments = this.#prunable(bookPrefix, before);
+  async prune(segmentPrefix: string, before: number): Promise<number> {
+    const segments = this.#prunable(segmentPrefix, before);
     for (const segment of segments) {
       await rm(this.#segments.unitFile(segment.name));
       this.#units.prune(segment.number);
@@ -240,24 +240,24 @@ export class FileJournal implements Journal, Spend {
   }
 
   /** Whether `prune` with the same arguments would remove anything. */
-  async prunable(bookPrefix: string, before: number): Promise<boolean> {
-    return this.#prunable(bookPrefix, before).length > 0;
+  async prunable(segmentPrefix: string, before: number): Promise<boolean> {
+    return this.#prunable(segmentPrefix, before).length > 0;
   }
 
-  #prunable(bookPrefix: string, before: number): readonly Segment[] {
+  #prunable(segmentPrefix: string, before: number): readonly Segment[] {
     return this.#segments.segments.filter((segment) => {
-      if (!segment.name.startsWith(bookPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment))
+      if (!segment.name.startsWith(segmentPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment))
         return false;
       const written = statSync(this.#segments.unitFile(segment.name), { throwIfNoEntry: false })?.mtimeMs;
       return written !== undefined && written < before;
     });
   }
 
-  async totals(bookPrefix: string): Promise<JournalTotals> {
+  async totals(segmentPrefix: string): Promise<JournalTotals> {
     const unknown: UnknownOutcome[] = [];
     const sums = { requests: 0, unitsLanded: 0, costMicros: 0, listMicros: 0, openMicros: 0 };
     for (const segment of this.#segments.segments) {
-      if (!segment.name.startsWith(bookPrefix)) continue;
+      if (!segment.name.startsWith(segmentPrefix)) continue;
       sums.requests += segment.requests;
       sums.unitsLanded += segment.unitsLanded;
       sums.costMicros += segment.costMicros;

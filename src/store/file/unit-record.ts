@@ -2,12 +2,12 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
 /**
- * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last and
- * unchanged, so that a warehouse can take its text after the first `,"result":` (`v` is 2). `told` is a text for the same reason. `at`:
- * Unix ms.
+ * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last
+ * and unchanged, so that a warehouse can take its text after the first `,"result":` (`v` is 2). `told`, the whole status, is a text
+ * for the same reason. `at`: Unix ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
-  const { misread, told } = outcome;
+  const { misread, wholeStatus } = outcome;
   const head = JSON.stringify({
     v: 2,
     key: outcome.key,
@@ -21,7 +21,7 @@ export function unitLine(outcome: UnitOutcome, operation: string, requestId: str
     http_status: outcome.httpStatus,
     source: outcome.source,
     ...(misread === undefined ? {} : { misread }),
-    ...(told === undefined ? {} : { told: JSON.stringify(told) }),
+    ...(wholeStatus === undefined ? {} : { told: JSON.stringify(wholeStatus) }),
   });
   return `${head.slice(0, -1)},"result":${jsonText(outcome.result)}}`;
 }

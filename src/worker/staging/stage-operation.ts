@@ -95,19 +95,19 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
 function stageRequests({ origin, transport }: Context, request: OperationRequest): OperationStage {
   const { operation = 'contents', rowsPerRun = 1, variant, urlColumn } = request;
   checkRowsPerRun(operation, rowsPerRun);
-  const together = rowsPerRun > 1;
+  const sharesRuns = rowsPerRun > 1;
   const { template, options } = splitRequest(request);
   const unitColumn = operation === 'findSimilar' && template === null ? (urlColumn ?? '') : null;
-  if (template === null && unitColumn === null && !together) {
+  if (template === null && unitColumn === null && !sharesRuns) {
     throw new UsageError(
       `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
   const facts = {
     operation,
-    options: together ? forRows(options) : options,
+    options: sharesRuns ? forRows(options) : options,
     ...(template === null ? {} : { template }),
-    ...(together ? { rowsPerRun } : {}),
+    ...(sharesRuns ? { rowsPerRun } : {}),
     ...(variant === undefined ? {} : { variant }),
     ...(unitColumn === null ? {} : schemeOf(request)),
     batch: 1,
@@ -130,8 +130,8 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
     units:
       unitColumn !== null
         ? { ...urlsOf(request), check }
-        : together
-          ? { kind: 'rows', row: rowTemplate(template), together: rowsPerRun, check }
+        : sharesRuns
+          ? { kind: 'rows', row: rowTemplate(template), rowsPerRun, check }
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
     rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },

@@ -10,7 +10,7 @@ import type { LimitReservation } from './limit-owner.js';
 /** The journal with the sums of its spending. */
 export interface PurchaseJournal extends Journal, Spend {
   /** Whether `prune` with the same arguments would remove anything. */
-  prunable(bookPrefix: string, before: number): Promise<boolean>;
+  prunable(segmentPrefix: string, before: number): Promise<boolean>;
 }
 
 /** The parts of a store that a worker process holds while it runs. */

@@ -246,7 +246,13 @@ describe('status', () => {
 
   it('has the same content as data, with durations in seconds', () => {
     expect(
-      statusData({ streams: [sync, halfway], types }, { running: [], halted: [] }, '/data/e.duckdb', 'sandbox', now),
+      statusData(
+        { streams: [sync, halfway], types },
+        { running: [], interrupted: [] },
+        '/data/e.duckdb',
+        'sandbox',
+        now,
+      ),
     ).toMatchObject({
       kind: 'events',
       known: true,

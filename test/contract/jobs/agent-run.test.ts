@@ -94,7 +94,7 @@ describe('the command', () => {
     expect(plain.err).toMatch(/Agent run on [\s\S]*\n\S+: completed .*; \$0\.\d+\.\n$/);
     const again = await type(`${line} --json`);
     expect(JSON.parse(again.out)).toMatchObject({ status: 'completed', requests: [{ bought: false }] });
-    const anew = await type(`${line} --anew --stream --json`);
+    const anew = await type(`${line} --rebuy --stream --json`);
     const lines = anew.out.trim().split('\n');
     const events = lines.slice(0, -1).map((one) => JSON.parse(one));
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ kind: 'result', requests: [{ bought: true }] });

@@ -8,10 +8,10 @@ import { startSandbox } from '../../../src/sandbox/index.js';
 import { get, post, urls } from '../../support/sandbox/client.js';
 
 let folder: string;
-let bookFile: string;
+let ledgerFile: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandbox-book-'));
-  bookFile = join(folder, 'book.jsonl');
+  ledgerFile = join(folder, 'book.jsonl');
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -39,14 +39,14 @@ test('the bill counts each unit, the options that change its price, and free fai
 });
 
 test('the purchase log and the credits survive a restart; request ids never repeat', async () => {
-  const first = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
+  const first = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
   const one = await post(first, '/contents', { urls: urls(100) });
   first.setCredits(0.25);
   await post(first, '/search', { query: 'q' });
   const before = first.bill();
   await first.close();
 
-  const second = await startSandbox({ failureRate: 0, bookFile, credits: 1 });
+  const second = await startSandbox({ failureRate: 0, ledgerFile, credits: 1 });
   expect(second.bill()).toEqual(before);
   const two = await post(second, '/contents', { urls: urls(100) });
   expect(two.json.requestId).not.toBe(one.json.requestId);
@@ -57,30 +57,30 @@ test('the purchase log and the credits survive a restart; request ids never repe
 });
 
 test('a torn last line is dropped and does not damage the next one; another bad line is an error', async () => {
-  const first = await startSandbox({ failureRate: 0, bookFile });
+  const first = await startSandbox({ failureRate: 0, ledgerFile });
   await post(first, '/contents', { urls: urls(1) });
   await first.close();
-  await appendFile(bookFile, '{"operation":"contents","opt');
-  const second = await startSandbox({ failureRate: 0, bookFile });
+  await appendFile(ledgerFile, '{"operation":"contents","opt');
+  const second = await startSandbox({ failureRate: 0, ledgerFile });
   await post(second, '/contents', { urls: urls(1, 2) });
   await second.close();
-  const third = await startSandbox({ failureRate: 0, bookFile });
+  const third = await startSandbox({ failureRate: 0, ledgerFile });
   expect(third.bill()).toMatchObject({ requests: 2, units: 2 });
   third.reset();
   await post(third, '/contents', { urls: urls(1, 3) });
   await third.close();
-  const fourth = await startSandbox({ failureRate: 0, bookFile });
+  const fourth = await startSandbox({ failureRate: 0, ledgerFile });
   expect(fourth.bill().keys).toEqual({ 'contents https://site.example/3': 1 });
   await fourth.close();
 
-  await writeFile(bookFile, `nonsense\n${await readFile(bookFile, 'utf8')}`);
-  await expect(startSandbox({ bookFile })).rejects.toThrow('line 1');
+  await writeFile(ledgerFile, `nonsense\n${await readFile(ledgerFile, 'utf8')}`);
+  await expect(startSandbox({ ledgerFile })).rejects.toThrow('line 1');
 });
 
 test('every answer that arrived before a SIGKILL is in the purchase log', async () => {
   const script = `
     import { startSandbox } from ${JSON.stringify(new URL('../../../dist/sandbox/index.js', import.meta.url).href)};
-    const sandbox = await startSandbox({ failureRate: 0, prebuilt: true, bookFile: ${JSON.stringify(bookFile)} });
+    const sandbox = await startSandbox({ failureRate: 0, prebuilt: true, ledgerFile: ${JSON.stringify(ledgerFile)} });
     console.log(sandbox.port);
   `;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -97,7 +97,7 @@ test('every answer that arrived before a SIGKILL is in the purchase log', async 
     }
   };
   await Promise.allSettled([1, 11, 21, 31].map(client));
-  const sandbox = await startSandbox({ bookFile });
+  const sandbox = await startSandbox({ ledgerFile });
   const { keys } = sandbox.bill();
   await sandbox.close();
   expect(arrived.length).toBeGreaterThan(2000);

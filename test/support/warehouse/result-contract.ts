@@ -320,7 +320,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     });
 
     it('for several rows give each row its part of the output', async () => {
-      const rows = { kind: 'rows', row: null, together: 2 } as const;
+      const rows = { kind: 'rows', row: null, rowsPerRun: 2 } as const;
       const whole = {
         type: 'object',
         properties: {

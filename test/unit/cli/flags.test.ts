@@ -25,7 +25,7 @@ describe('flags of an agent run', () => {
 
   it('make the request and its settings', () => {
     const flags = { schema: 'schema.json', effort: 'low', previous: 'run-1', option: ['metadata={"a":1}'] };
-    const manner = { maxCost: '1.5', maxDuration: '20m', anew: true, deleteAfter: true };
+    const manner = { maxCost: '1.5', maxDuration: '20m', rebuy: true, deleteAfter: true };
     expect(read('why', { ...flags, ...manner })).toEqual({
       request: {
         query: 'why',

@@ -37,7 +37,7 @@ describe('the output of --json', () => {
     };
     expect(planData(whole, { service: 'live', origin: 'https://api.exa.ai' })).toEqual({
       ...{ kind: 'plan', job: 'brands-1', name: 'brands', service: 'live', origin: 'https://api.exa.ai' },
-      ...{ operation: 'contents', standing: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
+      ...{ operation: 'contents', status: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
       ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
       rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
       urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
@@ -237,8 +237,8 @@ describe('the output of --json', () => {
         { type: 'b', events: 4, latest: null, known: false },
       ],
     };
-    expect(statusData(held, { running: [], halted: [] }, 'into', 'origin', at)).toEqual({
-      ...{ kind: 'events', known: true, running: [], halted: [], into: 'into', origin: 'origin', events: 7 },
+    expect(statusData(held, { running: [], interrupted: [] }, 'into', 'origin', at)).toEqual({
+      ...{ kind: 'events', known: true, running: [], interrupted: [], into: 'into', origin: 'origin', events: 7 },
       streams: [
         {
           ...{
@@ -272,7 +272,7 @@ describe('the output of --json', () => {
         { type: 'b', events: 4, latest: null, known: false },
       ],
     });
-    expect(statusData(null, { running: [], halted: [] }, 'into', 'origin', at)).toMatchObject({
+    expect(statusData(null, { running: [], interrupted: [] }, 'into', 'origin', at)).toMatchObject({
       known: false,
       streams: [],
     });

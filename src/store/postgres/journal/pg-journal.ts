@@ -226,11 +226,12 @@ export class PgJournal implements Journal, Spend {
     return records;
   }
 
-  prune = (bookPrefix: string, before: number): Promise<number> => pruneSegments(this.#postgres, bookPrefix, before);
+  prune = (segmentPrefix: string, before: number): Promise<number> =>
+    pruneSegments(this.#postgres, segmentPrefix, before);
   /** Whether `prune` with the same arguments would remove anything. */
-  prunable = async (bookPrefix: string, before: number): Promise<boolean> =>
-    (await prunableSegments(this.#postgres, bookPrefix, before)).length > 0;
-  totals = (bookPrefix: string): Promise<JournalTotals> => totalsOf(this.#postgres, bookPrefix);
+  prunable = async (segmentPrefix: string, before: number): Promise<boolean> =>
+    (await prunableSegments(this.#postgres, segmentPrefix, before)).length > 0;
+  totals = (segmentPrefix: string): Promise<JournalTotals> => totalsOf(this.#postgres, segmentPrefix);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();

@@ -3,41 +3,41 @@ import { identifier, type Postgres } from '../../../postgres/index.js';
 import { jobOf } from '../../spend/spend-sums.js';
 import { hex } from './journal-values.js';
 
-/** See `Journal.prune`. Segments with requests in flight are left alone. */
-export async function pruneSegments(postgres: Postgres, bookPrefix: string, before: number): Promise<number> {
+/** See `Journal.prune`. The column `book` has the name of the segment. Segments with requests in flight are left alone. */
+export async function pruneSegments(postgres: Postgres, segmentPrefix: string, before: number): Promise<number> {
   const schema = identifier(postgres.address.schema);
-  const books = await prunableSegments(postgres, bookPrefix, before);
-  for (const book of books) {
+  const segments = await prunableSegments(postgres, segmentPrefix, before);
+  for (const segment of segments) {
     await postgres.query(
       `UPDATE ${schema}.units SET body = NULL WHERE book = $1 AND body IS NOT NULL
            AND landed_at < to_timestamp($2::double precision / 1000)`,
-      [book, before],
+      [segment, before],
     );
   }
-  return books.length;
+  return segments.length;
 }
 
 /** Names of the segments that {@link pruneSegments} would prune. */
 export async function prunableSegments(
   postgres: Postgres,
-  bookPrefix: string,
+  segmentPrefix: string,
   before: number,
 ): Promise<readonly string[]> {
   const schema = identifier(postgres.address.schema);
-  const books = await postgres.query<{ book: string }>(
+  const rows = await postgres.query<{ book: string }>(
     `SELECT book FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(book, $1)
        GROUP BY book HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
          AND NOT EXISTS (SELECT FROM ${schema}.purchases p WHERE p.book = u.book AND p.state = 'open')`,
-    [bookPrefix, before],
+    [segmentPrefix, before],
   );
-  return books.map(({ book }) => book);
+  return rows.map(({ book }) => book);
 }
 
 /** See `Journal.totals`. Purchases that were bought twice are listed too, with an estimate of 0, because their cost is known. */
-export async function totalsOf(postgres: Postgres, bookPrefix: string): Promise<JournalTotals> {
+export async function totalsOf(postgres: Postgres, segmentPrefix: string): Promise<JournalTotals> {
   const schema = identifier(postgres.address.schema);
   // A prefix that names a job uses the index.
-  const values = [bookPrefix.includes('/') ? jobOf(bookPrefix) : null, bookPrefix];
+  const values = [segmentPrefix.includes('/') ? jobOf(segmentPrefix) : null, segmentPrefix];
   const from = `FROM ${schema}.purchases WHERE ($1::text IS NULL OR job = $1) AND starts_with(book, $2)`;
   const [sums] = await postgres.query<Omit<JournalTotals, 'unknown'>>(
     `SELECT count(*) FILTER (WHERE state = 'landed')::double precision AS requests,

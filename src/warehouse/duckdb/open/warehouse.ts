@@ -181,14 +181,14 @@ export class Warehouse {
     const grant: Grant = async (more) => {
       mine.push(more);
       this.#needs.add(more);
-      await this.#tell(connection);
+      await this.#applyNeeds(connection);
     };
     try {
       await grant({ ...needs });
       return await work(connection, grant);
     } finally {
       for (const one of mine) this.#needs.delete(one);
-      await this.#tell(connection, true).catch(nothing);
+      await this.#applyNeeds(connection, true).catch(nothing);
     }
   }
 
@@ -196,7 +196,7 @@ export class Warehouse {
    * The only code that sets memory and threads of the instance: to the most that running work needs, one call after the other.
    * Setting the limit also releases memory to the system, even if the limit does not change; `over`: where that saves enough.
    */
-  #tell(connection: DuckDBConnection, over = false): Promise<unknown> {
+  #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
       const all = [USUAL, ...this.#needs];
       const most = (name: keyof Needs) => Math.max(...all.map((needs) => needs[name] ?? 0));
