@@ -45,7 +45,7 @@ type StreamCall<S> =
 
 type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
 
-/** Yields every record of a list over all its pages. Rejects with `WalkError` where the list can't be walked on. */
+/** Yields every record of a list over all its pages. Rejects with `WalkError` where the list cannot be walked on. */
 type EachCall<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
 
@@ -127,7 +127,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 }
 
 /**
- * Makes a function of each row of a table. Types are asserted here only: a mapped type can't be built row by row.
+ * Makes a function of each row of a table. Types are asserted here only: a mapped type cannot be built row by row.
  * `test/unit/api/operations.test.ts` calls every function.
  */
 function bind<F>(table: object, call: (row: never, input: never, options: never) => unknown): F {

@@ -42,7 +42,7 @@ function lowerCase(headers: Readonly<Record<string, string>> | undefined): Recor
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Returns the headers of every request. Throws `TypeError` for a key or headers that can't be sent; it never holds a value. */
+/** Returns the headers of every request. Throws `TypeError` for a key or headers that cannot be sent; it never holds a value. */
 export function requestHeaders(
   apiKey: Secret | null,
   auth: 'x-api-key' | 'bearer',
@@ -114,6 +114,6 @@ export function encodeRequest<I, O>(
   try {
     return { path: filled.path, body: JSON.stringify(whole), headers };
   } catch {
-    return { problem: { field: '', message: "the request holds a value that JSON can't represent" } };
+    return { problem: { field: '', message: 'the request holds a value that JSON cannot represent' } };
   }
 }

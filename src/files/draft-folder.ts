@@ -12,10 +12,10 @@ import { ASIDE, moveDurably } from './write-durably.js';
 /** Name of the marker file in each draft folder: it names the target and the process. */
 const MARK = 'searchflow-draft.json';
 
-/** Age after which a draft of another machine counts as abandoned: its process can't be checked from here. */
+/** Age after which a draft of another machine counts as abandoned: its process cannot be checked from here. */
 const ABANDONED_MS = 86_400_000;
 
-/** Errors of folders where locks don't work, or not for this user: there only the random names keep two writers apart. */
+/** Errors of folders where locks do not work, or not for this user: there only the random names keep two writers apart. */
 const noLocks = ['EACCES', 'EPERM', 'EROFS', 'ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS', 'ELOOP'];
 
 /**

@@ -14,7 +14,7 @@ export type FileKind = (typeof kinds)[number]['kind'];
 /** Open files of the databases that were checked. They stay open, because closing one would end the locks of this process on it. */
 const databases = new Map<string, number>();
 
-/** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if it can't be read. */
+/** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if it cannot be read. */
 export function fileKind(path: string): FileKind | null {
   const open = databases.get(identityOf(statSync(path, { bigint: true })));
   if (open !== undefined) return kindOf(open);

@@ -4,7 +4,7 @@ import { realPath } from './same-file.js';
 
 /**
  * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent
- * exists but can't hold folders, such as `/proc`.
+ * exists but cannot hold folders, such as `/proc`.
  */
 export function makeFolder(dir: string, mode = 0o700): void {
   if (isFolder(dir)) return;
@@ -26,8 +26,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Why other users could change or replace the contents of a folder, in words that follow its name; null if they can't, and on Windows. The
- * process's own group may write there. A parent that every user may write must have the sticky bit, as `/tmp` has.
+ * Why other users could change or replace the contents of a folder, in words that follow its name; null if they cannot, and on
+ * Windows. The process's own group may write there. A parent that every user may write must have the sticky bit, as `/tmp` has.
  */
 export function whyNotOwn(dir: string): string | null {
   if (process.geteuid === undefined) return null;

@@ -52,7 +52,7 @@ export class LockBusy extends Error {
 
 /**
  * Takes the lock of this path; returns null if a process holds it, this one included. The file (mode 0600) remains when the lock is
- * released; missing folders are made with mode 0700. Throws the system's error if the file can't be written, and an error with the
+ * released; missing folders are made with mode 0700. Throws the system's error if the file cannot be written, and an error with the
  * code `ELOOP` if the path is a link or another file.
  */
 export function tryLock(path: string): ProcessLock | null {
@@ -86,7 +86,7 @@ export function tryLock(path: string): ProcessLock | null {
 function openOwnFile(path: string): number {
   const refuse = (cause?: unknown) =>
     Object.assign(
-      new Error(`${path} can't be used as a lock: it is a link, or another file. Remove or rename it`, { cause }),
+      new Error(`${path} cannot be used as a lock: it is a link, or another file. Remove or rename it`, { cause }),
       { code: 'ELOOP' },
     );
   let fd: number;
@@ -192,7 +192,7 @@ function native(): NativeLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
   } catch (cause) {
-    throw new Error(`File locks (fs-native-extensions) can't be loaded on ${process.platform} ${process.arch}.`, {
+    throw new Error(`File locks (fs-native-extensions) cannot be loaded on ${process.platform} ${process.arch}.`, {
       cause,
     });
   }

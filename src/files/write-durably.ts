@@ -122,7 +122,7 @@ interface NativeSwap {
   swap(from: string, to: string): Promise<void>;
 }
 
-/** Makes renames in a folder durable, if the system can: Windows can't open folders, and some file systems can't sync them. */
+/** Makes renames in a folder durable, if the system can: Windows cannot open folders, and some file systems cannot sync them. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   try {

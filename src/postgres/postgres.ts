@@ -78,8 +78,8 @@ const LONGEST_WAIT_MS = 1000;
 const SAID_AFTER_MS = 300;
 
 /**
- * Opens a pool that connects on first use. Rejects with `PostgresRefused` if the address would send a password in plain text to another
- * host, or names a certificate that can't be read.
+ * Opens a pool that connects on first use. Rejects with `PostgresRefused` if the address would send a password in plain text to
+ * another host, or names a certificate that cannot be read.
  */
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
@@ -154,7 +154,9 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
     try {
       return readFileSync(file, 'utf8');
     } catch (error) {
-      throw refuse(`can't be used: the file of its ${parameter} can't be read (${reasonOf(error)})`, { cause: error });
+      throw refuse(`cannot be used: the file of its ${parameter} cannot be read (${reasonOf(error)})`, {
+        cause: error,
+      });
     }
   };
   const { host, port, database, user, password, parameters } = address;
@@ -163,7 +165,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   const identity = sslcert && sslkey ? { cert: read('sslcert', sslcert), key: read('sslkey', sslkey) } : {};
   const named = sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined };
   const verified = ca === null && sslmode === 'require' ? { rejectUnauthorized: false } : named;
-  // A socket crosses no network, and servers don't encrypt it.
+  // A socket crosses no network, and servers do not encrypt it.
   const isPlain = sslmode === undefined || sslmode === 'disable' || host.startsWith('/');
   return {
     application_name: applicationName,
@@ -279,7 +281,7 @@ class Absence {
           this.#options.say?.(`Waiting for the database ${shown}: ${reason}`);
         }
         if (Date.now() > until) {
-          const sentence = `The database ${shown} can't be reached: ${reason}. Start it, or correct its address`;
+          const sentence = `The database ${shown} cannot be reached: ${reason}. Start it, or correct its address`;
           throw new PostgresAway(sentence, { cause: error });
         }
         const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);

@@ -1,4 +1,4 @@
-/** The database can't be reached now; retry later. */
+/** The database cannot be reached now; retry later. */
 export class PostgresAway extends Error {
   override readonly name = 'PostgresAway';
 }
@@ -24,7 +24,7 @@ export class PostgresRefused extends Error {
   }
 }
 
-/** How to handle a failure: `away` retry later, `again` retry the transaction now, `refused` and `other` don't retry. */
+/** How to handle a failure: `away` retry later, `again` retry the transaction now, `refused` and `other` do not retry. */
 export type Problem = 'away' | 'again' | 'refused' | 'other';
 
 const lost = new Set([
@@ -42,7 +42,7 @@ const lost = new Set([
 const lostSaid =
   /connection terminated|connection ended|client has encountered a connection error|timeout (exceeded|expired)/i;
 
-/** Error codes of a server without TLS, or of a certificate that can't be verified. */
+/** Error codes of a server without TLS, or of a certificate that cannot be verified. */
 const untrusted = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 const untrustedSaid = /does not support SSL/i;
 

@@ -1,4 +1,4 @@
-/** An input that can't be read as a table: one sentence with line and column. Nothing was staged. */
+/** An input that cannot be read as a table: one sentence with line and column. Nothing was staged. */
 export class CsvError extends Error {
   override readonly name = 'CsvError';
 

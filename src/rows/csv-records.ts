@@ -165,7 +165,7 @@ export class CsvRecords {
   #unclosed(start: number, opened: number, column: number): CsvError {
     const { line, character } = this.#positionOf(start, opened);
     return new CsvError(
-      `${cellPlace(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so the rows after it can't be read; close it, or double it if it belongs to the text`,
+      `${cellPlace(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so the rows after it cannot be read; close it, or double it if it belongs to the text`,
       line,
       column,
     );

@@ -24,7 +24,7 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-/** Less specific names: they decide only between columns that contain URLs, where the names above don't. */
+/** Less specific names: they decide only between columns that contain URLs, where the names above do not. */
 const otherUrlColumnNames: readonly string[] = [
   'domain',
   'domains',
@@ -51,7 +51,7 @@ export function readHeader(record: CsvRecord): readonly string[] {
   if (problem?.tag === 'CSV_RAGGED')
     throw new CsvError(`line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
   if (problem)
-    throw new CsvError(`line ${line}, column ${problem.column}: ${problem.message}; the header can't be read`, line);
+    throw new CsvError(`line ${line}, column ${problem.column}: ${problem.message}; the header cannot be read`, line);
   const first = new Map<string, number>();
   for (const [index, name] of columns.entries()) {
     if (name.includes('\0'))

@@ -3,7 +3,7 @@ import type { ReadRow } from './stage-row.js';
 /** A row and the unit that it shares with adjacent rows. */
 export interface GroupedRow {
   readonly row: ReadRow;
-  /** Null for a row that can't be bought. */
+  /** Null for a row that cannot be bought. */
   readonly unit: string | null;
 }
 

@@ -63,7 +63,7 @@ async function openFile(path: string): Promise<FileHandle> {
 function ioProblem(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ENOENT') return 'does not exist';
-  if (code === 'EACCES' || code === 'EPERM') return "can't be read by this user (permission denied)";
+  if (code === 'EACCES' || code === 'EPERM') return 'cannot be read by this user (permission denied)';
   if (code === 'EMFILE' || code === 'ENFILE') return 'could not be opened: too many files are open';
   return `could not be read (${code ?? String(error)})`;
 }
@@ -118,7 +118,8 @@ async function* gunzipped(packed: AsyncIterable<Buffer>, name: string): AsyncGen
     if (cause instanceof CsvError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code;
     if (code === 'Z_BUF_ERROR') throw new CsvError(`${name} is truncated: its gzip data ends in the middle`);
-    if (code?.startsWith('Z_')) throw new CsvError(`${name} is damaged: its gzip data can't be decompressed (${code})`);
+    if (code?.startsWith('Z_'))
+      throw new CsvError(`${name} is damaged: its gzip data cannot be decompressed (${code})`);
     throw cause;
   }
 }

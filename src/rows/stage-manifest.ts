@@ -6,7 +6,7 @@ import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
 
-/** A row that can't be bought, for display. */
+/** A row that cannot be bought, for display. */
 export interface StagedBadRow {
   /** Row number, from 1. */
   readonly row: number;
@@ -70,7 +70,7 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new Error(`${manifestFile(stageDir)} can't be read; delete that directory and run the job again`, {
+    throw new Error(`${manifestFile(stageDir)} cannot be read; delete that directory and run the job again`, {
       cause: error,
     });
   }

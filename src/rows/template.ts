@@ -13,8 +13,8 @@ const LIMITS = { parseLimit: 1_000_000, renderLimit: 200, memoryLimit: 10_000_00
 const MAX_DEPTH = 20;
 
 /**
- * Engine of all templates. Cells are only data: a cell that contains `{{` is not rendered again. Templates can't include files, and a
- * variable without a value is an error, except in the `default` filter and in an `if`.
+ * Engine of all templates. Cells are only data: a cell that contains `{{` is not rendered again. Templates cannot include files,
+ * and a variable without a value is an error, except in the `default` filter and in an `if`.
  */
 const engine = new Liquid({
   ...LIMITS,

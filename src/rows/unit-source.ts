@@ -42,7 +42,10 @@ export interface BoundUnits {
   readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 
-/** Binds a source of units to the columns of a table; the first rows show their contents. Throws `CsvError` where it doesn't fit them. */
+/**
+ * Binds a source of units to the columns of a table; the first rows show their contents. Throws `CsvError` where it does not fit
+ * them.
+ */
 export function bindUnits(
   source: UnitSource,
   columns: readonly string[],

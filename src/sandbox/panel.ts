@@ -49,7 +49,7 @@ export const triggerSchema = z.union(
   ],
   {
     error: ({ input }) =>
-      `${JSON.stringify(input)?.slice(0, 200)} can't be triggered: an event (1 to 10,000 of ${eventTypes.join(', ')}), or monitorRun or disableMonitor with the id of a monitor`,
+      `${JSON.stringify(input)?.slice(0, 200)} cannot be triggered: an event (1 to 10,000 of ${eventTypes.join(', ')}), or monitorRun or disableMonitor with the id of a monitor`,
   },
 );
 

@@ -414,7 +414,7 @@ class StoreRuntime implements Runtime {
 
   async close(mode: 'drain' | 'now'): Promise<void> {
     if (mode === 'drain') await this.#here.drain();
-    // If the owners can't be read now, the work stays with this command.
+    // If the owners cannot be read now, the work stays with this command.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
     const temporal = await this.#temporal?.catch(() => null);

@@ -26,7 +26,7 @@ export const localFailures = {
 const MAX_UNEXPECTED = 10;
 /** Attempts at a bad input: a file that is being replaced is complete a moment later. */
 const MAX_INPUT = 3;
-/** Names of input errors, matched by name because some of their classes can't be imported here. */
+/** Names of input errors, matched by name because some of their classes cannot be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
 
 /**

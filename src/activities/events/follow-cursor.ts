@@ -102,7 +102,7 @@ export async function walkOn(
   }
 }
 
-/** Restarts the window from its beginning, in halves where possible; null where a restart can't help. */
+/** Restarts the window from its beginning, in halves where possible; null where a restart cannot help. */
 function restartOf(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
   const problem =
     error instanceof WalkError ? error : isApiError(error) ? expiredCursor(state, error.facts, error) : null;
@@ -110,7 +110,7 @@ function restartOf(error: unknown, state: WalkState, window: EventWindow): Requi
   const { from, to } = window;
   const parts = halve(window) ?? [{ from, to }];
   const circles = isCircle(problem) ? (state.circles ?? 0) + 1 : 0;
-  // A window that failed in one pass and can't be split would fail again.
+  // A window that failed in one pass and cannot be split would fail again.
   const helps = parts.length > 1 || window.walk.pages > 0;
   if (circles === MAX_CIRCLES || (circles > 0 && !helps)) throw inCircles(problem, window);
   if (!helps) throw problem;

@@ -10,7 +10,7 @@ import {
 } from '../../core/events/event-warehouse.js';
 import type { WalkState } from '../../core/events/walk.js';
 
-/** Bytes of pages that are gathered for one load: a load has costs that don't depend on its size. */
+/** Bytes of pages that are gathered for one load: a load has costs that do not depend on its size. */
 const ENOUGH = 12 * 1_048_576;
 /** Bytes for the first load, so that the warehouse starts early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;

@@ -105,7 +105,7 @@ async function foldQuietly(warehouse: EventWarehouse, { origin }: WalkWindowInpu
   await warehouse.foldAll(origin).catch(() => undefined);
 }
 
-/** A list that can't be walked needs a person. So does a page of another shape, once its events have been checked field by field. */
+/** A list that cannot be walked needs a person. So does a page of another shape, once its events have been checked field by field. */
 function toWalkFailure(error: unknown, attempt: number): unknown {
   if (error instanceof WalkError) return ApplicationFailure.nonRetryable(error.message, error.name);
   if (error instanceof MisshapenPage && attempt > 1)

@@ -48,7 +48,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
       return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
-        // A walk whose warehouse can't be opened leaves no record.
+        // A walk whose warehouse cannot be opened leaves no record.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk));

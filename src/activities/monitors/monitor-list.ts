@@ -20,7 +20,7 @@ const DIGEST = 16;
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
 
-/** Yields every page of a list in order. Rejects with `WalkError` where it can't be walked on. */
+/** Yields every page of a list in order. Rejects with `WalkError` where it cannot be walked on. */
 export async function* pagesOf<I, T>(
   deps: Deps,
   endpoint: Endpoint<I, PageEnvelope<T>>,

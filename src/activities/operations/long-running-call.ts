@@ -107,7 +107,7 @@ export function requestOf(
   return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
 }
 
-/** The bytes of a value that is too large to be returned to a workflow; null where it isn't. */
+/** The bytes of a value that is too large to be returned to a workflow; null where it is not. */
 export function tooLarge(value: unknown): number | null {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
   return bytes > MAX_INLINE_BYTES ? bytes : null;

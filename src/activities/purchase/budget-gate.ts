@@ -66,7 +66,7 @@ export class BudgetGates {
 
 /**
  * The budget of one purchase. While there is enough, nothing waits. After a refusal one request of the job at a time asks for more,
- * so that many waiting requests don't use up the rate limit; this ends once a few in a row fit.
+ * so that many waiting requests do not use up the rate limit; this ends once a few in a row fit.
  */
 export class PurchaseBudget {
   readonly #waits: Waits;

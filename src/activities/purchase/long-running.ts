@@ -96,7 +96,7 @@ export class LongRunningUnit {
     return deps.journal.note(intentId, purchaseRequest.owner, facts);
   }
 
-  /** Searches for the run of a start until the result can't change. */
+  /** Searches for the run of a start until the result cannot change. */
   async #findRun(
     { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
     message: string | null,

@@ -64,7 +64,7 @@ export interface LongRunning {
    * Returns the run of a start without an answer; `none` where there is certainly none, null where that is not certain.
    */
   find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
-  /** The bound of the run's cost for this remaining budget, in micro-dollars; null where the cost can't be bounded. */
+  /** The bound of the run's cost for this remaining budget, in micro-dollars; null where the cost cannot be bounded. */
   bound(unit: Unit, remainingMicros: number): number | null;
   /** Only runs in progress are followed; nothing is started. */
   readonly startsNothing: boolean;

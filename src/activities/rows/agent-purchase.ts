@@ -100,7 +100,7 @@ export function agentPurchase(
   return runPurchase(deps, deps.runs.agent, agentKind, { ...rest, end });
 }
 
-/** Cancels or stops a run. A run that can't be stopped is cancelled; a missing run is left to the attempt that follows it. */
+/** Cancels or stops a run. A run that cannot be stopped is cancelled; a missing run is left to the attempt that follows it. */
 async function endRun(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   id: string,

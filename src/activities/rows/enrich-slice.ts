@@ -55,7 +55,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
       return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-        // A warehouse without rows of the job at its opening lacks all that the ledger doesn't name.
+        // A warehouse without rows of the job at its opening lacks all that the ledger does not name.
         const wanted = input.carried
           ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
           : null;
@@ -109,7 +109,7 @@ function boundBy(
   { staged, cap, spentBeforeMicros }: SliceInput,
 ): { readonly cap: SliceInput['cap']; reported(error: unknown): unknown } {
   const asked = { cap, reported: (error: unknown) => error };
-  // Workflows of the first version don't pass the earlier cost.
+  // Workflows of the first version do not pass the earlier cost.
   if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
   if (cap && cap.limitMicros <= limitMicros) return asked;

@@ -57,7 +57,7 @@ export function researchKeys(
   return unitKeys(deps.sha256, deps.origin, RESEARCH, variant === undefined ? options : [options, { variant }]);
 }
 
-/** A purchase request for research tasks. A task can't be ended early. */
+/** A purchase request for research tasks. A task cannot be ended early. */
 export function researchPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },

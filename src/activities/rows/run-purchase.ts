@@ -26,7 +26,7 @@ export interface RunPurchaseKind<I, R> {
   tagged(input: I, tag: string): I;
   /** The request with a bound of its cost. */
   bounded(input: I, limitMicros: number): I;
-  /** The bound of the run's cost for this remaining budget; null where its cost can't be bounded. */
+  /** The bound of the run's cost for this remaining budget; null where its cost cannot be bounded. */
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
   /** Whether a run belongs to the request, by its tag or the echoed request; `silent` where it shows neither. */
   match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;

@@ -61,7 +61,7 @@ const MAX_TIMEOUTS = 8;
 const MAX_ODD = 5;
 
 /**
- * Follows runs at the service until they end, many at once: one page of the list has a hundred. Polls don't count against the rate,
+ * Follows runs at the service until they end, many at once: one page of the list has a hundred. Polls do not count against the rate,
  * but wait while the service asks for a pause. Failed polls are repeated; only a failure that no retry helps rejects.
  */
 export class RunFollower<R> {

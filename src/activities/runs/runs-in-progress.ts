@@ -13,7 +13,7 @@ const MAX_PAGES = 3;
 const OVERLAP_MS = 60_000;
 /** Interval of polling a run that newer ones have moved off the read pages. */
 const POLL_MS = 10_000;
-/** The most such runs: a team can't have more in progress. */
+/** The most such runs: a team cannot have more in progress. */
 const MAX_KNOWN = 200;
 
 /** The state of the service's runs. */

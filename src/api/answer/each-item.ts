@@ -4,7 +4,7 @@ import { ApiError } from '../wire/errors.js';
 
 /**
  * Yields every item of a list over all its pages. Each page is requested once the one before is used up. Rejects with `WalkError`
- * where the list can't be walked on, and with the errors of `fetchPage`.
+ * where the list cannot be walked on, and with the errors of `fetchPage`.
  */
 export async function* eachItem<T>(
   first: string | null,

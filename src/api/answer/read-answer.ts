@@ -73,7 +73,7 @@ export async function readAnswer<I, O>(
   };
 }
 
-/** Returns a value as the endpoint's answer, without misfitting fields where it was paid for. Null where it doesn't fit. */
+/** Returns a value as the endpoint's answer, without misfitting fields where it was paid for. Null where it does not fit. */
 export function readLeniently<I, O>(
   { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
   value: unknown,
@@ -107,7 +107,10 @@ function cutText(
   return { json, misread: [{ path, message: `more than ${MAX_NESTING} levels, the deepest kept as a text` }] };
 }
 
-/** Returns the decompressed body of a success. Rejects with `ApiError` where it broke off or can't be read. `kept`: the part of it that an error keeps. */
+/**
+ * Returns the decompressed body of a success. Rejects with `ApiError` where it broke off or cannot be read. `kept`: the part of it
+ * that an error keeps.
+ */
 export async function wholeBody(
   call: CallContext,
   received: Exchange,

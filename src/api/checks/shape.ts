@@ -33,8 +33,8 @@ const MAX_SHOWN = 10;
 const MAX_ROUNDS = 20;
 
 /**
- * Returns a copy of a value without the fields that don't fit the schema: each is null, or empty where it can't be null, or its parent
- * is. The original is not changed. Null where no such copy fits.
+ * Returns a copy of a value without the fields that do not fit the schema: each is null, or empty where it cannot be null, or its
+ * parent is. The original is not changed. Null where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,

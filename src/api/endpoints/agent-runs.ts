@@ -12,7 +12,7 @@ import {
 import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-/** Reads of runs don't count against the rate (API reference: rate limits), but wait while the service asks for a pause. */
+/** Reads of runs do not count against the rate (API reference: rate limits), but wait while the service asks for a pause. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
 

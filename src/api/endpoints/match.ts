@@ -14,7 +14,7 @@ export interface MatchedUnit {
   readonly result: Json | RawJson;
   /** The whole status, where it has fields beyond those above. */
   readonly wholeStatus?: Json;
-  /** Fields of the result or status that don't fit their types, as one line. */
+  /** Fields of the result or status that do not fit their types, as one line. */
   readonly misread?: string;
 }
 
@@ -22,7 +22,7 @@ export interface MatchedUnit {
 export interface AnswerFacts {
   /** Each result byte for byte. */
   readonly raw?: readonly RawJson[] | undefined;
-  /** Fields of the answer that don't fit their types. */
+  /** Fields of the answer that do not fit their types. */
   readonly misread?: readonly Misread[];
 }
 

@@ -68,7 +68,7 @@ export async function badStatus(
   const encoding = header(received.headers, 'content-encoding');
   const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
-  // Relative to the service's own clock where known, so that different clocks don't matter.
+  // Relative to the service's own clock where known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
   return new ApiError({
     endpoint: call.endpoint,

@@ -1,4 +1,4 @@
-/** The setting to change when the service can't be reached. */
+/** The setting to change when the service cannot be reached. */
 const SETTING = 'SEARCHFLOW_BASE_URL';
 
 const tls: Readonly<Record<string, string>> = {

@@ -61,7 +61,7 @@ export class ApiError extends Error {
 
   /**
    * The content of an unusable answer that may have been charged (wrong shape, broken off): at most 1 MB of text. A getter, so that
-   * logs of the error don't hold it.
+   * logs of the error do not hold it.
    */
   get body(): string | null {
     return this.#body;

@@ -16,7 +16,7 @@ export function pathFields(path: string): string[] {
   return [...path.matchAll(field)].map((match) => match[1] ?? '');
 }
 
-/** Fills a path with encoded ids of the input, or returns the one that can't be in a path. */
+/** Fills a path with encoded ids of the input, or returns the one that cannot be in a path. */
 export function fillPath(path: string, input: object): { readonly path: string } | { readonly problem: LimitProblem } {
   let wrong: LimitProblem | null = null;
   const filled = path.replace(field, (_braced, name: string) => {

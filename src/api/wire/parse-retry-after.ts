@@ -47,7 +47,7 @@ function utc(
 
 /**
  * Reads a `Retry-After` header (RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs` (Unix ms; the
- * service's own `Date` where known, so that different clocks don't matter). Digits are seconds, else one of the three HTTP-date
+ * service's own `Date` where known, so that different clocks do not matter). Digits are seconds, else one of the three HTTP-date
  * formats. A past time is 0; a time far ahead stays a large number, which the caller caps; anything else is `null`, so that the
  * caller's own backoff applies.
  */

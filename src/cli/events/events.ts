@@ -109,7 +109,7 @@ export function runningText({ job, progress, running }: Running): string {
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }
 
-/** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that don't run. */
+/** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that do not run. */
 export function statusLines(
   held: EventStatus | null,
   interrupted: readonly InterruptedWalk[],

@@ -14,7 +14,7 @@ export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes:
     const at = text.indexOf('=');
     const [key, value] = [text.slice(0, at), text.slice(at + 1)];
     if (at < 1) mistakes.push(`--metadata: '${text}' must be key=value.`);
-    // A monitor can't match both values.
+    // A monitor cannot match both values.
     else if (pairs.has(key)) mistakes.push(`--metadata: key '${key}' is given twice.`);
     else pairs.set(key, value);
   }

@@ -18,7 +18,7 @@ export function readObject(
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') mistakes.push(`${flag}: file ${path} not found.`);
     else
-      mistakes.push(`${flag}: ${path} ${code === undefined ? `is not JSON: ${message}` : `can't be read (${code})`}.`);
+      mistakes.push(`${flag}: ${path} ${code === undefined ? `is not JSON: ${message}` : `cannot be read (${code})`}.`);
   }
   return null;
 }

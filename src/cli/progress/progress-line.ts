@@ -39,7 +39,7 @@ export function progressBar(shown: ProgressLine, columns: number, colors: Termin
   const wrong = alarm === null ? '' : `  ${colors.red(alarm)}`;
   const line = `${bar} ${facts}${wrong}`;
   const room = columns - 1 - stripVTControlCharacters(line).length;
-  // A line that wraps can't be redrawn, so the bar is left out on a narrow terminal.
+  // A line that wraps cannot be redrawn, so the bar is left out on a narrow terminal.
   if (room < 0) return `${facts}${alarm === null ? '' : `  ${alarm}`}`.slice(0, Math.max(0, columns - 1));
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }

@@ -61,7 +61,7 @@ export function summaryText(ending: Ending): string {
 function leftRunning({ summary, plan }: Ending): string {
   const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
   if (rows === 0) return '';
-  // Rows that share a run can't be told apart here.
+  // Rows that share a run cannot be told apart here.
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
 }
 

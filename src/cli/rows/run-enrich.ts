@@ -178,7 +178,7 @@ export async function watchToEnd(
     return { progress: shown.progress, show };
   };
   const watched = { poll, result: () => handle.result() };
-  // A live bar needs frequent polls; plain lines don't.
+  // A live bar needs frequent polls; plain lines do not.
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {

@@ -44,7 +44,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       if (error instanceof Silent) abandon();
       if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
       else
-        terminal.data(`${statusLine(found, Date.now())}\nIts rows can't be counted now: ${printable(error.message)}`);
+        terminal.data(`${statusLine(found, Date.now())}\nIts rows cannot be counted now: ${printable(error.message)}`);
     }
     return exitCodes.ok;
   });

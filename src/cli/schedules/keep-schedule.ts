@@ -60,7 +60,7 @@ async function refuseUnwritable(
 ): Promise<void> {
   if (into === undefined) return;
   const why = whyUnwritable(into);
-  if (why !== null) throw new UsageError(`--into: ${into} can't be written (${why}). No schedule was created.`);
+  if (why !== null) throw new UsageError(`--into: ${into} cannot be written (${why}). No schedule was created.`);
   if (!warehouse || !isSameWarehouse(into, warehouse.shown)) return;
   if (!(parseAddress(warehouse.url.reveal(), '').password || env.PGPASSWORD)) return;
   const refusal = await whyRefused(warehouse, say);

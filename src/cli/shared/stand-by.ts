@@ -30,7 +30,7 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
     } catch (error) {
       // Reported once; every round retries.
       const message = error instanceof Error ? error.message : String(error);
-      if (message !== trouble && !signal.aborted) say(`Can't take over yet: ${message}`);
+      if (message !== trouble && !signal.aborted) say(`Cannot take over yet: ${message}`);
       trouble = message;
     }
     await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);

@@ -104,7 +104,7 @@ export function limitsData({ config, limiter, others = [], slots, caps, spent, w
     store: config.store?.shown ?? null,
     team: config.team ?? null,
     concurrency: config.concurrency,
-    // Workers of the same task queue that don't share these limits.
+    // Workers of the same task queue that do not share these limits.
     otherLimits: others,
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),

@@ -62,7 +62,7 @@ const MAX_EMPTY = 1000;
 
 export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeated-page' | 'no-end' | 'expired-cursor';
 
-/** A list that can't be walked on. `problem` is the reason; the message is one sentence with what to do. */
+/** A list that cannot be walked on. `problem` is the reason; the message is one sentence with what to do. */
 export class WalkError extends Error {
   override readonly name = 'WalkError';
   constructor(

@@ -9,7 +9,7 @@ export interface QueueEntry {
   readonly weight: number;
   /** Single units that have overtaken it. */
   readonly passed: number;
-  /** When it asks again; it is removed where it doesn't. */
+  /** When it asks again; it is removed where it does not. */
   readonly due: number;
   /** Calls that wait in this entry. */
   readonly waiting: number;
@@ -121,7 +121,7 @@ interface BucketQueue extends LimitedBucket {
 /**
  * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms; for the others it
  * keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls by
- * single units that fit before them; entries that don't come in time are removed. Askers that share a bucket get one start a turn, and
+ * single units that fit before them; entries that do not come in time are removed. Askers that share a bucket get one start a turn, and
  * a few where all are late.
  *
  * PostgreSQL has the same function in SQL; one table of cases tests both.

@@ -1,7 +1,7 @@
 /**
  * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. A unit may start one second (and a margin)
  * after the one that started `limit` units before it, so no sliding second ever holds more than `limit` units of any weight. A token
- * bucket or GCRA can't guarantee that and still use the whole limit.
+ * bucket or GCRA cannot guarantee that and still use the whole limit.
  *
  * Pure: the caller passes the clock. PostgreSQL has the same functions in SQL; one table of cases tests both.
  */

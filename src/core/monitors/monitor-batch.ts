@@ -32,7 +32,7 @@ export interface Decision {
 
 /** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
 export interface BatchMonitorsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;

@@ -5,7 +5,7 @@ export const MONITOR_KEY = 'searchflow';
 
 /** Input of the `createMonitor` workflow: plain JSON, usable from any Temporal SDK. */
 export interface CreateMonitorInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;
   /** Definition of the monitor (API reference: /monitors). */
   readonly definition: { readonly [field: string]: Json };

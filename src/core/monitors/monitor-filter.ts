@@ -29,7 +29,7 @@ export function filterProblem(filter: unknown, path = 'filter.'): string | null 
   for (const [key, value] of Object.entries(metadata)) {
     if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a string`;
     // Copying an object key by key drops this one.
-    if (key === '__proto__') return `${path}metadata: '__proto__' can't be used as a name`;
+    if (key === '__proto__') return `${path}metadata: '__proto__' cannot be used as a name`;
   }
   return null;
 }

@@ -3,7 +3,7 @@ import { type QuietHours, quietHoursProblem } from './quiet-hours.js';
 
 /** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
 export interface QuietInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;
   /** Name of the quiet hours. */
   readonly name: string;

@@ -15,7 +15,7 @@ export interface QuietMonitor {
   readonly name: string | null;
   /** The hours for which it was paused, by the date of their beginning. */
   readonly window: string;
-  /** `pausing` and `unpausing` are written before the call, so that a crash can't hide its effect. */
+  /** `pausing` and `unpausing` are written before the call, so that a crash cannot hide its effect. */
   readonly state: 'pausing' | 'paused' | 'unpausing';
   /** `updatedAt` before our call. */
   readonly before: string | null;
@@ -29,8 +29,8 @@ export interface QuietMonitor {
 export type QuietTurn = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
 
 /**
- * The action that is due now. Pure: late, repeated or skipped turns give the same result, so a change of the clocks can't cause a second
- * action. Ended hours are not begun again; hours without any turn are skipped.
+ * The action that is due now. Pure: late, repeated or skipped turns give the same result, so a change of the clocks cannot cause a
+ * second action. Ended hours are not begun again; hours without any turn are skipped.
  */
 export function quietTurn(now: number, hours: QuietHours, mark: QuietMark | null): QuietTurn {
   const window = quietAt(now, hours);

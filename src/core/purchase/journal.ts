@@ -23,7 +23,7 @@ export interface UnitOutcome {
   readonly result: Json | RawJson;
   /** The unit's whole status, where it has fields beyond those above. */
   readonly wholeStatus?: Json;
-  /** Fields of the answer that don't fit their types, as one line; absent where all fit. */
+  /** Fields of the answer that do not fit their types, as one line; absent where all fit. */
   readonly misread?: string;
 }
 

@@ -92,7 +92,7 @@ export interface EnrichCsvInput {
   readonly refreshAfterMs?: number;
   /** Buys rows again that failed for a transient reason before the rows are staged. `freshness` takes precedence over both. */
   readonly retryFailed?: boolean;
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services don't run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;
   /** For workers on several machines that share a store: the machine that has the file. */
   readonly host?: string;
@@ -188,7 +188,7 @@ export interface SliceInput {
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
   readonly adopts?: boolean;
-  /** Start or last resume of the job in Unix ms: earlier refusals of the account (401, 402) don't count. */
+  /** Start or last resume of the job in Unix ms: earlier refusals of the account (401, 402) do not count. */
   readonly resumedAt: number;
   /** The cap of the job, including all that it has cost before. */
   readonly cap?: SpendCap;

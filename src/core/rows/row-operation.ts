@@ -11,7 +11,7 @@ export function isLongRunning(operation: string): boolean {
   return operation === 'agent' || operation === 'research';
 }
 
-/** Whether runs of the operation can be ended early: research tasks can't. */
+/** Whether runs of the operation can be ended early: research tasks cannot. */
 export function canBeEnded(operation: string): boolean {
   return operation === 'agent';
 }

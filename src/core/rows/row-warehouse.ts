@@ -31,8 +31,8 @@ export interface RowRequest {
 }
 
 /**
- * A line of a staged slice (gzip JSON lines). Names are short, because there may be millions of lines. A row whose `k` is null can't be
- * bought; `e` is the reason and `m` its message.
+ * A line of a staged slice (gzip JSON lines). Names are short, because there may be millions of lines. A row whose `k` is null
+ * cannot be bought; `e` is the reason and `m` its message.
  */
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
@@ -190,7 +190,7 @@ export class WarehouseBusy extends Error {
   }
 }
 
-/** The warehouse can't be used until a person fixes something: wrong table, no permission, disk full, damaged file. */
+/** The warehouse cannot be used until a person fixes something: wrong table, no permission, disk full, damaged file. */
 export class WarehouseUnusable extends Error {
   override readonly name = 'WarehouseUnusable';
 }

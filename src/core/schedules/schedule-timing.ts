@@ -75,7 +75,7 @@ export function catchUpMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(DAY, Math.max(HOUR, timing.everyMs)) : DAY;
 }
 
-/** The most by which a run is delayed, in ms, so that schedules of the same minute don't all begin at once. */
+/** The most by which a run is delayed, in ms, so that schedules of the same minute do not all begin at once. */
 export function jitterMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(30_000, Math.floor(timing.everyMs / 10)) : 10_000;
 }

@@ -146,9 +146,9 @@ export function whyPlain(address: PostgresAddress): string | null {
 }
 
 /**
- * Returns the address with the owner's credentials for a database that another address names. The owner's encryption stays, so that an
- * address in a job can't weaken it; a stricter `sslmode` of the other address is adopted. Certificates are the owner's alone: with an
- * authority of its own a job could have the password sent to another server.
+ * Returns the address with the owner's credentials for a database that another address names. The owner's encryption stays, so that
+ * an address in a job cannot weaken it; a stricter `sslmode` of the other address is adopted. Certificates are the owner's alone:
+ * with an authority of its own a job could have the password sent to another server.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];

@@ -14,7 +14,7 @@ export interface SecretStore {
   names(): Promise<readonly string[]>;
 }
 
-/** The secret store can't be used until a person fixes something: no permission, readable by others, damaged. */
+/** The secret store cannot be used until a person fixes something: no permission, readable by others, damaged. */
 export class SecretStoreUnusable extends Error {
   override readonly name = 'SecretStoreUnusable';
 }

@@ -19,7 +19,7 @@ export function schemaProblem(schema: unknown, root: unknown = schema, path = '#
     if (type !== undefined && !types.has(type as string)) return `${path}/type: no such type`;
   }
   const foreign = unmade.find((name) => schema[name] !== undefined);
-  if (foreign !== undefined) return `${path}/${foreign}: can't be satisfied here`;
+  if (foreign !== undefined) return `${path}/${foreign}: cannot be satisfied here`;
   for (const pattern of Object.keys(isSchema(schema.patternProperties) ? schema.patternProperties : {})) {
     if (!isPattern(pattern)) return `${path}/patternProperties: not a regular expression`;
   }

@@ -15,7 +15,7 @@ export interface JournalDamage {
   readonly lines: number;
   /** Number of recovered answers: their line was damaged and their bodies are complete. */
   readonly adopted: number;
-  /** Number of answers that were bought and can't be read. They are bought again only with `--rebuy`. */
+  /** Number of answers that were bought and cannot be read. They are bought again only with `--rebuy`. */
   readonly gone: number;
 }
 
@@ -41,8 +41,8 @@ interface FoundBody {
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
 /**
- * Recovers the contents of damaged lines: answers from the bodies that no complete line names. An answer whose bodies can't be read either
- * is recorded with zero bytes, so that it counts as bought.
+ * Recovers the contents of damaged lines: answers from the bodies that no complete line names. An answer whose bodies cannot be
+ * read either is recorded with zero bytes, so that it counts as bought.
  */
 export function recover(segment: Segment, files: SegmentFiles, damaged: readonly DamagedStretch[]): Recovered {
   const lines: SegmentLine[] = [];
@@ -208,7 +208,7 @@ async function keepTail(file: string, from: number, copy: string): Promise<void>
 export function damageText({ file, copy, lines, adopted, gone }: JournalDamage): string {
   const answers = [
     ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered`] : []),
-    ...(gone > 0 ? [`${gone} paid answer(s) can't be read any more. To buy them again, pass --rebuy`] : []),
+    ...(gone > 0 ? [`${gone} paid answer(s) cannot be read any more. To buy them again, pass --rebuy`] : []),
     ...(adopted + gone === 0 ? ['No paid answer is affected'] : []),
   ];
   const repair =

@@ -35,7 +35,7 @@ export class Segment {
   readonly #sums: SpendSums;
   readonly #notes = new Map<string, Json>();
   readonly #lost = new Map<string, { readonly intent: IntentLine; readonly reason: string }>();
-  /** Team of the newest intent, which is also used for an answer whose own intent can't be read. */
+  /** Team of the newest intent, which is also used for an answer whose own intent cannot be read. */
   #team = '';
 
   constructor(name: string, number: number, sums: SpendSums) {

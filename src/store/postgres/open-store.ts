@@ -5,8 +5,8 @@ import { storeMigrations } from './migrations.js';
 export const STORE_SCHEMA = 'searchflow_store';
 
 /**
- * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, or an `Error`
- * if the database can't be used as a store.
+ * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, or an
+ * `Error` if the database cannot be used as a store.
  */
 export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
   const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);

@@ -65,7 +65,7 @@ export class FileSecrets implements SecretStore {
       if (error.code === 'ENOENT') return null;
       if (error.code === 'ELOOP')
         throw new SecretStoreUnusable(`the secret file ${this.#file} is a link. Name the file itself`);
-      throw new SecretStoreUnusable(`the secret file ${this.#file} can't be read [${error.code ?? error.name}]`);
+      throw new SecretStoreUnusable(`the secret file ${this.#file} cannot be read [${error.code ?? error.name}]`);
     });
     if (handle === null) return new Map();
     try {

@@ -37,7 +37,7 @@ const owned = z.object({
 
 const allowed = z.array(z.object({ field: z.string(), what: z.string(), host: z.string().nullable() }));
 
-/** An entry can't be read. Its job or walk is left alone; all others are listed. */
+/** An entry cannot be read. Its job or walk is left alone; all others are listed. */
 export class EntryDamaged extends UsageError {}
 
 /** Parses the entries of jobs and walks; reports each damaged entry once. */
@@ -63,7 +63,7 @@ export class KeptEntries {
     return parsed(walk, read, `${name} is damaged. ${remedy}; the next run of its events command writes it again.`);
   }
 
-  /** The owners of work; null if the entry can't be read. The work then has no owner, and the next claim writes the entry again. */
+  /** The owners of work; null if the entry cannot be read. The work then has no owner, and the next claim writes the entry again. */
   owned(read: () => string): OwnedWork | null {
     try {
       return parsed(owned, read, '');
@@ -72,7 +72,7 @@ export class KeptEntries {
     }
   }
 
-  /** The recorded names; none if they can't be read. Commands write them again. */
+  /** The recorded names; none if they cannot be read. Commands write them again. */
   allowed(text: string): readonly Allowed[] {
     try {
       return parsed(allowed, () => text, '');

@@ -73,7 +73,7 @@ export class SpendSums {
     });
   }
 
-  /** Records the answer of a purchase. `stray` replaces an intent that can't be read any more. */
+  /** Records the answer of a purchase. `stray` replaces an intent that cannot be read any more. */
   landed(id: string, answered: Answered, stray: Asked): void {
     const asked = this.#close(id) ?? stray;
     const { costMicros, units } = answered;

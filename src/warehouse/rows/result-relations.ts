@@ -55,7 +55,7 @@ const result: readonly RelationColumn[] = [
 ];
 const results = [{ path: ['results'], rank: 'rank', is: 'Position among the results of the row, from 1.' }];
 
-/** All views of results. A view of a released migration never changes: add, don't edit. */
+/** All views of results. A view of a released migration never changes: add, do not edit. */
 export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'search_results',

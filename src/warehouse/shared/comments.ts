@@ -34,7 +34,7 @@ const row: Readonly<Record<string, string>> = {
   vanished_at: 'Time since which the row is missing from the input, UTC.',
 };
 
-/** The data dictionary, the same for every database. The texts of a released migration never change: add, don't edit. */
+/** The data dictionary, the same for every database. The texts of a released migration never change: add, do not edit. */
 const meanings: Readonly<Record<string, Meaning>> = {
   searchflow_jobs: {
     kind: 'TABLE',

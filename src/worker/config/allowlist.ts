@@ -57,7 +57,7 @@ export class Allowlist {
     return refused.find(({ named }) => named === null || !typed.has(keyOf(named)))?.why ?? null;
   }
 
-  /** Names that the settings alone don't allow. */
+  /** Names that the settings alone do not allow. */
   #refusals(field: Field, value: string): Refusal[] {
     const invalid = whyInvalid(value);
     if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
@@ -67,7 +67,7 @@ export class Allowlist {
       if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(value))
         return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
       if (value === '-')
-        return [{ named: null, why: `${field}: a workflow can't read standard input (-); give the path of a file.` }];
+        return [{ named: null, why: `${field}: a workflow cannot read standard input (-); give the path of a file.` }];
       if (this.#isOwnDefault(field, value)) return [];
       return [...this.#ofFile(field, value), ...(field === 'csv' ? otherThanCsv(value) : [])];
     }
@@ -178,7 +178,7 @@ function otherThanCsv(path: string): Refusal[] {
   return [{ named: { field: 'csv', what: real, host: hostname() }, why }];
 }
 
-/** The entries that a command records for the names that a person typed. Names that can't be allowed are left out. */
+/** The entries that a command records for the names that a person typed. Names that cannot be allowed are left out. */
 export function allowedBy(names: Names): readonly Allowed[] {
   return fields.flatMap((field): Allowed[] => {
     const value = names[field];

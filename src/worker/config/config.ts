@@ -159,7 +159,7 @@ function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): Runt
     const profile = readProfile(reader, profileFound, cwd);
     if (qpsFound !== null && profileFound !== null) {
       reader.mistakes.push(
-        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) can't be combined; give one of them.`,
+        `${qpsFound.name} and ${profileFound.name} (${qpsFound.where}) cannot be combined; give one of them.`,
       );
     }
     if (profile !== null) return { profile };
@@ -177,7 +177,7 @@ function readProfile(reader: SettingsReader, found: Found | null, cwd: string): 
   return readFile(reader, found, cwd, readRateFile);
 }
 
-/** Reads the file that a setting names; records a mistake and returns null if it can't be used. */
+/** Reads the file that a setting names; records a mistake and returns null if it cannot be used. */
 function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
   if (found === null) return null;
   try {

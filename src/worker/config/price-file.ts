@@ -50,7 +50,7 @@ export function readPriceFile(path: string): readonly PriceTable[] {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new Error(`can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   const read = fileSchema.safeParse(value);
   if (!read.success) {

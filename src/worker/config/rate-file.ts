@@ -30,7 +30,7 @@ export function readRateFile(path: string): RateProfile {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new Error(`can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   const read = profile.safeParse(value);
   if (read.success) return read.data;

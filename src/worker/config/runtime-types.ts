@@ -60,7 +60,7 @@ export interface RuntimeConfig {
   readonly team?: string | null;
   /** Silence, in ms, after which a process of the store counts as dead; default 15 s. */
   readonly deadAfterMs?: number;
-  /** A PostgreSQL warehouse with the credentials that jobs and histories don't hold. */
+  /** A PostgreSQL warehouse with the credentials that jobs and histories do not hold. */
   readonly warehouse?: DatabaseAddress | null;
   /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
   readonly paths?: readonly string[];
@@ -320,8 +320,8 @@ export interface Runtime {
    */
   runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void>;
   /**
-   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the worker
-   * can't be run, after which the call may be repeated.
+   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the
+   * worker cannot be run, after which the call may be repeated.
    */
   takeOver(): Promise<boolean>;
   /** Access to the other workflows. `worker: true` also runs the worker here. */

@@ -107,7 +107,7 @@ function whyUnusable(file: string): string | null {
   try {
     return whyNoDatabase(file);
   } catch {
-    // The code that opens the file reports that it can't be read.
+    // The code that opens the file reports that it cannot be read.
     return null;
   }
 }

@@ -31,7 +31,7 @@ export function readTemporal(
     } catch (error) {
       // Only the first line, because the second may quote the file, which may hold a Temporal key.
       const reason = String(error instanceof Error ? error.message : error).split('\n', 1)[0];
-      reader.wrong(asked, `can't be used: ${reason}`);
+      reader.wrong(asked, `cannot be used: ${reason}`);
     }
   }
   return {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { whyNoDatabase } from '../../warehouse/index.js';
 
-/** Why the file of a warehouse can't be created or changed here; null if it can, and for a database. Leaves no files. */
+/** Why the file of a warehouse cannot be created or changed here; null if it can, and for a database. Leaves no files. */
 export function whyUnwritable(file: string): string | null {
   if (isPostgresUrl(file)) return null;
   try {

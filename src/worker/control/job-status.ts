@@ -26,7 +26,7 @@ export async function jobStatus(
   const abandoned = owned?.living.length === 0;
   const reported = client && (await askTemporal(client, entry, workflowId, abandoned));
   if (reported) return { ...known, ...reported };
-  // Without its server a job can't run, so the state that was recorded last is still true.
+  // Without its server a job cannot run, so the state that was recorded last is still true.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, ...orphaned(state, null) };
   if (completed === staged.generation) return { ...known, phase: 'done' };

@@ -74,8 +74,8 @@ export class MonitorControl {
   }
 
   /**
-   * Creates a monitor, or attaches to a running creation of the same definition. If a killed command has created it and not reported it,
-   * that monitor is returned (`before`) and none is created. Throws `UsageError` if the secret file can't be written.
+   * Creates a monitor, or attaches to a running creation of the same definition. If a killed command has created it and not
+   * reported it, that monitor is returned (`before`) and none is created. Throws `UsageError` if the secret file cannot be written.
    */
   async create(
     definition: { readonly [field: string]: Json },
@@ -170,7 +170,7 @@ async function checkWritable(secretFile: string): Promise<void> {
     await new FileSecrets(secretFile).remove('webhook/');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--secret-file: ${secretFile} can't be written: ${why}. Nothing was sent`);
+    throw new UsageError(`--secret-file: ${secretFile} cannot be written: ${why}. Nothing was sent`);
   }
 }
 

@@ -277,12 +277,12 @@ export class WorkOwners {
         `Also running here, for schedules or other clients: ${found.slice(0, MOST_NAMED).join(', ')}${more}.`,
       );
     } catch {
-      // The server can't list workflows, and the names are only information.
+      // The server cannot list workflows, and the names are only information.
     }
   }
 
   async #runs(workflowId: string): Promise<boolean> {
-    // If it can't be checked, it may be running.
+    // If it cannot be checked, it may be running.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
   }

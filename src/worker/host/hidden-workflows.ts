@@ -62,7 +62,7 @@ export class HiddenWorkflows {
     }
     if (moduleGraph.getExportInfo(module, workflowNames.workerPresence).provided === false) {
       this.#warn(
-        `${this.#path} does not export workerPresence, so other workers can't check whether this one is alive. Add this line:\nexport * from 'searchflow/workflows';`,
+        `${this.#path} does not export workerPresence, so other workers cannot check whether this one is alive. Add this line:\nexport * from 'searchflow/workflows';`,
       );
     }
   }

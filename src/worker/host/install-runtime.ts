@@ -9,7 +9,7 @@ const MAX_LOG_BYTES = 10_000_000;
 
 /**
  * Installs the SDK's runtime, once per process and before any worker. Its log goes to a file, because the terminal shows the job's
- * progress; all metrics are served at `metricsAddress`, if set. Throws `UsageError` if that address can't be used.
+ * progress; all metrics are served at `metricsAddress`, if set. Throws `UsageError` if that address cannot be used.
  */
 export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress'>): void {
   const options: RuntimeOptions = {
@@ -28,7 +28,7 @@ export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig,
     if (error instanceof IllegalStateError) return;
     if (!metricsAddress || !(error instanceof Error)) throw error;
     const reason = error.message.replace(/^.*exporter: /s, '');
-    throw new UsageError(`SEARCHFLOW_METRICS: metrics can't be served at ${metricsAddress}: ${reason}`, {
+    throw new UsageError(`SEARCHFLOW_METRICS: metrics cannot be served at ${metricsAddress}: ${reason}`, {
       cause: error,
     });
   }

@@ -83,9 +83,9 @@ export interface SearchflowPluginOptions extends WireOptions {
 }
 
 /**
- * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal, limiter
- * and warehouse are opened when the worker runs and closed when it has stopped. Plugins can't contain workflows, so your workflows file
- * needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options.
+ * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
+ * limiter and warehouse are opened when the worker runs and closed when it has stopped. Plugins cannot contain workflows, so your
+ * workflows file needs `export * from 'searchflow/workflows'`. Throws `UsageError` for invalid options.
  */
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;

@@ -62,8 +62,8 @@ export class WorkerHere {
   }
 
   /**
-   * Runs the worker once the process that ran it has ended; false until then. Throws if the worker can't be run, after releasing its lock
-   * for another attempt or another process.
+   * Runs the worker once the process that ran it has ended; false until then. Throws if the worker cannot be run, after releasing
+   * its lock for another attempt or another process.
    */
   async takeOver(): Promise<boolean> {
     if (!this.#refused || this.#closing) return false;
@@ -96,9 +96,9 @@ export class WorkerHere {
     installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
-    // A service that can't be reached is reported before a job waits for it.
+    // A service that cannot be reached is reported before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
-    // A database that can't be reached would delay the start for minutes, so only files are awaited.
+    // A database that cannot be reached would delay the start for minutes, so only files are awaited.
     this.#pruneInBackground((staged) => this.#store.shared || isPostgresUrl(staged.into));
     if (!this.#store.shared) await pruneJournal(this.#config, this.#store, (staged) => !isPostgresUrl(staged.into));
     const temporal = await this.#connect();

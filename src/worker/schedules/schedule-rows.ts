@@ -15,13 +15,14 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     throw new UsageError(
       'A schedule needs a file, because each run reads its input again. Standard input can be read only once.',
     );
-  if (request.reparse) throw new UsageError("--reparse can't be scheduled. Run it as a single command.");
-  if (request.rebuy) throw new UsageError("--rebuy can't be scheduled. To buy old answers again, use --refresh-after.");
+  if (request.reparse) throw new UsageError('--reparse cannot be scheduled. Run it as a single command.');
+  if (request.rebuy)
+    throw new UsageError('--rebuy cannot be scheduled. To buy old answers again, use --refresh-after.');
   if (request.limit !== undefined)
-    throw new UsageError("--limit can't be scheduled. A schedule asks for all rows of its file.");
+    throw new UsageError('--limit cannot be scheduled. A schedule asks for all rows of its file.');
   if (request.csv !== null && shared && isPostgresUrl(staged.into)) {
     throw new UsageError(
-      "--csv can't be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export",
+      '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }
   const {

@@ -12,7 +12,8 @@ import type { Reparsed } from '../config/runtime-types.js';
 
 type Outcome = Omit<UnitOutcome, 'costMicros'>;
 
-const UNREADABLE = "this answer was paid for, and the kept part of it can't be parsed. To buy it again: --retry-failed";
+const UNREADABLE =
+  'this answer was paid for, and the kept part of it cannot be parsed. To buy it again: --retry-failed';
 
 /**
  * Parses again the answers of a job that could not be parsed, without buying any. The answers are read from the warehouse, which keeps

@@ -134,10 +134,10 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
 export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
   const { input, into } = identify(context, request);
   const why = whyUnwritable(into);
-  if (why !== null) return `${into} can't be used as the warehouse: ${why}.`;
+  if (why !== null) return `${into} cannot be used as the warehouse: ${why}.`;
   const { csv = null } = request;
   const wrong = csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into, input });
-  return wrong === null ? null : `The CSV can't be written: ${wrong}.`;
+  return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;
 }
 
 /** The identity of a job: operation, input (or `--job`), warehouse and origin. */

@@ -6,8 +6,8 @@ import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js'
 const PATIENCE_MS = 30_000;
 
 /**
- * Why a warehouse's database can't be reached, after waiting up to `patienceMs`; null if it can. A refused login counts as reachable: the
- * worker that loads reports it.
+ * Why a warehouse's database cannot be reached, after waiting up to `patienceMs`; null if it can. A refused login counts as
+ * reachable: the worker that loads reports it.
  */
 export async function whyAway(
   database: DatabaseAddress,

@@ -36,7 +36,7 @@ export class PostgresStore implements Store {
     this.#slots = new PgSlots({ postgres, team, ...(config.agentSlots ? { limit: config.agentSlots } : {}) });
   }
 
-  /** Connects, and creates or migrates the schema. Throws if the database can't be used. */
+  /** Connects, and creates or migrates the schema. Throws if the database cannot be used. */
   static async open(config: RuntimeConfig, address: DatabaseAddress): Promise<PostgresStore> {
     const options = { applicationName: 'searchflow store', max: CONNECTIONS, say: config.say };
     return new PostgresStore(config, await openStore(address.url.reveal(), options));

@@ -3,7 +3,7 @@ import type { OtherLimit } from '../../core/text/presence.js';
 import type { Secret } from '../../core/text/secret.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
-/** Fingerprint of a key, for names of files and rows. The key can't be derived from it. */
+/** Fingerprint of a key, for names of files and rows. The key cannot be derived from it. */
 export function fingerprint(apiKey: Secret | null): string {
   return apiKey === null
     ? 'keyless'

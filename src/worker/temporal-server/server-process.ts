@@ -80,12 +80,13 @@ export async function endProcess({ pid, startTime }: ProcessIdentity, endGraceMs
       process.kill(pid, signal);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
-      throw new Error(`The process ${pid} can't be ended: ${(error as Error).message}.`, { cause: error });
+      throw new Error(`The process ${pid} cannot be ended: ${(error as Error).message}.`, { cause: error });
     }
     const until = performance.now() + graceMs;
     while (isAlive(pid, startTime) && performance.now() < until) await delay(25);
   }
-  if (isAlive(pid, startTime)) throw new Error(`The process ${pid} can't be ended: it is still running after SIGKILL.`);
+  if (isAlive(pid, startTime))
+    throw new Error(`The process ${pid} cannot be ended: it is still running after SIGKILL.`);
 }
 
 /** Ends the Temporal server that uses this folder's database, recorded or not. Call it while holding the folder's lock. */

@@ -44,7 +44,7 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The Temporal server can't be installed: ${problem}. ${ways}`);
+    throw new UsageError(`The Temporal server cannot be installed: ${problem}. ${ways}`);
   }
 }
 

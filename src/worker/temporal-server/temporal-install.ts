@@ -12,7 +12,7 @@ export interface TemporalBinary {
   readonly version: string;
 }
 
-/** `go install` can't install later tags. Another version needs other checksums in `temporal-download`. */
+/** `go install` cannot install later tags. Another version needs other checksums in `temporal-download`. */
 const TEMPORAL_VERSION = 'v1.5.1';
 const LOCK_WAIT_MS = 30 * 60_000;
 const PROGRESS_MS = 15_000;

@@ -42,7 +42,7 @@ export interface EmbeddedServer {
   detach(): Promise<void>;
 }
 
-/** The embedded server can't be started; the message has the reason and says what to do. */
+/** The embedded server cannot be started; the message has the reason and says what to do. */
 export class TemporalServerFailed extends Error {
   override readonly name = 'TemporalServerFailed';
 }

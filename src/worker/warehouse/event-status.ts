@@ -67,7 +67,7 @@ export type WalkState = Pick<JobListing, 'phase' | 'since'>;
 
 const unknownState: WalkState = { phase: null, since: null };
 
-/** Returns the states of walks by their warehouses alone, in the same order; nulls for a warehouse that can't be read now. */
+/** Returns the states of walks by their warehouses alone, in the same order; nulls for a warehouse that cannot be read now. */
 export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
   const read = new Map<string, Promise<EventStatus | null>>();
   const states: WalkState[] = [];

@@ -20,9 +20,10 @@ export interface Warehouses {
 }
 
 /**
- * Opens warehouses with the credentials of the configuration, which jobs don't contain. A file of another machine gives `WarehouseBusy`, so that
- * its activities are retried until a worker there gets them. `allowlist`: names that events and monitors may use. `oneOfMany`: a database
- * that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may log in.
+ * Opens warehouses with the credentials of the configuration, which jobs do not contain. A file of another machine gives
+ * `WarehouseBusy`, so that its activities are retried until a worker there gets them. `allowlist`: names that events and monitors
+ * may use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may
+ * log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -87,7 +88,7 @@ function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing
   const reported = (error: unknown): unknown => {
     const cause = error instanceof WarehouseUnusable ? error.cause : null;
     if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
-    const sentence = `A worker on ${hostname()} (PID ${process.pid}) can't load: ${(error as WarehouseUnusable).message}`;
+    const sentence = `A worker on ${hostname()} (PID ${process.pid}) cannot load: ${(error as WarehouseUnusable).message}`;
     if (!refusals.has(into)) say(sentence);
     refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
     return new WarehouseBusy(sentence, null);

@@ -73,7 +73,7 @@ export function nextRun(
 /** The changes by a window's result. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
   const { done, parts, lengthMs, partsMs, events } = result;
-  // Empty windows before the first event take no time, so they don't count.
+  // Empty windows before the first event take no time, so they do not count.
   const empty = done && events === 0;
   return {
     pages: state.pages + result.pages,

@@ -10,7 +10,7 @@ const { researchRun } = proxyActivities<Activities>(slicePolicy);
 
 /**
  * `runResearch`: one research task, from its start to its result, like `runAgent`. The service
- * can't end a task: after a cancel of the workflow it stays in progress, and the same request takes it over.
+ * cannot end a task: after a cancel of the workflow it stays in progress, and the same request takes it over.
  *
  * Start it by name with plain JSON: the request in the form of the variant, and `RunResearchOptions`. Query `progress`.
  * API reference: /research/tasks.

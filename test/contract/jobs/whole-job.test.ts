@@ -10,7 +10,7 @@ import { openTemporal } from '../../support/temporal.js';
 const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
 const gone = 'https://site-42.example/about';
 
-/** 120 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that can't be bought. */
+/** 120 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that cannot be bought. */
 const rows: InputRow[] = plainRows(120).flatMap((row, index): InputRow[] => {
   if (index % 20 === 7) return [row, [`${index}b`, 'Same page\nagain, "quoted"', 'https://site-3.example/about']];
   if (index % 30 === 9)

@@ -126,7 +126,7 @@ it.runIf(process.platform === 'linux')(
   async () => {
     const { server, run } = await open();
     const { code, err } = await run('create', 'definition.json', '--secret-file', '/proc/nowhere/s.json');
-    expect([code, err]).toEqual([2, expect.stringMatching(/s\.json can't be written: ENOENT.* Nothing was sent/)]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/s\.json cannot be written: ENOENT.* Nothing was sent/)]);
     expect(server.log).toEqual([]);
   },
 );

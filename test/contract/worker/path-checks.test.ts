@@ -49,9 +49,9 @@ it.each([
   ['book.xlsx', 'is a zip file or workbook, not a CSV file'],
   ['out', 'is a folder'],
   ['pipe', 'is not a regular file'],
-  ['in.csv/out.csv', "can't be written"],
+  ['in.csv/out.csv', 'cannot be written'],
 ])('an enriched CSV at %s is refused before anything is read: it %s', (csv, reason) => {
-  expect(why({ csv })).toMatch(/^The CSV can't be written: [^\n]*\.$/);
+  expect(why({ csv })).toMatch(/^The CSV cannot be written: [^\n]*\.$/);
   expect(why({ csv })).toContain(reason);
 });
 

@@ -75,7 +75,7 @@ describe('a workflows file', () => {
       "workflows.js exports its own enrichCsv, syncEvents, which replaces searchflow's workflow of the same name. Rename yours.",
     ]);
     expect(await said("export { enrichCsv } from 'searchflow/workflows';")).toEqual([
-      expect.stringContaining("workflows.js does not export workerPresence, so other workers can't check"),
+      expect.stringContaining('workflows.js does not export workerPresence, so other workers cannot check'),
     ]);
   });
 });

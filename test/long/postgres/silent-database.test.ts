@@ -218,7 +218,7 @@ describe('a command', () => {
     expect(performance.now() - since).toBeLessThan(14_000);
     const stoppedFrom = performance.now();
     const stopped = await runCommand(['status', 'rows'], options);
-    expect([stopped.code, stopped.out]).toEqual([0, expect.stringContaining("Its rows can't be counted now: ")]);
+    expect([stopped.code, stopped.out]).toEqual([0, expect.stringContaining('Its rows cannot be counted now: ')]);
     expect(performance.now() - stoppedFrom).toBeLessThan(8000);
   }, 120_000);
 });

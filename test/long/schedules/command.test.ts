@@ -185,6 +185,6 @@ it('creates no schedule whose warehouse is a file that cannot be written', async
   for (const { code, err } of tries)
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/--into: .* (can't be written|is a folder|is not a DuckDB)/),
+      expect.stringMatching(/--into: .* (cannot be written|is a folder|is not a DuckDB)/),
     ]);
 });

@@ -83,6 +83,6 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
   const second = start('b', 'another');
   expect(await second.ended).toBe(2);
   expect(second.err()).toMatch(
-    /SEARCHFLOW_METRICS: metrics can't be served at 127\.0\.0\.1:\d+: Address already in use/,
+    /SEARCHFLOW_METRICS: metrics cannot be served at 127\.0\.0\.1:\d+: Address already in use/,
   );
 });

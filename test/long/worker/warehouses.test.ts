@@ -22,7 +22,7 @@ it('a database without a login for this worker is left to another worker, report
   const one = openWarehouses({ say: (sentence) => said.push(sentence), warehouse: wrong }, true);
   const tries = Array.from({ length: 5 }, () => () => one.of({ into: shown }).holdsRows('job'));
   for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(WarehouseBusy);
-  expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) can't load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
+  expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) cannot load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
   await one.close();
 
   const alone = openWarehouses({ say: () => undefined, warehouse: wrong }, false);
@@ -39,7 +39,7 @@ it('a command waits for a database before it uses it; a refused login is not rep
   expect(await whyAway(wrong, () => undefined, 0)).toBeNull();
   expect(await whyRefused(wrong, () => undefined)).toContain(`The database ${shown} refused: password`);
   await server.kill();
-  expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain("house can't be reached: ");
+  expect(await whyAway({ url: new Secret(url), shown }, () => undefined, 0)).toContain('house cannot be reached: ');
   const said = new EventEmitter();
   const found = whyAway({ url: new Secret(url), shown }, (sentence) => said.emit('said', sentence));
   expect(await once(said, 'said')).toEqual([expect.stringContaining(`Waiting for the database ${shown}`)]);

@@ -322,7 +322,7 @@ describe('a command line', () => {
     const locked = await type('status brands', busy);
     expect([locked.code, locked.out]).toEqual([
       0,
-      expect.stringContaining("Its rows can't be counted now: it is open in node"),
+      expect.stringContaining('Its rows cannot be counted now: it is open in node'),
     ]);
     expect(JSON.parse((await type('status brands --json', busy)).out)).toMatchObject({
       kind: 'status',
@@ -337,7 +337,7 @@ describe('a command line', () => {
     const { code, out, calls } = await patiently(type('status brands', { summary: never, close: never }));
     expect([code, out]).toEqual([
       0,
-      "brands is done.\nIts rows can't be counted now: the warehouse did not answer within 3 s\n",
+      'brands is done.\nIts rows cannot be counted now: the warehouse did not answer within 3 s\n',
     ]);
     expect(calls.at(-1)).toBe('close now');
   });

@@ -85,7 +85,7 @@ describe('readConfig', () => {
       expect.stringMatching(/^SEARCHFLOW_BASE_URL: 'ftp:\/\/example.com' \(environment\)/),
       expect.stringMatching(/^SEARCHFLOW_QPS: '0' \(environment\) is not a whole number/),
       expect.stringMatching(/^SEARCHFLOW_RATE_PROFILE: 'quick' \(environment\) .*contract, boost, public/),
-      expect.stringMatching(/^SEARCHFLOW_QPS and SEARCHFLOW_RATE_PROFILE \(environment\) can't be combined/),
+      expect.stringMatching(/^SEARCHFLOW_QPS and SEARCHFLOW_RATE_PROFILE \(environment\) cannot be combined/),
       expect.stringMatching(/^SEARCHFLOW_CONCURRENCY: 'many'/),
       expect.stringMatching(/^SEARCHFLOW_TASK_QUEUE: 'a b'/),
       expect.stringMatching(/^Temporal address: 'http:\/\/localhost:7233' \(TEMPORAL_ADDRESS in the environment\)/),

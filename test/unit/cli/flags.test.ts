@@ -156,8 +156,8 @@ describe('a schedule of a job of rows', () => {
   it.each([
     [{ input: '-' }, 'Standard input can be read only once'],
     [{ reparse: true }, '--reparse'],
-    [{ rebuy: true }, "--rebuy can't be scheduled"],
-    [{ limit: 1 }, "--limit can't be scheduled"],
+    [{ rebuy: true }, '--rebuy cannot be scheduled'],
+    [{ limit: 1 }, '--limit cannot be scheduled'],
   ])('of %j is refused', (changes, sentence) => {
     expect(() => of(changes)).toThrow(sentence);
   });

@@ -48,7 +48,7 @@ describe('--limit and --default-scheme', () => {
   it('create no schedule of a trial', () => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     const limited = { ...plan, request: { ...request, limit: 5 } };
-    expect(() => rowsWork(limited, access)).toThrow("--limit can't be scheduled");
+    expect(() => rowsWork(limited, access)).toThrow('--limit cannot be scheduled');
   });
 
   it('give a schedule the column and scheme that its plan found', () => {

@@ -50,7 +50,7 @@ it.skipIf(process.platform === 'win32')('follows no link, neither of the file no
   for (const make of [symlink, link]) {
     await make(precious, `${file}.lock`);
     await expect(secrets.put('a', new Secret('x'))).rejects.toThrow(
-      /secrets\.json\.lock can't be used as a lock: it is a link/,
+      /secrets\.json\.lock cannot be used as a lock: it is a link/,
     );
     await rm(`${file}.lock`);
   }
@@ -64,7 +64,7 @@ it('empties no file that has the name of its lock by accident', async () => {
   const other = join(folder, 'yarn.lock');
   await writeFile(other, '# yarn lockfile v1\n\nleft-pad@1:\n');
   const refused = new FileSecrets(join(folder, 'yarn')).put('a', new Secret('x'));
-  await expect(refused).rejects.toThrow(/yarn\.lock can't be used as a lock: it is a link, or another file/);
+  await expect(refused).rejects.toThrow(/yarn\.lock cannot be used as a lock: it is a link, or another file/);
   expect(await readFile(other, 'utf8')).toBe('# yarn lockfile v1\n\nleft-pad@1:\n');
 });
 

@@ -57,7 +57,7 @@ describe('price tables from a file', () => {
   });
 
   it.each([
-    ['no JSON', '{', /^can't be read/],
+    ['no JSON', '{', /^cannot be read/],
     ['no table', [], /^is not a list of price tables/],
     ['no day', [{ since: 'soon' }], /0\.since/],
     ['one day twice', [{ since: '2026-12-01' }, { since: '2026-12-01' }], /have the same "since"/],

@@ -21,7 +21,7 @@ describe('a rate profile from a file', () => {
   });
 
   it.each([
-    ['no JSON', '{', /^can't be read/],
+    ['no JSON', '{', /^cannot be read/],
     ['no bucket', { name: 'x', buckets: [] }, /buckets/],
     ['half a request a second', { name: 'x', buckets: [{ name: 'a', qps: 0.5, classes: ['*'] }] }, /buckets\.0\.qps/],
     ['an unknown field', { name: 'x', buckets: [{ name: 'a', qsp: 1, qps: 1, classes: ['*'] }] }, /qsp/],
@@ -50,7 +50,7 @@ describe('a rate profile from a file', () => {
         say: () => undefined,
       });
     expect(contentsQps(read('ours.json').rate)).toBe(40);
-    expect(() => read('none.json')).toThrow(/--rate-profile: 'none.json'.*can't be read[\s\S]*--concurrency/);
+    expect(() => read('none.json')).toThrow(/--rate-profile: 'none.json'.*cannot be read[\s\S]*--concurrency/);
     expect(() => read('quick')).toThrow(/contract, boost, public or a .json file/);
   });
 });

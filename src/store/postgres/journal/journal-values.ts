@@ -54,7 +54,7 @@ export const toLanded = ({ key, fetched_ms, status, error_tag }: LandedRow): Lan
   errorTag: error_tag,
 });
 
-/** Text without NUL, which PostgreSQL can't store. Bodies don't need this, because JSON escapes NUL. */
+/** Text without NUL, which PostgreSQL cannot store. Bodies do not need this, because JSON escapes NUL. */
 export const storable = (text: string | null): string | null => text?.replaceAll('\0', '\ufffd') ?? null;
 
 /** Sum of the units' costs, in micro-dollars. */
