@@ -1,8 +1,10 @@
 // node scripts/check-imports.mjs: checks the rules of imports (`.dependency-cruiser.mjs`), on `src` for types and on `dist` for
 // values. Prints each broken rule and ends with 1 if there is one.
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cruise } from 'dependency-cruiser';
+import { parseSync, Visitor } from 'oxc-parser';
 import { folders, options, ruleSet } from '../.dependency-cruiser.mjs';
 import { inRoot, root } from './root.mjs';
 
@@ -14,9 +16,25 @@ export async function brokenRules(baseDir, trees, kind) {
   });
   const { violations, totalCruised } = output.summary;
   if (totalCruised <= 5) throw new Error(`only ${totalCruised} files in ${trees.join(', ')}: is it built?`);
-  return violations.map(
+  const found = violations.map(
     ({ rule, from, to }) => `${rule.name} | ${from} -> ${to.replace(/^.*node_modules/, 'node_modules')}`,
   );
+  return kind === 'all' ? [...found, ...trees.flatMap((tree) => inlineTypes(baseDir, tree))] : found;
+}
+
+/** Types written as `import('./x.js').T`. dependency-cruiser does not see them, so they would pass every rule: they are refused. */
+function inlineTypes(baseDir, tree) {
+  const files = readdirSync(join(baseDir, tree), { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => {
+      const path = join(tree, file);
+      const source = readFileSync(join(baseDir, path), 'utf8');
+      const found = [];
+      const note = (node) => found.push(`types: import them at the top | ${path} -> ${node.source.value}`);
+      if (source.includes('import(')) new Visitor({ TSImportType: note }).visit(parseSync(path, source).program);
+      return found;
+    });
 }
 
 /** Entries of `src` without a rule. */

@@ -99,6 +99,18 @@ const planted: readonly (readonly [file: string, text: string, inSrc: string | n
     'sandbox: imports of ours',
     'sandbox: values of ours',
   ],
+  [
+    'src/sandbox/names-a-type-inline.ts',
+    `export type A = import('../store/thing.js').Thing;`,
+    'types: import them at the top',
+    null,
+  ],
+  [
+    'src/sandbox/names-a-module-inline.ts',
+    `export type A = typeof import('../store/thing.js');`,
+    'types: import them at the top',
+    null,
+  ],
   ['src/rows/one.ts', `import type { Two } from './two.js';\nexport type One = Two | 1;`, 'circular', null],
   ['src/rows/two.ts', `import type { One } from './one.js';\nexport type Two = readonly One[];`, null, null],
   ['src/files/a/first.ts', `import type { Second } from '../b/second.js';\nexport type First = Second;`, null, null],
