@@ -1,6 +1,6 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
+import { inputProblems } from '../../core/inputs/check-input.js';
 import { startedByUs } from '../../core/rows/job.js';
-import { inputProblems } from '../../core/text/check-input.js';
 import { addressProblem } from '../../core/text/postgres-address.js';
 
 /** Histories from before this check continue with wrong inputs. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { History } from '../../../scripts/history-proto.mjs';
 import { schemasDoc, schemasModule } from '../../../scripts/input-schemas.mjs';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
-import { inputProblems } from '../../../src/core/text/check-input.js';
+import { inputProblems } from '../../../src/core/inputs/check-input.js';
 import { nearest } from '../../../src/core/text/nearest.js';
 import * as workflows from '../../../src/workflows/index.js';
 
@@ -13,7 +13,7 @@ const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 describe('the schemas of inputs', () => {
   it('equal the zod schemas (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
-    expect(read('src/core/text/input-schemas.ts')).toBe(schemasModule(workflowInputs));
+    expect(read('src/core/inputs/input-schemas.ts')).toBe(schemasModule(workflowInputs));
     expect(read('docs/workflow-inputs.json')).toBe(schemasDoc(workflowInputs));
   });
 

@@ -1,5 +1,5 @@
+import { nearest, sameName } from '../text/nearest.js';
 import { inputSchemas } from './input-schemas.js';
-import { nearest, sameName } from './nearest.js';
 
 /** The part of JSON Schema that describes inputs of workflows. */
 export interface InputSchema {
