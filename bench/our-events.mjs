@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
-import { Secret } from '../dist/core/text/secret.js';
+import { Secret } from '../dist/core/connections/secret.js';
 import { openParts } from '../dist/worker/host/parts.js';
 import { workerDefaults, workflowSource } from '../dist/worker/host/worker-host.js';
 

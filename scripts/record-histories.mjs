@@ -8,7 +8,7 @@ import { Client } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
-import { Secret } from '../dist/core/text/secret.js';
+import { Secret } from '../dist/core/connections/secret.js';
 import { startSandbox } from '../dist/sandbox/index.js';
 import { openParts } from '../dist/worker/host/parts.js';
 import { workerDefaults } from '../dist/worker/host/worker-host.js';

@@ -28,6 +28,8 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
+export { Secret } from './core/connections/secret.js';
+export { DEFAULT_BASE_URL } from './core/connections/service.js';
 export type { Differences, Verification } from './core/events/event-warehouse.js';
 export { WalkError } from './core/events/walk.js';
 export type { BackfillEventsInput, SyncEventsInput, WalkProgress, WalkSummary } from './core/events/walk-job.js';
@@ -67,6 +69,4 @@ export {
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedules/schedule.js';
-export { Secret } from './core/text/secret.js';
-export { DEFAULT_BASE_URL } from './core/text/service.js';
 export { MemoryLimiter } from './store/limiter/memory-limiter.js';

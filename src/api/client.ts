@@ -1,9 +1,9 @@
+import { Secret } from '../core/connections/secret.js';
+import { DEFAULT_BASE_URL } from '../core/connections/service.js';
 import type { PageEnvelope } from '../core/events/walk.js';
 import { type Limiter, type RateCost, takeTurn } from '../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
 import { blockMs } from '../core/purchase/backoff.js';
-import { Secret } from '../core/text/secret.js';
-import { DEFAULT_BASE_URL } from '../core/text/service.js';
 import { eachItem } from './answer/each-item.js';
 import type { Answer } from './answer/read-answer.js';
 import {

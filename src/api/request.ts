@@ -1,6 +1,6 @@
+import { isLoopback } from '../core/connections/loopback.js';
+import type { Secret } from '../core/connections/secret.js';
 import type { Json } from '../core/text/json.js';
-import { isLoopback } from '../core/text/loopback.js';
-import type { Secret } from '../core/text/secret.js';
 import type { LimitProblem, ServiceLimits } from './checks/limits.js';
 import { isShape, shapeProblem } from './checks/shape.js';
 import { encodeQuery } from './wire/encode-query.js';

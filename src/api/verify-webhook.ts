@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { Secret } from '../core/text/secret.js';
+import { Secret } from '../core/connections/secret.js';
 
 /** The age above which webhooks count as replays, in seconds. */
 export const DEFAULT_TOLERANCE_SECONDS = 300;

@@ -8,7 +8,7 @@ export {
   strictest,
   whyPlain,
   withTlsOf,
-} from '../core/text/postgres-address.js';
+} from '../core/connections/postgres-address.js';
 export { identifier } from './identifier.js';
 export { type Migration, migrate } from './migrate.js';
 export {

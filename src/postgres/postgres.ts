@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientBase, ClientConfig, Pool } from 'pg';
-import { type PostgresAddress, whyPlain } from '../core/text/postgres-address.js';
+import { type PostgresAddress, whyPlain } from '../core/connections/postgres-address.js';
 import { listen } from './listen.js';
 import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
 import { SilenceWatch, sever, type Watched } from './silence.js';

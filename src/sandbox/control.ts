@@ -1,7 +1,7 @@
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { z } from 'zod';
-import { isLoopback } from '../core/text/loopback.js';
+import { isLoopback } from '../core/connections/loopback.js';
 import { Refusal } from './base/refusal.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { faultsSchema } from './server/fault.js';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
+import type { Secret } from '../core/connections/secret.js';
 import type { EventWarehouse } from '../core/events/event-warehouse.js';
 import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
 import type { RowWarehouse } from '../core/rows/row-warehouse.js';
-import type { Secret } from '../core/text/secret.js';
 import { isPostgresUrl } from '../postgres/index.js';
 import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';
 import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';

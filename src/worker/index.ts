@@ -1,4 +1,4 @@
-export { DEFAULT_BASE_URL } from '../core/text/service.js';
+export { DEFAULT_BASE_URL } from '../core/connections/service.js';
 export { type ConfigFlags, type ConfigSources, readConfig } from './config/config.js';
 export {
   type BadRow,

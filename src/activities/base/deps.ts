@@ -1,4 +1,5 @@
 import type { Transport } from '../../api/transport.js';
+import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
@@ -9,7 +10,6 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { SecretStore } from '../../core/text/secret-store.js';
 import type { Purchase } from '../purchase/purchase.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { MonitorWarehouses } from './monitor-warehouses.js';

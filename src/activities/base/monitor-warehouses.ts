@@ -1,6 +1,6 @@
+import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
-import type { SecretStore } from '../../core/text/secret-store.js';
 import { toFailure } from '../call/failure.js';
 
 /**

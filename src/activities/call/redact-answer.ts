@@ -1,5 +1,5 @@
+import { Secret } from '../../core/connections/secret.js';
 import type { Json } from '../../core/text/json.js';
-import { Secret } from '../../core/text/secret.js';
 
 /** Returns an answer without its secrets at any depth: the form that may be kept in the journal and in Temporal's history. */
 export function withoutSecrets(answer: unknown, names: readonly string[] = []): Json {

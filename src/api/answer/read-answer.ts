@@ -1,5 +1,5 @@
+import { Secret } from '../../core/connections/secret.js';
 import { toMicros } from '../../core/text/money.js';
-import { Secret } from '../../core/text/secret.js';
 import { fieldOf } from '../checks/field-of.js';
 import { pathAt } from '../checks/members.js';
 import { MAX_NESTING } from '../checks/nesting.js';

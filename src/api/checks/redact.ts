@@ -1,4 +1,4 @@
-import type { Secret } from '../../core/text/secret.js';
+import type { Secret } from '../../core/connections/secret.js';
 
 /** Removes the API key from a text, such as an error of a server that repeats it. */
 export type Redact = (text: string) => string;

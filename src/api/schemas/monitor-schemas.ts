@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Secret } from '../../core/text/secret.js';
+import { Secret } from '../../core/connections/secret.js';
 import { contentsOptions } from '../checks/contents-options.js';
 import { outputSchema } from './output-schema.js';
 import { searchResult } from './result.js';

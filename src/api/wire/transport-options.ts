@@ -1,5 +1,5 @@
+import type { Secret } from '../../core/connections/secret.js';
 import type { Json } from '../../core/text/json.js';
-import type { Secret } from '../../core/text/secret.js';
 import type { LimitProfile } from '../checks/limits.js';
 import type { BodyMemory } from './body-memory.js';
 import type { Deprecation } from './deprecations.js';

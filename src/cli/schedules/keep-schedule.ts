@@ -1,5 +1,5 @@
+import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
-import { parseAddress } from '../../core/text/postgres-address.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';

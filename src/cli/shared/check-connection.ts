@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { isPostgresUrl } from '../../core/text/postgres-address.js';
+import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
 import { printable } from '../text/printable.js';

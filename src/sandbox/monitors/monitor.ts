@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopback } from '../../core/text/loopback.js';
+import { isLoopback } from '../../core/connections/loopback.js';
 import { contentsOptionsSchema } from '../pages/contents-options.js';
 import { outputSchemaSchema } from '../pages/synthesis.js';
 

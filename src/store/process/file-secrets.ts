@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Secret } from '../../core/text/secret.js';
-import { type SecretStore, SecretStoreUnusable } from '../../core/text/secret-store.js';
+import { Secret } from '../../core/connections/secret.js';
+import { type SecretStore, SecretStoreUnusable } from '../../core/connections/secret-store.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { removeDrafts, writeDurably } from '../../files/write-durably.js';

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
+import type { Secret } from '../../core/connections/secret.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { SlotsView } from '../../core/limiter/slots.js';
@@ -21,7 +22,6 @@ import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type { Json } from '../../core/text/json.js';
 import type { OtherLimit } from '../../core/text/presence.js';
-import type { Secret } from '../../core/text/secret.js';
 import type { UrlCells } from '../../rows/index.js';
 
 export { UsageError } from '../../core/rows/exit-codes.js';

@@ -1,6 +1,6 @@
-import { isLoopback } from '../../core/text/loopback.js';
-import { Secret } from '../../core/text/secret.js';
-import { DEFAULT_BASE_URL } from '../../core/text/service.js';
+import { isLoopback } from '../../core/connections/loopback.js';
+import { Secret } from '../../core/connections/secret.js';
+import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 
 /** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */

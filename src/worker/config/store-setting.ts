@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { Secret } from '../../core/text/secret.js';
+import { Secret } from '../../core/connections/secret.js';
 import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
 import { DEAD_AFTER_MS } from '../../store/postgres/journal/presence.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';

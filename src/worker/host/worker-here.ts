@@ -1,7 +1,7 @@
+import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
-import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../control/presence.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';

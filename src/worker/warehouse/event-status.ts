@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
-import { isPostgresUrl } from '../../core/text/postgres-address.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
 

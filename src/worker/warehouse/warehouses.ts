@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
+import { Secret } from '../../core/connections/secret.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import { Secret } from '../../core/text/secret.js';
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';

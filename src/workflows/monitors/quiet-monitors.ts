@@ -9,11 +9,11 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
+import { isPostgresUrl, parseAddress } from '../../core/connections/postgres-address.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../core/monitors/quiet-input.js';
 import { signalNames, startedByUs } from '../../core/rows/job.js';
 import { hash } from '../../core/text/hash.js';
 import { canonicalJson } from '../../core/text/json.js';
-import { isPostgresUrl, parseAddress } from '../../core/text/postgres-address.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';

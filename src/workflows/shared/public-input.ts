@@ -1,7 +1,7 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
+import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputProblems } from '../../core/inputs/check-input.js';
 import { startedByUs } from '../../core/rows/job.js';
-import { addressProblem } from '../../core/text/postgres-address.js';
 
 /** Histories from before this check continue with wrong inputs. */
 const PATCH = 'strict-inputs';

@@ -5,9 +5,9 @@ import { RunFollower } from '../../../src/activities/runs/run-follower.js';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import type { AgentRun } from '../../../src/api/schemas/agent-run-schemas.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { Secret } from '../../../src/core/text/secret.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 interface World {

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
-import { Secret } from '../../../src/core/text/secret.js';
 import { whyAway, whyRefused } from '../../../src/worker/store/check-database.js';
 import { openWarehouses } from '../../../src/worker/warehouse/warehouses.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';

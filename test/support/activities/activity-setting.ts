@@ -16,10 +16,10 @@ import {
 } from '../../../src/activities/index.js';
 import type { OperationName } from '../../../src/api/operations.js';
 import { createTransport, type TransportOptions } from '../../../src/api/transport.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import type { Limiter } from '../../../src/core/limiter/limiter.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { Json } from '../../../src/core/text/json.js';
-import { Secret } from '../../../src/core/text/secret.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { FileSecrets } from '../../../src/store/process/file-secrets.js';

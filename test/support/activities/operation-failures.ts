@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OperationName, operationTable } from '../../../src/api/operations.js';
-import type { SecretStore } from '../../../src/core/text/secret-store.js';
+import type { SecretStore } from '../../../src/core/connections/secret-store.js';
 import { examples } from '../api/examples.js';
 import { answer, json, type RawServer, rawServer } from '../api/raw-server.js';
 import { ActivitySetting, runActivity } from './activity-setting.js';

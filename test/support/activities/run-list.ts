@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished, vi } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import { Secret } from '../../../src/core/text/secret.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 export interface Run {

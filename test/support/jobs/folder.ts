@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { Secret } from '../../../dist/core/text/secret.js';
+import { Secret } from '../../../dist/core/connections/secret.js';
 import { createDuckDbRows } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';

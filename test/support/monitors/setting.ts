@@ -1,7 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { onTestFinished } from 'vitest';
-import { Secret } from '../../../dist/core/text/secret.js';
+import { Secret } from '../../../dist/core/connections/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { BatchMonitorsInput, BatchProgress } from '../../../src/core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';

@@ -5,7 +5,7 @@ import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { connectProblem } from '../../../src/api/wire/connect-problem.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { answer, rawServer } from '../../support/api/raw-server.js';
 import { certificate, privateKey } from '../../support/api/self-signed.js';
 

@@ -3,8 +3,8 @@ import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { createTransport } from '../../../src/api/transport.js';
 import { readErrorEnvelope } from '../../../src/api/wire/error-envelope.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import type { FailureType } from '../../../src/core/purchase/failure.js';
-import { Secret } from '../../../src/core/text/secret.js';
 import { answer, json, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c/key';

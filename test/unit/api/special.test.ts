@@ -5,7 +5,7 @@ import { readMonitorBatch } from '../../../src/api/endpoints/monitor-batch.js';
 import { researchIdOf } from '../../../src/api/endpoints/research.js';
 import type { Deprecation } from '../../../src/api/wire/deprecations.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { answer, type Handler, json, rawServer } from '../../support/api/raw-server.js';
 
 const open: { close(): Promise<void> }[] = [];

@@ -4,7 +4,7 @@ import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { searchEndpoint } from '../../../src/api/endpoints/search.js';
 import { createTransport, type Transport, type TransportOptions } from '../../../src/api/transport.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { answer, type Handler, json, type RawServer, rawServer } from '../../support/api/raw-server.js';
 
 const KEY = 'canary-7f3a9c-key';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookRefused } from '../../../src/api/verify-webhook.js';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { runs } from '../../support/property-runs.js';
 
 const NOW = 1_800_000_000_000;

@@ -9,7 +9,7 @@ import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/settings.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {

@@ -6,7 +6,7 @@ import {
   strictest,
   whyPlain,
   withTlsOf,
-} from '../../../src/core/text/postgres-address.js';
+} from '../../../src/core/connections/postgres-address.js';
 
 const parse = (url: string) => parseAddress(url, 'searchflow');
 const problemOf = (url: string): string => {

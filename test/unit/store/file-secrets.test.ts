@@ -2,7 +2,7 @@ import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Secret } from '../../../src/core/text/secret.js';
+import { Secret } from '../../../src/core/connections/secret.js';
 import { draftOf } from '../../../src/files/write-durably.js';
 import { FileSecrets } from '../../../src/store/process/file-secrets.js';
 

@@ -1,5 +1,5 @@
+import { nearest } from '../text/nearest.js';
 import { isLoopback } from './loopback.js';
-import { nearest } from './nearest.js';
 import { Secret } from './secret.js';
 
 /** A parsed address of a PostgreSQL database. */
