@@ -49,10 +49,10 @@ export type { MonitorFilter } from './core/monitors/monitor-filter.js';
 export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.js';
 export type { QuietHours, Weekday } from './core/monitors/quiet-hours.js';
 export type { QuietInput, QuietOutcome } from './core/monitors/quiet-input.js';
+export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
 export type { AgentRowsInput } from './core/rows/agent-rows.js';
-export { type ExitCode, exitCodes } from './core/rows/exit-codes.js';
 export {
   DEFAULT_TASK_QUEUE,
   type EnrichCsvInput,

@@ -12,13 +12,13 @@ import type { ExportMonitorRunsInput } from '../core/monitors/monitor-export.js'
 import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
 import { type QuietHours, weekdays } from '../core/monitors/quiet-hours.js';
 import type { QuietInput } from '../core/monitors/quiet-input.js';
+import type { WorkerHolder } from '../core/processes/presence.js';
 import type { Freshness } from '../core/purchase/journal.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
 import { rowOperations } from '../core/rows/row-operation.js';
 import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/runs/agent-run.js';
 import type { ScheduledJobInput } from '../core/schedules/schedule.js';
-import type { WorkerHolder } from '../core/text/presence.js';
 
 /** Schemas for all fields of a type: a missing or an extra one does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };

@@ -1,5 +1,5 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander';
-import { exitCodeMeanings } from '../core/rows/exit-codes.js';
+import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addEvents } from './events/event-program.js';
 import { addLocal } from './local/local-program.js';

@@ -1,6 +1,6 @@
 import { condition, defineQuery, setHandler } from '@temporalio/workflow';
+import type { WorkerHolder } from '../core/processes/presence.js';
 import { queryNames } from '../core/rows/job.js';
-import type { WorkerHolder } from '../core/text/presence.js';
 import { publicInput } from './shared/public-input.js';
 
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);

@@ -1,5 +1,5 @@
 import type { WalkSummary } from '../../core/events/walk-job.js';
-import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { exitCodeOfPause } from '../../core/rows/exit-codes.js';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';

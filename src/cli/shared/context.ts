@@ -1,4 +1,4 @@
-export { type ExitCode, exitCodes } from '../../core/rows/exit-codes.js';
+export { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 
 import type { OpenRuntime } from '../../worker/config/runtime-types.js';
 import type { Interrupts } from './signals.js';

@@ -1,4 +1,4 @@
-import { exitCodeOfFailure } from '../../core/rows/exit-codes.js';
+import { exitCodeOfFailure } from '../../core/processes/exit-codes.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { printable, printableLines } from '../text/printable.js';
 import { type ExitCode, exitCodes } from './context.js';

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { type ExitCode, exitCodes } from '../../core/rows/exit-codes.js';
+import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 

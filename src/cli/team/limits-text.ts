@@ -1,7 +1,7 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsView } from '../../core/limiter/slots.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
-import type { OtherLimit } from '../../core/text/presence.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { dollars, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';

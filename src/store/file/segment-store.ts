@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { UsageError } from '../../core/rows/exit-codes.js';
+import { UsageError } from '../../core/processes/exit-codes.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UsageError } from '../../core/rows/exit-codes.js';
+import { UsageError } from '../../core/processes/exit-codes.js';
 import type { Allowed, JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
 
 const staged = z.looseObject({

@@ -4,6 +4,7 @@ import type { Secret } from '../../core/connections/secret.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 import type { SlotsView } from '../../core/limiter/slots.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
@@ -21,10 +22,9 @@ import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type { Json } from '../../core/text/json.js';
-import type { OtherLimit } from '../../core/text/presence.js';
 import type { UrlCells } from '../../rows/index.js';
 
-export { UsageError } from '../../core/rows/exit-codes.js';
+export { UsageError } from '../../core/processes/exit-codes.js';
 export type { UrlCells } from '../../rows/index.js';
 
 /** Access to the workflows for walks, monitors, agents and schedules. */

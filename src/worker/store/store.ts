@@ -1,10 +1,10 @@
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsView } from '../../core/limiter/slots.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { OtherLimit } from '../../core/text/presence.js';
 import type { LimitReservation } from './limit-owner.js';
 
 /** The journal with the sums of its spending. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Secret } from '../../core/connections/secret.js';
-import type { OtherLimit } from '../../core/text/presence.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
 /** Fingerprint of a key, for names of files and rows. The key cannot be derived from it. */

@@ -8,7 +8,7 @@ import { buildProgram } from '../../../src/cli/program.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/settings.js';
-import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/rows/exit-codes.js';
+import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {

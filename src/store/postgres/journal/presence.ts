@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerHolder } from '../../../core/text/presence.js';
+import type { WorkerHolder } from '../../../core/processes/presence.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 
 /** Silence, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */

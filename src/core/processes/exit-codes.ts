@@ -1,5 +1,5 @@
-import type { PauseReason } from './job.js';
-import { pauseReasonOf } from './pause.js';
+import type { PauseReason } from '../rows/job.js';
+import { pauseReasonOf } from '../rows/pause.js';
 
 /** Exit codes of the command. Scripts rely on them: the meaning of a code never changes. */
 export const exitCodes = {
