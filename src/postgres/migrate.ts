@@ -1,5 +1,5 @@
-import { MIGRATIONS_TABLE, migrationsComments } from '../core/text/migrations-table.js';
 import { identifier } from './identifier.js';
+import { MIGRATIONS_TABLE, migrationsComments } from './migrations-table.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
 /** Limit of one migration: changing the tables of a large warehouse takes long. */

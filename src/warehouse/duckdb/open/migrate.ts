@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import { MIGRATIONS_TABLE, migrationsComments } from '../../../core/text/migrations-table.js';
+import { MIGRATIONS_TABLE, migrationsComments } from '../../../postgres/migrations-table.js';
 import { relationNames } from '../dialect/job-view.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { type Migration, migrations } from '../migrations/index.js';
