@@ -14,7 +14,7 @@ import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { blockFile } from '../store/limit-owner.js';
+import { blockFile } from '../team/limit-owner.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 

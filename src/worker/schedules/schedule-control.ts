@@ -15,8 +15,8 @@ import {
   timingText,
 } from '../../core/schedules/schedule-timing.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { workerOn } from '../control/presence.js';
 import { deleteSchedule, describeSchedule, schedulesOf } from '../control/schedules.js';
+import { workerOn } from '../team/presence.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
 
 const PREFIX = 'searchflow-schedule-';

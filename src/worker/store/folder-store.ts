@@ -8,11 +8,11 @@ import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { blockFile, reserveLimit } from '../team/limit-owner.js';
+import { teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
 import { folderStages } from './folder-stages.js';
-import { blockFile, reserveLimit } from './limit-owner.js';
 import type { PurchaseJournal, Store, WorkerStore } from './store.js';
-import { teamOf } from './team.js';
 
 /** The store of a state folder, for one worker process at a time (by a lock) and any number of readers. */
 export class FolderStore implements Store {

@@ -9,8 +9,8 @@ import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
+import { fingerprint, teamOf } from '../team/team.js';
 import type { Store, WorkerStore } from './store.js';
-import { fingerprint, teamOf } from './team.js';
 
 /** Connections of a process, for parallel claims, purchases and grants. */
 const CONNECTIONS = 8;

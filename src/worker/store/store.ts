@@ -5,7 +5,7 @@ import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { LimitReservation } from './limit-owner.js';
+import type { LimitReservation } from '../team/limit-owner.js';
 
 /** The journal with the sums of its spending. */
 export interface PurchaseJournal extends Journal, Spend {

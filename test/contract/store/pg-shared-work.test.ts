@@ -11,7 +11,7 @@ import { PgStages } from '../../../src/store/postgres/pg-stages.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { storeAddress } from '../../../src/worker/config/store-setting.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
-import { otherLimitsText } from '../../../src/worker/store/team.js';
+import { otherLimitsText } from '../../../src/worker/team/team.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
 const root = mkdtempSync(join(tmpdir(), 'searchflow-pg-shared-'));

@@ -6,7 +6,7 @@ import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
-import { reserveLimit } from '../../../src/worker/store/limit-owner.js';
+import { reserveLimit } from '../../../src/worker/team/limit-owner.js';
 import { limiterContract, mostInASecond, pass } from '../../support/store/limiter-contract.js';
 
 limiterContract('ReservedLimiter', async () => {

@@ -9,7 +9,7 @@ import { SearchflowPlugin } from '../../../dist/worker/index.js';
 import type { WorkerHolder } from '../../../src/core/processes/presence.js';
 import { workflowNames } from '../../../src/core/rows/job.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { takeQueueLocks } from '../../../src/worker/control/presence.js';
+import { takeQueueLocks } from '../../../src/worker/team/presence.js';
 import { startCommand } from '../../support/cli/command.js';
 import { codePath } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';

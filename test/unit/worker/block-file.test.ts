@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
-import { blockFile } from '../../../src/worker/store/limit-owner.js';
+import { blockFile } from '../../../src/worker/team/limit-owner.js';
 
 it('fault 49: a block from the file is not extended when the clock goes back by an hour', async () => {
   const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));

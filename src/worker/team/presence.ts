@@ -6,9 +6,9 @@ import { queryNames, workflowNames } from '../../core/rows/job.js';
 import { isAlive, ownIdentity } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import type { TakeElsewhere } from '../store/limit-owner.js';
-import { teamOf } from '../store/team.js';
 import { grpcCode } from '../temporal-server/server-health.js';
+import type { TakeElsewhere } from './limit-owner.js';
+import { teamOf } from './team.js';
 
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 5000;
