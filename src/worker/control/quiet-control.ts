@@ -4,7 +4,13 @@ import { minutesOf, type QuietHours, type Weekday } from '../../core/monitors/qu
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { startedByUs } from '../../core/rows/job.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { cancelRunning, deleteSchedule, describeSchedule, pauseAndCancelSchedule, schedulesOf } from './schedules.js';
+import {
+  cancelRunning,
+  deleteSchedule,
+  describeSchedule,
+  pauseAndCancelSchedule,
+  schedulesOf,
+} from '../schedules/temporal-schedules.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
 const PREFIX = 'searchflow-quiet-';

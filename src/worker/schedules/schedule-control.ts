@@ -15,9 +15,9 @@ import {
   timingText,
 } from '../../core/schedules/schedule-timing.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
-import { deleteSchedule, describeSchedule, schedulesOf } from '../control/schedules.js';
 import { workerOn } from '../team/presence.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
+import { deleteSchedule, describeSchedule, schedulesOf } from './temporal-schedules.js';
 
 const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
