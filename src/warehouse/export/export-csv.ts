@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { moveDurably } from '../../files/write-durably.js';
 import { literal } from '../duckdb/driver/quote.js';
 import { viewColumns } from '../shared/view-columns.js';
-import { csvQuery } from './csv-query.js';
+import { guardedCsvQuery } from './csv-formula-guard.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
  * `RowWarehouse.exportCsv`. UTF-8, commas, LF. The cells of the input are written unchanged; texts from the web are made harmless for
- * spreadsheets, see `csvQuery`. A replaced file keeps its permissions.
+ * spreadsheets, see `guardedCsvQuery`. A replaced file keeps its permissions.
  */
 export async function exportCsv(
   { connection, rows: job, need }: RowReader,
@@ -26,7 +26,7 @@ export async function exportCsv(
   try {
     await draft.writeFile(header(job));
     for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
-      const query = csvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));
+      const query = guardedCsvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));
       const copied = await connection.runAndReadAll(
         `COPY (${query}) TO ${literal(piece)} (FORMAT csv, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
       );

@@ -24,7 +24,7 @@ const MIDDLE = String.raw`([;\t\n][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^;\t\
  * of anything that a spreadsheet would read as a formula, with any separator. In layers, so that the JSON of a row is read once
  * and each text searched once; the last layer splits the cells, of which there may be thousands.
  */
-export function csvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
+export function guardedCsvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
   const { inner, shown } = resultSql(added, true);
   // Names of our own, because the columns may have any name.
