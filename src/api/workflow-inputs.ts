@@ -13,7 +13,7 @@ import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
 import { type QuietHours, weekdays } from '../core/monitors/quiet-hours.js';
 import type { QuietInput } from '../core/monitors/quiet-input.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
-import type { Freshness } from '../core/purchase/journal.js';
+import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
 import { rowOperations } from '../core/rows/row-operation.js';

@@ -1,5 +1,6 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
-import type { Freshness, UnitOutcome } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
+import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
-import type { Freshness } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import type { SliceHeartbeat, SliceInput, SliceResult } from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';

@@ -1,5 +1,5 @@
 import { Context, log } from '@temporalio/activity';
-import type { Freshness } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,
   type JobSummary,

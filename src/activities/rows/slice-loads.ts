@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { log } from '@temporalio/activity';
-import type { Freshness } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { type JobRecord, type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { cutRows, readSlice } from '../../rows/index.js';

@@ -1,4 +1,5 @@
 import type { Json, RawJson } from '../text/json.js';
+import type { Freshness } from './freshness.js';
 import type { Price, SpendCap } from './spend.js';
 
 /** The outcome of one unit: the `status` in the warehouse. */
@@ -46,17 +47,6 @@ export interface UnitRecord {
   readonly result: Json;
   /** `wholeStatus` of the outcome; the stored name is older. */
   readonly told?: Json;
-}
-
-/** Which landed answers may be used. */
-export interface Freshness {
-  /** Unix ms; answers that landed before are bought again. */
-  readonly freshAfter?: number;
-  /** Failed units with one of these tags that landed before `retryBefore` (Unix ms) are bought again. */
-  readonly retryTags?: readonly string[];
-  readonly retryBefore?: number;
-  /** Unix ms; answers that landed before and whose body is gone from journal and warehouse are bought again. */
-  readonly rebuyBefore?: number;
 }
 
 /** A landed unit, without its body. */

@@ -1,4 +1,4 @@
-import type { Freshness } from '../purchase/journal.js';
+import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
 
 /** The last recorded state of a job, for readers while no worker answers. */

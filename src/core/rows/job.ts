@@ -1,4 +1,4 @@
-import type { Freshness } from '../purchase/journal.js';
+import type { Freshness } from '../purchase/freshness.js';
 import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';

@@ -1,4 +1,5 @@
-import type { Freshness, UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
+import type { Freshness } from '../purchase/freshness.js';
+import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 
 /** The facts of a row job that its warehouse keeps. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
   Claim,
   Claimed,
-  Freshness,
   Intent,
   Journal,
   JournalTotals,

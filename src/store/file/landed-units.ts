@@ -1,4 +1,5 @@
-import { BodiesGone, ENDED_WITH_JOB, type Freshness, type Landed } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { BodiesGone, ENDED_WITH_JOB, type Landed } from '../../core/purchase/journal.js';
 import { eachBody } from './segment-bodies.js';
 import type { UnitEntry } from './segment-lines.js';
 import { type IndexEntry, UnitIndex } from './unit-index.js';

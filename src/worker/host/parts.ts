@@ -11,6 +11,7 @@ import {
   InFlight,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
+import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isJobId } from '../../core/rows/job.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
@@ -22,7 +23,6 @@ import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { noteState, refuseOtherUse } from '../staging/find-job.js';
-import { freshnessOf } from '../staging/plan.js';
 import { forgetEarlierStages, stageEnrichment, toStageRequest, whyPathsRefused } from '../staging/stage-job.js';
 import { openStore } from '../store/open-store.js';
 import type { Store, WorkerStore } from '../store/store.js';

@@ -1,7 +1,8 @@
 import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
-import { transientTags } from '../../core/purchase/failure.js';
-import type { Freshness, Journal, Landed } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { freshnessOf } from '../../core/purchase/freshness.js';
+import type { Journal, Landed } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
@@ -13,22 +14,6 @@ import { readSlice, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
 import { type Quote, quote } from './quote.js';
 import { teamBudgetNote } from './team-budget-note.js';
-
-/** Failures that `--retry-failed` buys again; among them answers that were paid for and could not be parsed. */
-const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
-
-/** Rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
-export function freshnessOf(
-  request: Pick<EnrichRequest, 'refreshAfterMs' | 'retryFailed' | 'rebuy'>,
-  now: number,
-): Freshness | undefined {
-  const freshness: Freshness = {
-    ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
-    ...(request.retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
-    ...(request.rebuy ? { rebuyBefore: now } : {}),
-  };
-  return Object.keys(freshness).length > 0 ? freshness : undefined;
-}
 
 interface PlanParts {
   readonly staged: StagedJob;

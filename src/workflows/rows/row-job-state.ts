@@ -1,5 +1,5 @@
 import type { Spent } from '../../activities/rows/job.js';
-import type { Freshness } from '../../core/purchase/journal.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,
   type JobProgress,

@@ -6,10 +6,10 @@ import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agents/agen
 import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitors/monitor-flags.js';
 import { type QuietFlags, toQuietHours } from '../../../src/cli/monitors/quiet-flags.js';
 import { parseDuration } from '../../../src/cli/options/duration-option.js';
+import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
-import { freshnessOf } from '../../../src/worker/staging/plan.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-flags-'));

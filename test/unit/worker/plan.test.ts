@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
-import type { Freshness } from '../../../src/core/purchase/journal.js';
+import type { Freshness } from '../../../src/core/purchase/freshness.js';
 import { pricesAt } from '../../../src/core/purchase/prices.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';

@@ -1,7 +1,7 @@
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   type Claimed,
   ENDED_WITH_JOB,
-  type Freshness,
   type Landed,
   type UnitOutcome,
   type UnitStatus,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   type Claim,
   type Claimed,
   ClaimLost,
-  type Freshness,
   type Intent,
   type Journal,
   type JournalTotals,

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 
 /**
  * Writes the freshness rules where SQL can read them: a temporary table `freshness` of one row, for {@link stale}. Missing bodies

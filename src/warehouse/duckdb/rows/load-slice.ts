@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import { leftOut } from '../../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../../core/rows/row-warehouse.js';
 import { checkGeneration } from '../../shared/ledger.js';

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import { jobColumns, storedRequest } from '../../rows/job-columns.js';
 import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';

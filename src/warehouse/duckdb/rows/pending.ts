@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } from '../driver/read-files.js';
 import { stale, useFreshness } from './freshness.js';
 

@@ -1,4 +1,4 @@
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import type { Json } from '../../../core/text/json.js';
 import type { PgTransaction } from '../../../postgres/index.js';

@@ -1,4 +1,4 @@
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { stale, useFreshness } from './freshness.js';

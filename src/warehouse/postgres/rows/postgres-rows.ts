@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Freshness } from '../../../core/purchase/journal.js';
+import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../../shared/known-answers.js';

@@ -1,0 +1,33 @@
+import { transientTags } from './failure.js';
+
+/** Which landed answers may be used. */
+export interface Freshness {
+  /** Unix ms; answers that landed before are bought again. */
+  readonly freshAfter?: number;
+  /** Failed units with one of these tags that landed before `retryBefore` (Unix ms) are bought again. */
+  readonly retryTags?: readonly string[];
+  readonly retryBefore?: number;
+  /** Unix ms; answers that landed before and whose body is gone from journal and warehouse are bought again. */
+  readonly rebuyBefore?: number;
+}
+
+/** The request of a person or schedule for fresh answers: `--refresh-after`, `--retry-failed`, `--rebuy`. */
+export interface FreshnessRequest {
+  /** Null: an answer of any age is used. */
+  readonly refreshAfterMs: number | null;
+  readonly retryFailed: boolean;
+  readonly rebuy: boolean;
+}
+
+/** Failures that `--retry-failed` buys again; among them answers that were paid for and could not be parsed. */
+const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
+
+/** Rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
+export function freshnessOf(request: FreshnessRequest, now: number): Freshness | undefined {
+  const freshness: Freshness = {
+    ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),
+    ...(request.retryFailed ? { retryTags: retriedTags, retryBefore: now } : {}),
+    ...(request.rebuy ? { rebuyBefore: now } : {}),
+  };
+  return Object.keys(freshness).length > 0 ? freshness : undefined;
+}
