@@ -9,12 +9,12 @@ import { canonicalJson } from '../../core/text/json.js';
 import { moveDurably } from '../../files/write-durably.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { type StageManifest, stageCsv } from '../../rows/index.js';
-import { warehouseIdentity, whyNoTarget } from '../../warehouse/index.js';
+import { whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
+import { identify } from './job-id.js';
 import { type OperationRequest, stageOperation } from './stage-operation.js';
 
 /** Number of older stages that are kept, because a current run may still read them. */
@@ -140,35 +140,6 @@ export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | '
   return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;
 }
 
-/** The identity of a job: operation, input (or `--job`), warehouse and origin. */
-function identify(
-  context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>,
-  request: StageRequest,
-  jobs: readonly JobEntry[] = [],
-): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
-  if (request.input === '-' && request.job === null) {
-    throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
-  }
-  const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
-  const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
-  const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
-  // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
-  const [operation, source] =
-    request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
-  const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
-  // A job from the time when host names were compared with case keeps its id.
-  const before = jobs.find(
-    ({ named, staged }) =>
-      named === (request.job !== null) &&
-      staged.name === name &&
-      (named || (staged.input === input && staged.operation === operation)) &&
-      staged.origin === context.origin &&
-      staged.into !== into &&
-      isSameWarehouse(staged.into, into),
-  );
-  return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
-}
-
 /** Renames a draft to its stage. If the stage exists already, it has the same content. */
 async function moveWhole(draft: string, stageDir: string): Promise<void> {
   if (existsSync(join(stageDir, 'manifest.json'))) return;
@@ -177,15 +148,6 @@ async function moveWhole(draft: string, stageDir: string): Promise<void> {
   } catch (error) {
     if (!existsSync(join(stageDir, 'manifest.json'))) throw error;
   }
-}
-
-function safe(name: string): string {
-  return (
-    name
-      .replace(/[^\w-]+/g, '-')
-      .replace(/^-+|-+$/g, '')
-      .slice(0, 60) || 'job'
-  );
 }
 
 /**

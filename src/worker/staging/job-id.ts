@@ -1,0 +1,58 @@
+import { basename, join, resolve } from 'node:path';
+import type { StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import { canonicalJson } from '../../core/text/json.js';
+import { warehouseIdentity } from '../../warehouse/index.js';
+import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
+
+/** The part of a request that names its job. */
+export interface JobIdentityRequest {
+  readonly input: string;
+  readonly job: string | null;
+  readonly into: string | null;
+  readonly operation?: StagedJob['operation'];
+}
+
+/**
+ * The id of a job, such as `brands-3f9a1c`, with what it is made of: operation, input (or `--job`), warehouse and origin. Throws
+ * `UsageError` where standard input has no name.
+ */
+export function identify(
+  context: { readonly cwd: string; readonly origin: string; readonly warehouse?: DatabaseAddress | null },
+  request: JobIdentityRequest,
+  jobs: readonly JobEntry[] = [],
+): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
+  if (request.input === '-' && request.job === null) {
+    throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
+  }
+  const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
+  const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
+  const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
+  // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
+  const [operation, source] =
+    request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
+  const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
+  // A job from the time when host names were compared with case keeps its id.
+  const before = jobs.find(
+    ({ named, staged }) =>
+      named === (request.job !== null) &&
+      staged.name === name &&
+      (named || (staged.input === input && staged.operation === operation)) &&
+      staged.origin === context.origin &&
+      staged.into !== into &&
+      isSameWarehouse(staged.into, into),
+  );
+  return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+}
+
+/** A name without characters that paths and ids cannot hold. */
+function safe(name: string): string {
+  return (
+    name
+      .replace(/[^\w-]+/g, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'job'
+  );
+}
