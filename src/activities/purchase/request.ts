@@ -7,6 +7,7 @@ import { type Attempt, type LostStart, type PurchaseDeps, priceOf, type Running 
 import type { PurchaseBudget } from './budget-gate.js';
 import type { PurchaseRequest, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
+import { splitByBudget, splitRefused } from './split-batch.js';
 import type { Waits } from './waits.js';
 
 /** Repeat purchases after an unknown outcome; then the unit ends with `UNKNOWN_OUTCOME`. */
@@ -105,11 +106,10 @@ export class Request {
       return;
     }
     const takes = (units: readonly Unit[]) => reservedMicros(priceOf(purchaseRequest, units, null), multiple);
-    let units = this.#batch.length - 1;
-    while (units > 0 && takes(this.#batch.slice(0, units)) > remainingMicros) units--;
-    if (units === 0) throw over;
-    spawn(this.#batch.slice(units));
-    this.#batch = this.#batch.slice(0, units);
+    const parts = splitByBudget(this.#batch, (units) => takes(units) <= remainingMicros);
+    if (parts === null) throw over;
+    spawn(parts.rest);
+    this.#batch = parts.first;
   }
 
   /** Returns the wait before the next attempt after a failure, in ms; null where there is none. */
@@ -179,14 +179,13 @@ export class Request {
   /** Splits a refused request until the refused unit is alone: one bad URL must not cost the ninety-nine others. */
   #split(error: ApiError): void {
     const { purchaseRequest, spawn, refuse } = this.#shared;
-    const [first] = this.#batch;
-    if (first && this.#batch.length === 1) {
-      if (purchaseRequest.refused === 'throw') throw error;
-      refuse(first, error);
+    const parts = splitRefused(this.#batch);
+    if (parts !== null) {
+      spawn(parts.first);
+      spawn(parts.rest);
       return;
     }
-    const half = Math.ceil(this.#batch.length / 2);
-    spawn(this.#batch.slice(0, half));
-    spawn(this.#batch.slice(half));
+    if (purchaseRequest.refused === 'throw') throw error;
+    refuse(this.#batch[0] as Unit, error);
   }
 }

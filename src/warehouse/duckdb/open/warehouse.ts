@@ -228,8 +228,7 @@ export class Warehouse {
     const { DuckDBInstance } = await import('@duckdb/node-api');
     makeFolder(dirname(this.file), 0o777);
     // From the process-wide cache: a second instance on one file in one process, such as one of the user's own code, would take
-    // the lock
-    // from the first, and both would write.
+    // the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
       memory_limit: `${USUAL.memory}MB`,
@@ -241,7 +240,7 @@ export class Warehouse {
     try {
       const connection = await instance.connect();
       try {
-        await attachAnew(connection, this.file);
+        await attachWithRowGroups(connection, this.file);
         await migrate(connection, this.file);
         await checkSchema(connection, this.file);
       } finally {
@@ -275,7 +274,7 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
  * Only ATTACH can set the size of row groups. The instance is still the one that the process-wide cache has for this file, and
  * its database keeps its name, so that all users of the instance share the database. Once for each instance.
  */
-async function attachAnew(connection: DuckDBConnection, file: string): Promise<void> {
+async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(
     `SELECT database_name, options['row_group_size'] IS NULL FROM duckdb_databases() WHERE database_name = current_database()`,
   );

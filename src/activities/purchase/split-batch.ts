@@ -1,0 +1,19 @@
+/** A batch in two parts, each for a request of its own. */
+export interface SplitBatch<U> {
+  readonly first: readonly U[];
+  readonly rest: readonly U[];
+}
+
+/** Splits a batch that the service refused into halves; null for a single unit, which is then the refused one. */
+export function splitRefused<U>(batch: readonly U[]): SplitBatch<U> | null {
+  if (batch.length < 2) return null;
+  const half = Math.ceil(batch.length / 2);
+  return { first: batch.slice(0, half), rest: batch.slice(half) };
+}
+
+/** Splits a batch that is over its budget after the most first units that fit; null where not even one unit fits. */
+export function splitByBudget<U>(batch: readonly U[], fits: (units: readonly U[]) => boolean): SplitBatch<U> | null {
+  let count = batch.length - 1;
+  while (count > 0 && !fits(batch.slice(0, count))) count--;
+  return count <= 0 ? null : { first: batch.slice(0, count), rest: batch.slice(count) };
+}
