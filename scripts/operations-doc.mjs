@@ -183,7 +183,7 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, summary[name], stream)),
     '## Limits checked before sending',
     '',
-    'By profile: `contract` has the limits of the first API contract (default), `live` those of the public service today. – is no limit.',
+    'By profile: `contract` has the limits of the first API contract (default), `live` those of the public service today. –: no limit.',
     '',
     ...limitLines(limitProfiles),
     '',

@@ -49,7 +49,7 @@ const freshness = z.strictObject({
 } satisfies Fields<Freshness>);
 
 const id = z.string().regex(ID_PATTERN).meta({ description: 'an id of at most 200 letters, digits, _, - and .' });
-/** Longer names, and names with control characters, are no names of files, folders or tables. */
+/** Longer names, and names with control characters, cannot be names of files, folders or tables. */
 const jobName = z
   .string()
   .regex(/^\P{Cc}{1,200}$/u)

@@ -50,7 +50,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }
 
-// A closed pipe (`… | head`) is no failure; any other failed write of data is.
+// A closed pipe (`… | head`) is not a failure; any other failed write of data is one.
 let lost: Error | null = null;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') lost = error;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process for ever: the PID alone is reused after its end. */
+/** Identifies a process forever: the PID alone is reused after its end. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** See {@link processStartTime}; null if the system does not report it. */

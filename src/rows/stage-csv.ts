@@ -40,9 +40,9 @@ export interface StageOptions {
 }
 
 /**
- * Reads a CSV file once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that cannot be
- * bought is kept with its tag and message. Throws `CsvError` (one sentence with line and column) for an input that is no table; then
- * nothing is left on the disk.
+ * Reads a CSV file once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that cannot
+ * be bought is kept with its tag and message. Throws `CsvError` (one sentence with line and column) for an input that is not a
+ * table; then nothing is left on the disk.
  */
 export async function stageCsv(options: StageOptions): Promise<StageManifest> {
   const delimiter = checkDelimiter(options.delimiter);

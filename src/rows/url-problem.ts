@@ -19,7 +19,7 @@ export function toUrl(text: string, scheme: Scheme | null): string | null {
   return scheme === null ? null : withScheme(text, scheme);
 }
 
-/** Returns why a trimmed, non-empty text is no valid URL, as the end of a sentence; `null` where it is one. */
+/** Returns why a trimmed, non-empty text is not a valid URL, as the end of a sentence; `null` where it is one. */
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);

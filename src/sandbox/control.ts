@@ -26,7 +26,7 @@ function whyForeign(headers: Headers): string | null {
   const site = headers.get('sec-fetch-site') ?? 'none';
   const origin = headers.get('origin');
   const isForeign = !['none', 'same-origin'].includes(site) || (origin !== null && origin !== `http://${host}`);
-  return isForeign ? 'The control paths take no request of another site' : null;
+  return isForeign ? 'The control paths refuse requests of another site' : null;
 }
 
 /**

@@ -70,6 +70,6 @@ export interface Panel {
   reset(): void;
   /** Replaces the faults; their counts and times start now. Throws if one is malformed. */
   setFaults(faults: readonly Fault[]): void;
-  /** Sets the team's credits; null is no limit. */
+  /** Sets the team's credits; null: no limit. */
   setCredits(dollars: number | null): void;
 }

@@ -49,7 +49,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: verdict.type,
       message: error.message,
       nonRetryable: !verdict.retry || tooLong,
-      // A requested wait is no failure.
+      // A requested wait is not a failure.
       ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
       ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
       details: [
@@ -116,7 +116,7 @@ function isStoreUnusable(error: unknown): error is Error {
   return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
-/** The failure that hands a long wait to Temporal; it counts as no failure of the activity. */
+/** The failure that hands a long wait to Temporal; it does not count as a failure of the activity. */
 export function waiting(ms: number, why: string | null): ApplicationFailure {
   return ApplicationFailure.create({
     type: localFailures.waiting,

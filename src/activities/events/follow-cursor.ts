@@ -148,7 +148,7 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   };
 }
 
-/** Event times of a page in its order, in Unix ms, without unreadable ones. The warehouse refuses a page that is no list. */
+/** Event times of a page in its order, in Unix ms, without unreadable ones. The warehouse refuses a page that is not a list. */
 function timesOf({ items }: RawList): number[] {
   const read = readJson(Buffer.from(items), true);
   const events: unknown = 'value' in read ? read.value : null;

@@ -63,7 +63,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
 
     walkWindow: createWalkWindow(deps),
 
-    /** `finishWalk`: checks for windows whose numbers got lost with a worker, and sums the run up where none are left. */
+    /** `finishWalk`: finds windows whose counts were lost with a worker; without such windows it returns the summary of the run. */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return withHeartbeat(async () => {
         onlyFor(deps, walk.origin);

@@ -3,7 +3,13 @@ import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import { SHOWN_MONITORS } from '../../core/monitors/monitor-batch.js';
 import type { QuietMemory, QuietReport } from '../../core/monitors/monitor-warehouse.js';
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
-import { beginStep, endStep, type HeldMonitor, type QuietMonitor, quietTurn } from '../../core/monitors/quiet-plan.js';
+import {
+  beginStep,
+  dueQuietAction,
+  endStep,
+  type HeldMonitor,
+  type QuietMonitor,
+} from '../../core/monitors/quiet-plan.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
@@ -26,13 +32,13 @@ export function createMonitorQuietActivities(deps: ActivityDeps) {
     async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
-        return new Turn(deps, step, (await deps.monitors.warehouse(step)).quiet).take();
+        return new QuietRun(deps, step, (await deps.monitors.warehouse(step)).quiet).make();
       });
     },
   };
 }
 
-class Turn {
+class QuietRun {
   readonly #deps: ActivityDeps;
   readonly #step: QuietStep;
   readonly #memory: QuietMemory;
@@ -46,15 +52,15 @@ class Turn {
     this.#memory = memory;
   }
 
-  async take(): Promise<QuietOutcome> {
+  async make(): Promise<QuietOutcome> {
     const { hours, now, restore } = this.#step;
     const mark = await this.#memory.mark(...this.#key);
-    const turn = restore ? ({ do: 'end', window: mark?.window ?? '' } as const) : quietTurn(now, hours, mark);
-    if (turn.do === 'begin') await this.#begin(turn.window);
-    if (turn.do === 'end') await this.#end(turn.window);
+    const action = restore ? ({ do: 'end', window: mark?.window ?? '' } as const) : dueQuietAction(now, hours, mark);
+    if (action.do === 'begin') await this.#begin(action.window);
+    if (action.do === 'end') await this.#end(action.window);
     return {
-      did: turn.do,
-      window: turn.do === 'nothing' ? null : turn.window,
+      did: action.do,
+      window: action.do === 'nothing' ? null : action.window,
       paused: this.#paused,
       unpaused: this.#unpaused,
       left: this.#left.slice(0, SHOWN_MONITORS),

@@ -33,7 +33,7 @@ export interface RequestShare {
   readonly bought: boolean;
 }
 
-/** Options of one call that are no part of the request. */
+/** Options of one call that are not part of the request. */
 export interface CallOptions {
   /**
    * An answer that landed longer ago than this (ms) is bought again. Default: a landed answer never expires. 0: always a new one,

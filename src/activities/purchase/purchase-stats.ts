@@ -15,7 +15,7 @@ const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
 /** Waits of this length are reported, in ms. */
 const LONG_MS = 6000;
 
-/** Describes the waits that have lasted long, by their beginnings (Unix ms); null where there is none. `what`: a noun to count, or `the …`. */
+/** Describes the long waits from their start times (Unix ms); null without any. `what`: a noun to count, or `the …`. */
 export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
   if (long.length === 0) return null;

@@ -76,7 +76,7 @@ class Run {
     this.#control = control;
     this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#aborted.signal]);
-    // Each request of the purchase adds a listener, which is no leak.
+    // Each request of the purchase adds a listener; this is not a leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
       deps,

@@ -57,7 +57,7 @@ const TOGETHER_MS = 200;
 const MAX_MISSING = 3;
 /** Consecutive timeouts reported by the service after which the run is given up. */
 const MAX_TIMEOUTS = 8;
-/** Consecutive answers that are no run after which they count as the service's; fewer may come from a proxy. */
+/** Consecutive answers without a run that count as answers of the service; fewer may come from a proxy. */
 const MAX_ODD = 5;
 
 /**

@@ -11,8 +11,11 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .description('start one agent run and print its result; run it again to attach to the same run')
     .argument('[query]', 'question or task')
     .option('--schema <file>', 'JSON Schema of the structured output')
-    .option('--effort <effort>', 'minimal, low, medium, high, xhigh; auto (the default) and others are metered')
-    .option('--max-cost <dollars>', 'cap of the run, such as 0.50; it is the budget of a metered run')
+    .option(
+      '--effort <effort>',
+      'minimal, low, medium, high, xhigh; auto (the default), max and ultra are billed by usage',
+    )
+    .option('--max-cost <dollars>', 'cap of the run, such as 0.50; it is the budget of a run that is billed by usage')
     .option('--max-duration <duration>', 'maximum time of the run before it is cancelled, such as 20m')
     .option('--previous <run>', 'id of a completed run to continue from')
     .option('--request <file>', 'whole request as JSON')

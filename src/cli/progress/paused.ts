@@ -38,7 +38,7 @@ export function withoutCommand(message: string | null): string | null {
   return withoutResume(message)?.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.') ?? null;
 }
 
-/** Returns the reason of a pause without "then resume JOB", which is no command; a command in it stays. */
+/** Returns the reason of a pause without "then resume JOB", which cannot be copied as a command; a command in the reason stays. */
 export function withoutResume(message: string | null): string | null {
   return message?.replace(/, then resume \S+$/, '.') ?? null;
 }

@@ -27,7 +27,7 @@ export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request
   return Math.min(askedMicros, allowedMicros);
 }
 
-/** Returns the estimate for a person; it is a maximum for metered operations. */
+/** Returns the estimate for a person; it is a maximum for operations that are billed by usage. */
 export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
   return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
 }

@@ -58,7 +58,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   });
 }
 
-/** A closed pipe (`… | head`) is no failure. */
+/** A closed pipe (`… | head`) is not a failure. */
 function ignoreLostReader(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
 }

@@ -64,7 +64,10 @@ export function addAgentRows(agent: Command, chosen: Chosen): void {
 function withRequest(command: Command): Command {
   return command
     .option('--schema <file>', 'JSON Schema of the output; its properties become columns')
-    .option('--effort <effort>', 'effort of agent runs: minimal, low, medium, high, xhigh; auto and others are metered')
+    .option(
+      '--effort <effort>',
+      'effort of agent runs: minimal, low, medium, high, xhigh; auto, max and ultra are billed by usage',
+    )
     .option('--rows-per-run <n>', 'rows per agent run, 1 to 100 (default: 1)')
     .option('--request <file>', 'whole request as JSON; its strings are templates')
     .option('--option <name=json>', 'any other field of the request, such as subpages=2; repeatable', many);
@@ -84,10 +87,10 @@ function withJob(command: Command): Command {
         'longest wait for an agent run or research task, which is then left running (default: 6h)',
       )
       .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older ones are bought again')
-      .option('--retry-failed', 'buy rows again that failed for a temporary reason')
-      .option('--rebuy', 'buy answers again that are lost from journal and warehouse')
+      .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
+      .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
       .option('--limit <n>', 'first n rows only; a later run without it buys the rest (default: all rows)')
-      .option('--reparse', 'parse paid answers again that were not understood; nothing is bought')
+      .option('--reparse', 'parse again the paid answers that could not be parsed; nothing is bought')
       .option('--dry-run', 'the plan with cost and time only; nothing is bought')
       .option('--yes', 'no confirmation prompts')
       .option(

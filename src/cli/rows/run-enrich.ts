@@ -154,7 +154,7 @@ async function readAgain(
   if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are understood.`);
   else
     terminal.say(
-      `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} understood now, ${some(rows, 'row')} updated. Nothing was bought.`,
+      `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,
     );
   return finishComplete(context, config, session, plan, plan.request.csv, manner);
 }

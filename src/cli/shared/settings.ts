@@ -11,7 +11,7 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   const { terminal, env, cwd } = context;
   let last = '';
   const say = (sentence: string) => {
-    // Loops repeat their message; once is enough.
+    // A loop repeats its message; it is printed once.
     if (sentence !== last) terminal.say(terminal.colors.dim(printable(sentence)));
     last = sentence;
   };

@@ -49,7 +49,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     ...urlNames.map((name) => password(env[name])),
   ]
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
-    // A shorter value is no key and may be part of ordinary words.
+    // A shorter value cannot be a key and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
   return (text) =>

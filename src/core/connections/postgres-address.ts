@@ -231,7 +231,7 @@ function shownHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Decodes a part of an address; a password may contain a `%` that is no escape. */
+/** Decodes a part of an address; a password may contain a `%` that is not an escape. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -149,7 +149,7 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
 
 /**
  * Returns the error for a cursor that the service no longer accepts, or `null` for another refusal. A refusal of a request without a
- * cursor is no expired cursor.
+ * cursor is not an expired cursor.
  */
 export function expiredCursor(
   state: WalkState,

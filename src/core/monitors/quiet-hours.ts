@@ -114,7 +114,7 @@ export function quietHoursProblem(hours: QuietHours): string | null {
   if (minutesOf(until) === null) return `until must be a time such as 07:00 (got '${until}')`;
   if (days.length === 0) return 'weekdays must have at least one day';
   if (untilDay !== null && days.length !== 1)
-    return 'until with a day of the week requires exactly one day of the week to begin on';
+    return 'until has a day of the week, so weekdays must have exactly one day';
   try {
     wallClock(0, tz);
   } catch {

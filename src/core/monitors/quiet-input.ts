@@ -31,7 +31,7 @@ export function quietProblem({ filter, hours, restore }: QuietInput): string | n
   return problem === null ? null : `hours.${problem}`;
 }
 
-/** The result of a turn of quiet hours. */
+/** The result of a run of quiet hours. */
 export interface QuietOutcome {
   readonly did: 'begin' | 'end' | 'nothing';
   /** The quiet hours, by the date of their beginning. */

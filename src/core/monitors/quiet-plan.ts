@@ -25,14 +25,14 @@ export interface QuietMonitor {
   readonly keptBy: string | null;
 }
 
-/** The action of a turn, and the hours that it belongs to. */
-export type QuietTurn = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
+/** The action of a run of quiet hours, and the hours that it belongs to. */
+export type QuietAction = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
 
 /**
- * The action that is due now. Pure: late, repeated or skipped turns give the same result, so a change of the clocks cannot cause a
- * second action. Ended hours are not begun again; hours without any turn are skipped.
+ * The action that is due now. Pure: late, repeated or skipped runs give the same result, so a change of the clocks cannot cause a
+ * second action. Ended hours are not begun again; hours without any run are skipped.
  */
-export function quietTurn(now: number, hours: QuietHours, mark: QuietMark | null): QuietTurn {
+export function dueQuietAction(now: number, hours: QuietHours, mark: QuietMark | null): QuietAction {
   const window = quietAt(now, hours);
   const open = mark !== null && mark.state !== 'ended';
   if (window === null)

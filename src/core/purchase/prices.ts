@@ -19,9 +19,9 @@ export interface PriceTable {
   readonly answer: number;
   readonly research: number;
   readonly monitorRun: number;
-  /** A run by its effort; for a metered effort the most, where the request has no budget. */
+  /** A run by its effort; for an effort that is billed by usage the most, where the request has no budget. */
   readonly agentRun: Readonly<Record<string, number>>;
-  /** The parts of a metered run. */
+  /** The parts of a run that is billed by usage. */
   readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
 }
 

@@ -25,7 +25,7 @@ export interface AgentRowsInput
   readonly query: string;
   /** JSON Schema of a row's output, of type object: its properties become columns. */
   readonly outputSchema?: Json;
-  /** Default `auto`, which is metered. */
+  /** Default `auto`, which is billed by usage. */
   readonly effort?: string;
   readonly systemPrompt?: string;
   readonly dataSources?: Json;

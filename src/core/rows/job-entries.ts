@@ -11,7 +11,7 @@ export interface JobState {
   readonly since: number;
 }
 
-/** The record of a job between commands. It is no truth of its own: it leads to journal, warehouse and workflow. */
+/** The record of a job between commands. It proves nothing by itself: it leads to journal, warehouse and workflow. */
 export interface JobEntry {
   readonly staged: StagedJob;
   /** The job's name comes from `--job`: then the name is its identity, not the path. */

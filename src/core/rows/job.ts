@@ -90,7 +90,7 @@ export interface EnrichCsvInput {
   readonly freshness?: Freshness;
   /** Answers that landed longer ago than this (ms) at the time of staging are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
-  /** Buys rows again that failed for a transient reason before the rows are staged. `freshness` takes precedence over both. */
+  /** Buys again the rows that failed for a transient reason before this run. `freshness` takes precedence over both. */
   readonly retryFailed?: boolean;
   /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;

@@ -25,7 +25,10 @@ export interface AgentRequest {
 export interface RunOptions {
   /** An answer that landed longer ago than this (ms) is bought again; default: a landed answer never expires, 0: always a new one. */
   readonly refreshAfterMs?: number;
-  /** The cap of the run, in dollars: a metered run gets it as its budget, a more expensive one is not started. */
+  /**
+   * The cap of the run, in dollars: a run that is billed by usage gets it as its budget; a run with a higher fixed price is not
+   * started.
+   */
   readonly maxCostDollars?: number;
   /** Tokens of beta features (API reference: beta features). */
   readonly beta?: readonly string[];

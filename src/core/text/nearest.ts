@@ -7,7 +7,7 @@ export function nearest(misspelt: string, known: readonly string[]): string | nu
   if (same !== undefined) return same;
   const near = known
     .map((name) => ({ name, far: distance(misspelt, name) }))
-    // With as many changes as letters any name would match.
+    // A name that differs in every letter is not a suggestion.
     .filter(({ name, far }) => far < Math.max(name.length, misspelt.length))
     .sort((a, b) => a.far - b.far)[0];
   return near && near.far <= MOST_FAR ? near.name : null;

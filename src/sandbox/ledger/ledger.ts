@@ -12,7 +12,7 @@ export class Ledger {
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
 
-  /** `credits`: initial dollars; null is no limit. */
+  /** `credits`: initial dollars; null: no limit. */
   constructor(log: PurchaseLog, credits: number | null) {
     this.#log = log;
     this.#firstMicros = credits === null ? null : toMicros(credits);
@@ -37,7 +37,7 @@ export class Ledger {
     this.#file = file;
   }
 
-  /** Remaining dollars; null is no limit. */
+  /** Remaining dollars; null: no limit. */
   get credits(): number | null {
     return this.#balance === null ? null : toDollars(this.#balance);
   }

@@ -21,7 +21,7 @@ const lineSchema = z.union([
 /** Receives the content of an earlier process's file, line by line. */
 export interface LogReader {
   purchase(purchase: Purchase): void;
-  /** A balance set by hand, in micro-dollars; null is no limit. */
+  /** A balance set by hand, in micro-dollars; null: no limit. */
   credits(micros: number | null): void;
   /** A change of state. */
   fact(fact: Fact): void;

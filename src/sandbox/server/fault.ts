@@ -119,14 +119,14 @@ const whenNames = new Set(Object.keys(whenSchema.shape));
 export function parseFault(text: string): Fault {
   const parsed = faultSchema.safeParse(text.trimStart().startsWith('{') ? fromJson(text) : fromWords(text));
   if (parsed.success) return parsed.data;
-  throw new Error(`not a fault: ${text}\n${z.prettifyError(parsed.error)}`);
+  throw new Error(`invalid fault: ${text}\n${z.prettifyError(parsed.error)}`);
 }
 
 function fromJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`not a fault: ${text}\n${(error as Error).message}`);
+    throw new Error(`invalid fault: ${text}\n${(error as Error).message}`);
   }
 }
 
@@ -136,7 +136,7 @@ function fromWords(text: string): unknown {
   const fault: Record<string, unknown> = { when, do: action };
   for (const word of text.trim().split(/\s+/)) {
     const equals = word.indexOf('=');
-    if (equals < 1) throw new Error(`not a fault: ${text}\n"${word}" is not name=value`);
+    if (equals < 1) throw new Error(`invalid fault: ${text}\n"${word}" is not name=value`);
     const name = word.slice(0, equals);
     const target = name === 'limit' ? fault : whenNames.has(name) ? when : action;
     target[name] = fromWord(name, word.slice(equals + 1));

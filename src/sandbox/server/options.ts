@@ -25,9 +25,9 @@ export interface SandboxOptions {
   readonly keys: readonly string[] | null;
   /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401. Default false. */
   readonly x402: boolean;
-  /** Dollars of the team; null is no limit. Each purchase reduces them, kept across restarts by `ledgerFile`. Default null. */
+  /** Dollars of the team; null: no limit. Each purchase reduces them, kept across restarts by `ledgerFile`. Default null. */
   readonly credits: number | null;
-  /** Maximum number of requests in any second, whole, of all kinds; null is no limit. Default null. */
+  /** Maximum number of requests in any second, whole, of all kinds; null: no limit. Default null. */
   readonly qps: number | null;
   /**
    * Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of your own. Default
@@ -42,10 +42,10 @@ export interface SandboxOptions {
   readonly latencyMs: number | { readonly min: number; readonly max: number };
   /** Share of URLs that fail, by their hash. Default 0.03. */
   readonly failureRate: number;
-  /** URLs that fail with this tag, in addition. Default none. */
+  /** URLs that always fail, with the tag of their failure. Default: none. */
   readonly failures: Readonly<Record<string, string>>;
   /**
-   * Number of failures of a transient kind (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) before it heals; null is for ever. Default
+   * Number of failures of a transient kind (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) before it heals; null: it never heals. Default
    * null.
    */
   readonly transientFailures: number | null;

@@ -63,7 +63,7 @@ async function insertAll(
   });
 }
 
-/** So few existing events, such as those at the border of two windows, are no reason to run a load again. */
+/** Maximum number of existing events, such as those at the border of two windows, for which a load does not run again. */
 const FEW_AGAIN = 100;
 
 /** Deletes the inserted events that existed already, with the same contents; returns the load line of each. */

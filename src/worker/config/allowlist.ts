@@ -133,7 +133,7 @@ export class Allowlist {
     return warehouse ? parsed(warehouse.url.reveal()) : null;
   }
 
-  /** Names that commands recorded, and those of jobs and walks, which were typed or were checked here when they began. */
+  /** Names that commands recorded, and names of jobs and walks: a person typed them, or this check allowed them at the start. */
   async #typed(): Promise<readonly Allowed[]> {
     const [entered, jobs, walks] = await Promise.all([
       this.#entries.allowed(),

@@ -164,7 +164,7 @@ export interface JobPlan {
   readonly toBuy: number;
   readonly requests: number;
   readonly estimateMicros: number;
-  /** The price is metered, so the estimate is an upper bound. */
+  /** The price depends on usage, so the estimate is an upper bound. */
   readonly estimateIsMost: boolean;
   /** Duration in seconds at the configured limit; for runs at the service one minute for each fifty runs. */
   readonly seconds: number;

@@ -17,7 +17,7 @@ const PREFIX = 'searchflow-quiet-';
 const edges = ['begin', 'end'] as const;
 type Edge = (typeof edges)[number];
 
-/** Catch-up window for missed turns: longer than any quiet hours and any gap between them. */
+/** Catch-up window for missed runs: longer than any quiet hours and any gap between them. */
 const CATCH_UP_MS = 8 * 24 * 3_600_000;
 
 /** Temporal's names of the days. */
@@ -32,10 +32,10 @@ const dayNames = {
 } as const satisfies Record<Weekday, string>;
 const order = Object.keys(dayNames) as Weekday[];
 
-/** Quiet hours with their next turns. */
+/** Quiet hours with their next runs. */
 export interface QuietListing {
   readonly input: QuietInput;
-  /** Next turns, Unix ms. */
+  /** Next runs, Unix ms. */
   readonly next: readonly number[];
 }
 
@@ -52,8 +52,8 @@ export class QuietControl {
   }
 
   /**
-   * Creates the schedules. Returns a function that runs the first turn, because the hours may have begun already. Throws `UsageError` if
-   * the name is in use.
+   * Creates the schedules. Returns a function that starts the first run, because the hours may have begun already. Throws
+   * `UsageError` if the name is in use.
    */
   async add(input: QuietInput): Promise<() => Promise<QuietOutcome>> {
     const withOrigin = { ...input, origin: this.#config.origin };
@@ -86,23 +86,24 @@ export class QuietControl {
         await this.#client.schedule.getHandle(idOf(input.name, edge)).unpause();
       }
     }
-    return () => this.#turn(withOrigin);
+    return () => this.#runNow(withOrigin);
   }
 
   /**
-   * Ends the schedules and a running turn. Returns a function that restores the paused monitors. Throws `UsageError` if there are none.
+   * Ends the schedules and a run in progress. Returns a function that restores the paused monitors. Throws `UsageError` if there
+   * are none.
    */
   async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
       throw new UsageError(`There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`);
-    // A turn that is waiting or running must not pause monitors after they are restored.
+    // A run that is waiting or in progress must not pause monitors after they are restored.
     for (const edge of edges) await pauseAndCancelSchedule(this.#client, idOf(name, edge));
-    await cancelRunning(this.#client, turnId(input));
+    await cancelRunning(this.#client, runWorkflowId(input));
     // The schedule of the end is deleted last, so that an interrupted removal can be repeated.
     await deleteSchedule(this.#client, idOf(name, 'begin'));
     return async () => {
-      const outcome = await this.#turn({ ...input, restore: true });
+      const outcome = await this.#runNow({ ...input, restore: true });
       await deleteSchedule(this.#client, idOf(name, 'end'));
       return outcome;
     };
@@ -119,8 +120,8 @@ export class QuietControl {
     return [...found.values()].sort((a, b) => a.input.name.localeCompare(b.input.name));
   }
 
-  async #turn(input: QuietInput): Promise<QuietOutcome> {
-    const workflowId = turnId(input);
+  async #runNow(input: QuietInput): Promise<QuietOutcome> {
+    const workflowId = runWorkflowId(input);
     await this.#client.workflow.start(monitorWorkflows.quietMonitors, {
       workflowId,
       taskQueue: this.#config.taskQueue,
@@ -137,8 +138,8 @@ export class QuietControl {
   }
 }
 
-/** Workflow id of the turn that the command runs itself. */
-function turnId({ name, restore }: QuietInput): string {
+/** Workflow id of the run that the command starts itself. */
+function runWorkflowId({ name, restore }: QuietInput): string {
   return `${PREFIX}now-${name}-${restore ? 'restore' : 'turn'}`;
 }
 
@@ -147,8 +148,8 @@ function idOf(name: string, edge: Edge): string {
 }
 
 /**
- * The turns of one edge: at its time, and an hour later. When clocks go forward, Temporal skips a time that does not exist; the second
- * turn then comes at the right moment. On all other days the second turn has nothing to do.
+ * The runs of one edge: at its time, and an hour later. When clocks go forward, Temporal skips a time that does not exist; the second
+ * run then comes at the right moment. On all other days the second run has nothing to do.
  */
 export function specOf(hours: QuietHours, edge: Edge): ScheduleSpec {
   const begins = minutesOf(hours.from) ?? 0;

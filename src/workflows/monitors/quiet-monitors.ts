@@ -18,13 +18,13 @@ import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
 
-/** A cancelled turn ends once none of its calls is in flight: removing the quiet hours then unpauses its monitors. */
+/** A cancelled run ends once none of its calls is in flight: removing the quiet hours then unpauses its monitors. */
 const { takeQuietTurn } = proxyActivities<Activities>({
   ...bulkPolicy,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
-/** The wait for another turn: only one turn of a memory runs at a time, also of schedules that share it. */
+/** The wait for another run: only one run of a memory runs at a time, also of schedules that share it. */
 const AGAIN_MS = 2000;
 const MOST_AGAIN_MS = 30_000;
 
@@ -34,7 +34,7 @@ const MOST_AGAIN_MS = 30_000;
  */
 export async function quietMonitors(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietMonitors', [input], { extra, also: quietProblem });
-  const workflowId = await turnId(input);
+  const workflowId = await runWorkflowId(input);
   for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
@@ -50,10 +50,10 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
 }
 
 /**
- * Id of the turns of a memory. It used to hold the address itself: a running turn with such an id is ended first, because it would pause
- * monitors that this one unpauses.
+ * Id of the runs of a memory. It used to hold the address itself: a run in progress with such an id is ended first, because it
+ * would pause monitors that this one unpauses.
  */
-async function turnId({ origin = '', into }: QuietInput): Promise<string> {
+async function runWorkflowId({ origin = '', into }: QuietInput): Promise<string> {
   const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
   if (!patched('quiet-turn-hash')) return oldId(into);
   const memory = isPostgresUrl(into) ? parseAddress(into, '').shown : into;
@@ -63,12 +63,12 @@ async function turnId({ origin = '', into }: QuietInput): Promise<string> {
 
 /** Cancels a workflow and waits for its end; does nothing where none runs. */
 async function end(workflowId: string): Promise<void> {
-  const turn = getExternalWorkflowHandle(workflowId);
+  const other = getExternalWorkflowHandle(workflowId);
   for (;;) {
     try {
       // An ended workflow accepts a cancel, but rejects a signal.
-      await turn.signal(signalNames.stop);
-      await turn.cancel();
+      await other.signal(signalNames.stop);
+      await other.cancel();
     } catch (error) {
       // Either this workflow was cancelled, or the other one has ended.
       if (CancellationScope.current().consideredCancelled) throw error;
@@ -78,7 +78,7 @@ async function end(workflowId: string): Promise<void> {
   }
 }
 
-/** `quietTurn`: one turn of quiet hours, the only one of its memory at a time. */
+/** `quietTurn`: one run of quiet hours, the only one of its memory at a time. */
 export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {

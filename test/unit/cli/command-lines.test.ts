@@ -181,7 +181,7 @@ describe('a command line', () => {
       plan: async () => ({ ...plan, request: { ...plan.request, reparse: true } }),
       reparse: async () => ({ answers: 12, understood: 9, rows: 30 }),
     });
-    expect(err).toContain('brands: 12 answers parsed again, 9 understood now, 30 rows updated. Nothing was bought.');
+    expect(err).toContain('brands: 12 answers parsed again, 9 parsed now, 30 rows updated. Nothing was bought.');
     expect(calls).not.toContain('start');
   });
 

@@ -10,10 +10,10 @@ import {
 } from '../../../src/core/monitors/quiet-hours.js';
 import {
   beginStep,
+  dueQuietAction,
   endStep,
   type QuietMark,
   type QuietMonitor,
-  quietTurn,
 } from '../../../src/core/monitors/quiet-plan.js';
 
 const workdays: Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri'];
@@ -89,7 +89,7 @@ describe('quiet hours', () => {
 function turns(hours: QuietHours, moments: readonly string[]): (string | null)[] {
   let mark: QuietMark | null = null;
   return moments.map((at) => {
-    const turn = quietTurn(utc(at), hours, mark);
+    const turn = dueQuietAction(utc(at), hours, mark);
     if (turn.do === 'nothing') return null;
     mark = { window: turn.window, state: turn.do === 'begin' ? 'begun' : 'ended' };
     return `${turn.do} ${turn.window}`;
@@ -173,7 +173,7 @@ describe('a turn of quiet hours', () => {
       let mark: QuietMark | null = null;
       let [began, ended] = [0, 0];
       for (let at = utc('2026-01-01T00:00:00'); at < utc('2027-01-01T00:00:00'); at += 1_800_000) {
-        const turn = quietTurn(at, hours, mark);
+        const turn = dueQuietAction(at, hours, mark);
         if (turn.do === 'begin') {
           expect(mark?.state ?? 'ended').toBe('ended');
           // The year begins in the middle of some.
@@ -197,11 +197,11 @@ describe('a turn of quiet hours', () => {
     'with any delay has the same result as turns in time, except for hours that it missed entirely',
     (minute, late) => {
       const at = utc('2026-01-01T00:00:00') + minute * 60_000;
-      const first = quietTurn(at, nights, null);
+      const first = dueQuietAction(at, nights, null);
       const mark: QuietMark | null = first.do === 'nothing' ? null : { window: first.window, state: 'begun' };
       const then = at + late * 60_000;
       const isQuiet = quietAt(then, nights);
-      const turn = quietTurn(then, nights, mark);
+      const turn = dueQuietAction(then, nights, mark);
       const open = turn.do === 'begin' ? turn.window : turn.do === 'end' ? null : (mark?.window ?? null);
       expect(open).toBe(isQuiet);
     },

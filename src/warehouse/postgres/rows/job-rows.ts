@@ -84,7 +84,7 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
         longest = Math.max(longest, next - at);
         at = next;
       }
-      // Half of a surrogate pair is no character to DuckDB either; it is replaced by visible characters, as in a DuckDB
+      // Half of a surrogate pair is not a character to DuckDB either; it is replaced by visible characters, as in a DuckDB
       // warehouse.
       done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
