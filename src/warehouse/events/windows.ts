@@ -119,7 +119,7 @@ async function addWindows(
   return spans.map((_, index) => first + index);
 }
 
-/** Types of the values in rows of a VALUES list: whole numbers, and texts, which are parameters after the first `before`. */
+/** Writes the values of a VALUES list: whole numbers as they are, and texts as parameters. `others`: number of the parameters before them. */
 function valuesAfter(dialect: EventDialect, others: number) {
   const texts: string[] = [];
   return {
