@@ -266,7 +266,7 @@ export class WorkOwners {
         query,
         pageSize: 2 * MOST_NAMED,
       })) {
-        // A command that meets a pause gives its job up: the job waits for a person then, and does not run.
+        // A command does not own a paused job any longer: the job waits for a person and does not run.
         if (memo?.startedBy === 'command' && !owned.has(workflowId) && (await this.#waits(workflowId))) continue;
         if (!owned.has(workflowId)) found.push(jobOfWorkflow(workflowId));
         if (found.length > MOST_NAMED) break;
