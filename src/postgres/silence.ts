@@ -105,7 +105,7 @@ export class SilenceWatch {
     }
   }
 
-  /** Asks the server what it runs for the silent connections, and closes those that it runs nothing for. */
+  /** Asks the server for the statements of the silent connections, and closes those without one. */
   async #ask(): Promise<void> {
     const silent = [...this.#uses].filter((use) => use.silentMs >= ASK_AFTER_MS);
     for (const use of silent) use.askAtMs = use.silentMs + ASK_EVERY_MS;

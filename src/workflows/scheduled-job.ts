@@ -37,7 +37,7 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     return ended(phase === 'stopped' ? 'stopped' : 'done', message, summary);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)
-      return ended('skipped', `${workflowId} is already running; the next run loads what it leaves`, null);
+      return ended('skipped', `${workflowId} is already running; the next run loads the rest`, null);
     if (CancellationScope.current().consideredCancelled || !(error instanceof ChildWorkflowFailure)) throw error;
     const { cause } = error;
     if (cause instanceof CancelledFailure || cause instanceof TerminatedFailure)

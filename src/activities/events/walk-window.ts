@@ -23,7 +23,7 @@ const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readon
 
 /**
  * `walkWindow`: walks one window from its last landed cursor; pages are loaded while the next ones are fetched. Ends after a minute
- * with what has landed, and early where it splits a window. Repeated or concurrent attempts lose and double nothing.
+ * with what has landed, and early where it splits a window. Repeated or concurrent attempts neither lose nor double an event.
  */
 export function createWalkWindow(deps: WalkDeps) {
   const loaders = new WeakMap<EventWarehouse, WalkLoader>();

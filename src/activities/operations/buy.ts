@@ -146,7 +146,7 @@ export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, s
   const reason = typeof reported === 'string' ? reported : `ended with ${tag}`;
   const misread = `${operation}: the answer does not match the schema of the operation (request id ${requestId})`;
   const failures: Readonly<Record<string, readonly [string, string]>> = {
-    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check what it has done${again}`],
+    UNKNOWN_OUTCOME: ['UnknownOutcome', `${operation}: ${reason}; check its effect at the service${again}`],
     RESPONSE_SHAPE: ['ResponseShape', `${shape?.message ?? misread}; the journal keeps it: read it there${again}`],
   };
   const [type, message] = failures[tag ?? ''] ?? ['InvalidRequest', reason];
