@@ -91,8 +91,8 @@ async function match(tx: PgTransaction, job: string): Promise<void> {
 }
 
 /**
- * A row with new cells whose answer the job has on another row (another column was edited, a row was doubled) copies the answer
- * from there: the journal may have pruned the body by now.
+ * A row with new cells, such as a copied row or one with another edited column, may have the unit of another row of the job. Its
+ * answer is copied from that row, because the journal may have pruned the body.
  */
 async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
   await tx.query('CREATE TEMP TABLE copied (n bigint, slice integer, rid bigint) ON COMMIT DROP');
