@@ -18,7 +18,7 @@ const whenSchema = z
   })
   .refine(
     (when) => [when.nth, when.every, when.probability].filter((one) => one !== undefined).length <= 1,
-    'take one of nth, every and probability',
+    'use only one of nth, every and probability',
   );
 
 const doSchema = z.discriminatedUnion('kind', [
