@@ -14,7 +14,7 @@ export class CsvError extends Error {
 }
 
 /** `line 12, column 2 ("url")`: the beginning of all messages about a cell. */
-export function cellPlace(line: number, column: number, name: string | undefined): string {
+export function cellPosition(line: number, column: number, name: string | undefined): string {
   return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
 }
 

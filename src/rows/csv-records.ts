@@ -1,4 +1,4 @@
-import { CsvError, cellPlace } from './csv-error.js';
+import { CsvError, cellPosition } from './csv-error.js';
 
 /** Largest record, in characters; it also ends a quote that is never closed. */
 export const MAX_RECORD = 16 * 1024 * 1024;
@@ -165,7 +165,7 @@ export class CsvRecords {
   #unclosed(start: number, opened: number, column: number): CsvError {
     const { line, character } = this.#positionOf(start, opened);
     return new CsvError(
-      `${cellPlace(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so the rows after it cannot be read; close it, or double it if it belongs to the text`,
+      `${cellPosition(line, column, undefined)}, character ${character}: a quote is opened here and never closed, so the rows after it cannot be read; close it, or double it if it belongs to the text`,
       line,
       column,
     );
@@ -183,7 +183,7 @@ export class CsvRecords {
     const { line, character } = this.#positionOf(start, open === -1 ? cell : open);
     const why = open === -1 ? 'the cell that begins here' : 'the quote that is opened here';
     throw new CsvError(
-      `${cellPlace(line, column, undefined)}, character ${character}: ${why} makes a row of more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
+      `${cellPosition(line, column, undefined)}, character ${character}: ${why} makes a row of more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
       line,
       column,
     );

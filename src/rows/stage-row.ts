@@ -1,5 +1,5 @@
 import type { Sha256 } from '../core/purchase/unit-key.js';
-import { cellPlace } from './csv-error.js';
+import { cellPosition } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
 import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
@@ -60,12 +60,12 @@ export function writeRow(
 function unitOf(record: CsvRecord, hash: string, { columns, units }: Table): RowUnit {
   const { line, cells, problem } = record;
   if (problem) {
-    const message = `${cellPlace(line, problem.column, columns[problem.column - 1])}: ${problem.message}`;
+    const message = `${cellPosition(line, problem.column, columns[problem.column - 1])}: ${problem.message}`;
     return { unit: null, problem: { tag: problem.tag, message } };
   }
   if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
-  const message = `${cellPlace(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
+  const message = `${cellPosition(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
   // A row with too few or too many cells can still show its URL.
   const unit = units.unitColumn === null ? null : units.unitOf(record, hash).unit;
   return { unit, problem: { tag: 'CSV_RAGGED', message } };

@@ -3,7 +3,7 @@ import type { Json } from '../core/text/json.js';
 import { nearest } from '../core/text/nearest.js';
 import { quoted } from './csv-error.js';
 
-/** An invalid template: one sentence with its place. Nothing was staged. */
+/** An invalid template: one sentence with the position. Nothing was staged. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }

@@ -1,6 +1,6 @@
 import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
-import { CsvError, cellPlace } from './csv-error.js';
+import { CsvError, cellPosition } from './csv-error.js';
 import type { CsvRecord } from './csv-records.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
@@ -89,7 +89,7 @@ function bindUrls(
     group: null,
     unitOf({ cells, line }) {
       const unit = (cells[index] ?? '').trim();
-      const cell = () => cellPlace(line, index + 1, columns[index]);
+      const cell = () => cellPosition(line, index + 1, columns[index]);
       if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${cell()}: no URL` } };
       const wrong = urlProblem(unit, defaultScheme);
       if (wrong === null) return { unit: toUrl(unit, defaultScheme) ?? unit, problem: null };
@@ -130,7 +130,7 @@ function rendering(template: Json, columns: readonly string[]) {
         return { unit: canonicalJson(finish(compiled.render(cells))), problem: null };
       } catch (error) {
         if (!(error instanceof MissingValue)) throw error;
-        const cell = cellPlace(line, columns.indexOf(error.column) + 1, error.column);
+        const cell = cellPosition(line, columns.indexOf(error.column) + 1, error.column);
         return {
           unit: null,
           problem: { tag: 'MISSING_VALUE', message: `${cell}: the cell is empty, but the template requires it` },

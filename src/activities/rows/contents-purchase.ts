@@ -94,7 +94,7 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
-/** Without a result, the status with its unknown fields is kept in its place, so that the warehouse has it. */
+/** Without a result, the status with its unknown fields is kept instead, so that the warehouse has it. */
 function statusInstead({ wholeStatus: status }: MatchedUnit): Json {
   return status === undefined ? null : { status };
 }

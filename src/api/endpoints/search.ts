@@ -80,7 +80,7 @@ export function noStream(input: { readonly [field: string]: unknown }, limits: S
   return input.stream === true ? problem('stream', 'is true', rule, limits) : null;
 }
 
-/** Types that the public rate table meters as deep search (API reference: rate limits). */
+/** Types that count as deep search in the public rate table (API reference: rate limits). */
 const deep = /^deep/;
 
 /** Ranked results for a query, with page contents where requested. */

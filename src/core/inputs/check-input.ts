@@ -56,7 +56,7 @@ class Check {
     readonly strict: boolean,
   ) {}
 
-  /** `elsewhere`: fields that belong to another place: to the options, the argument after this object, or beside `options` in it. */
+  /** `elsewhere`: fields that belong elsewhere: to the options, the argument after this object, or beside `options` in it. */
   value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
     const branches = schema.anyOf ?? schema.oneOf;
     if (branches) {

@@ -13,7 +13,7 @@ export interface Grant {
   readonly rateCost: RateCost;
   readonly startAt: number;
   /** The same moment in the clock of the rate source. */
-  readonly bookedAt: number;
+  readonly reservedAt: number;
 }
 
 /** The present state of one bucket of the rate profile, in units a second. */

@@ -63,7 +63,7 @@ export interface RunSnapshot {
 export interface RunProgress extends RunSnapshot {
   readonly phase: 'running' | 'ending' | 'done';
   readonly ageMs: number;
-  readonly lookedAt: number | null;
+  readonly polledAt: number | null;
 }
 
 /** A request whose answer is part of a result. `bought`: this run of the workflow paid for it. */

@@ -14,7 +14,7 @@ export const durationSchema = z.union([
 export type Duration = z.infer<typeof durationSchema>;
 
 /** The milliseconds of a duration for a number from 0 to 1. */
-export function drawMs(duration: Duration, fraction: number): number {
+export function millisOf(duration: Duration, fraction: number): number {
   return typeof duration === 'number' ? duration : Math.round(duration.min + fraction * (duration.max - duration.min));
 }
 

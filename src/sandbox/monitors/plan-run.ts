@@ -1,5 +1,5 @@
 import { choose, fraction, hashText } from '../base/hash.js';
-import { drawMs, type MonitorOptions } from '../base/state-options.js';
+import { type MonitorOptions, millisOf } from '../base/state-options.js';
 import type { Monitor } from './monitor.js';
 import type { MonitorRun } from './monitor-run.js';
 
@@ -24,7 +24,7 @@ export function planRun(
 ): MonitorRun {
   const { id, serial, at, scheduled, seed, isPaid } = plan;
   const hash = hashText(id, seed);
-  const duration = drawMs(options.durationMs, fraction(hash, 151));
+  const duration = millisOf(options.durationMs, fraction(hash, 151));
   const fails = fraction(hash, 152) < options.failureRate;
   const failReason = fails ? (options.failReason ?? choose(failReasons, hash, 153)) : null;
   return {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { fraction, hashText } from '../base/hash.js';
 import { type NextId, toUuid } from '../base/ids.js';
 import { Refusal } from '../base/refusal.js';
-import { drawMs, type ResearchOptions } from '../base/state-options.js';
+import { millisOf, type ResearchOptions } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { type ResearchTask, taskCost, taskSchema, taskStatus } from './research-task.js';
@@ -67,7 +67,7 @@ export class ResearchTasks {
     const id = toUuid(nextId());
     const hash = hashText(id, seed);
     const createdAt = now();
-    const endsAt = createdAt + drawMs(options.durationMs, fraction(hash, 131));
+    const endsAt = createdAt + millisOf(options.durationMs, fraction(hash, 131));
     const failed = fraction(hash, 132) < options.failureRate;
     const task = { id, createdAt, endsAt, failed, ...wanted };
     write({ kind: 'research-task', task });

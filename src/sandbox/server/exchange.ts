@@ -103,7 +103,7 @@ async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Repl
   served.fault = fault;
   entry.fault = fault === null ? null : faultLabel(fault);
   if (fault?.kind === 'reset' && fault.moment === 'before') return null;
-  if (fault && isReplacement(fault) && !fault.booked) return faultReply(path, requestId, fault);
+  if (fault && isReplacement(fault) && !fault.charged) return faultReply(path, requestId, fault);
   if (!found)
     throw new Refusal(404, envelopeOf(path) === 'agent' ? 'RUN_NOT_FOUND' : 'NOT_FOUND', `No ${method} ${path}`);
   const query = new URLSearchParams((request.url ?? '').split('?').slice(1).join('?'));

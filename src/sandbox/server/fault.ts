@@ -29,7 +29,7 @@ const doSchema = z.discriminatedUnion('kind', [
     retryAfter: z.string().optional(),
     envelope: z.enum(['standard', 'agent', 'text']).optional(),
     headers,
-    booked: z.boolean().optional(),
+    charged: z.boolean().optional(),
   }),
   z.strictObject({ kind: z.literal('reset'), moment: z.enum(['before', 'after']) }),
   z.strictObject({
@@ -45,7 +45,7 @@ const doSchema = z.discriminatedUnion('kind', [
     contentType: z.string().optional(),
     status: status.optional(),
     headers,
-    booked: z.boolean().optional(),
+    charged: z.boolean().optional(),
   }),
   z.strictObject({
     kind: z.literal('results'),
@@ -88,12 +88,12 @@ export type FaultWhen = z.infer<typeof whenSchema>;
 /**
  * Effect of a fault. "Charged" means that the work is done and recorded before the effect.
  * - `status`: this status instead of an answer. `retryAfter` is sent unchanged, but `date+3` becomes the HTTP-date in three seconds.
- *   `booked: true` charges first: a charge without an answer.
+ *   `charged: true` charges first: a charge without an answer.
  * - `reset`: the connection is reset `before` any work, or `after` the work was charged.
  * - `truncate`: charged; the body stops after `bytes`, or a `fraction` of it (half by default), and the connection ends. `framing`:
  *   with the Content-Length of the whole, or as chunks without the last one.
  * - `stall`: charged, then silence for `ms` before the headers, or in the middle of the body.
- * - `body`: this body instead (HTML by default), with status 200 by default; charged only with `booked: true`.
+ * - `body`: this body instead (HTML by default), with status 200 by default; charged only with `charged: true`.
  * - `results`: charged, then the answer's `results` (or the `data` of a list) are changed: shuffled (the `statuses` too), the first
  *   repeated, the first lost, an extra one added, or unknown fields and an unknown status added.
  * - `drip`: charged; the body is sent `bytes` (1) at a time every `everyMs` (1000).

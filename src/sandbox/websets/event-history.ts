@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fraction, mix } from '../base/hash.js';
-import { drawMs, type EventOptions } from '../base/state-options.js';
+import { type EventOptions, millisOf } from '../base/state-options.js';
 import type { RestoreFact, WriteFact } from '../ledger/fact-log.js';
 import { EventTexts } from './event-text.js';
 import { idOf, numberOf, type Scene } from './scene.js';
@@ -94,7 +94,7 @@ export class EventHistory {
     const { late, lateMs } = this.options;
     if (late === 0 || event >= TRIGGERED) return true;
     const hash = mix(event, this.seed);
-    return fraction(hash, 161) >= late || at + drawMs(lateMs, fraction(hash, 162)) <= now;
+    return fraction(hash, 161) >= late || at + millisOf(lateMs, fraction(hash, 162)) <= now;
   }
 
   typeOf(event: number): EventType {

@@ -55,20 +55,24 @@ class MemoryRateSource implements RateSource {
   }
 
   async ask({ rateCost, queue, ...asked }: Wanted): Promise<{ starts: GrantedStart[]; comeAt: number }> {
-    const drawn = this.#drawn(rateCost);
+    const buckets = this.#limited(rateCost);
     const until = this.#block?.until ?? Number.NEGATIVE_INFINITY;
-    const { starts, comeAt } = ask(drawn, performance.now(), until, { who: queue, weight: rateCost.weight, ...asked });
-    return { starts: starts.map((startAt) => ({ startAt, bookedAt: startAt })), comeAt };
+    const { starts, comeAt } = ask(buckets, performance.now(), until, {
+      who: queue,
+      weight: rateCost.weight,
+      ...asked,
+    });
+    return { starts: starts.map((startAt) => ({ startAt, reservedAt: startAt })), comeAt };
   }
 
-  late({ rateCost, bookedAt }: Grant, startedAt: number): void {
+  late({ rateCost, reservedAt }: Grant, startedAt: number): void {
     for (const bucket of bucketsFor(this.profile, rateCost.rateClass)) {
-      late(this.#state(bucket).ring, bookedAt, startedAt, rateCost.weight);
+      late(this.#state(bucket).ring, reservedAt, startedAt, rateCost.weight);
     }
   }
 
   refused(rateCost: RateCost): void {
-    for (const drawn of this.#drawn(rateCost)) refused(drawn, performance.now());
+    for (const bucket of this.#limited(rateCost)) refused(bucket, performance.now());
   }
 
   async hold(block: Block): Promise<void> {
@@ -83,7 +87,7 @@ class MemoryRateSource implements RateSource {
 
   async close(): Promise<void> {}
 
-  #drawn({ rateClass }: RateCost) {
+  #limited({ rateClass }: RateCost) {
     return bucketsFor(this.profile, rateClass).map((bucket) => ({
       bucket: this.#state(bucket),
       limit: limitOf(bucket),

@@ -2,7 +2,7 @@ import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js'
 import type { RateProfile } from '../../core/limiter/rate.js';
 
 /** A granted start, in this process's clock (`performance.now()`) and in that of the rate source. */
-export type GrantedStart = Pick<Grant, 'startAt' | 'bookedAt'>;
+export type GrantedStart = Pick<Grant, 'startAt' | 'reservedAt'>;
 
 /** Request of a queue of waiting calls; see `ask` in `core/limiter/rate-queue`. */
 export interface Wanted {
@@ -22,15 +22,15 @@ export interface Block {
 }
 
 /**
- * Keeps the team's rings and its block, in this process's memory or in a database. All times but `bookedAt` are of this process's monotonic
- * clock.
+ * Keeps the team's rings and its block, in this process's memory or in a database. All times but `reservedAt` are of this process's
+ * monotonic clock.
  */
 export interface RateSource {
   readonly profile: RateProfile;
   /** The last known block, which may be over. */
   readonly block: Block | null;
   ask(wanted: Wanted): Promise<{ readonly starts: readonly GrantedStart[]; readonly comeAt: number }>;
-  /** Records that a call started later than it was booked. */
+  /** Records that a call started later than its reserved start. */
   late(grant: Grant, startedAt: number): void;
   /** Records that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
   refused(rateCost: RateCost): void;

@@ -12,7 +12,7 @@ const SLICE_MS = 15 * 60_000;
 /** The state of a run, for the query and for Temporal's web UI. */
 export class RunView {
   #snapshot: RunSnapshot | null = null;
-  #lookedAt: number | null = null;
+  #polledAt: number | null = null;
   #phase: RunProgress['phase'] = 'running';
   readonly #label: string;
 
@@ -33,13 +33,13 @@ export class RunView {
       phase: this.#phase,
       // The service's clock may be ahead of ours.
       ageMs: Math.max(0, Date.now() - (startedAt ?? workflowInfo().startTime.getTime())),
-      lookedAt: this.#lookedAt,
+      polledAt: this.#polledAt,
     };
   }
 
   saw(snapshot: RunSnapshot): void {
     this.#snapshot = snapshot;
-    this.#lookedAt = Date.now();
+    this.#polledAt = Date.now();
     this.#show();
   }
 

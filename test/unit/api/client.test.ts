@@ -29,7 +29,7 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
     async acquire(rateCost, signal) {
       signal?.throwIfAborted();
       draws.push(rateCost);
-      return { rateCost, startAt: 0, bookedAt: 0 };
+      return { rateCost, startAt: 0, reservedAt: 0 };
     },
     start: async () => starts.shift() ?? 'go',
     block: async (ms) => void blocks.push(ms),

@@ -12,7 +12,7 @@ function scripted(ends: ('go' | 'blocked')[]) {
     acquire: async (wanted: RateCost, signal?: AbortSignal): Promise<Grant> => {
       asked.push('acquire');
       signals.add(signal);
-      return { rateCost: wanted, startAt: asked.length, bookedAt: 0 };
+      return { rateCost: wanted, startAt: asked.length, reservedAt: 0 };
     },
     start: async (grant: Grant, signal?: AbortSignal) => {
       asked.push(`start ${grant.startAt}`);

@@ -247,7 +247,7 @@ test('without credits no run starts, and polling continues', async () => {
 test('an answer lost after the work leaves a run that the list shows', async () => {
   const fault = {
     when: { method: 'POST', path: '/agent/runs' },
-    do: { kind: 'status', status: 500, booked: true },
+    do: { kind: 'status', status: 500, charged: true },
   } as const;
   await start({}, { faults: [fault] });
   expect((await create({ query: 'lost', metadata: { key: 'k1' } })).status).toBe(500);

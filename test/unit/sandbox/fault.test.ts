@@ -77,7 +77,7 @@ test('a status comes with tag, Retry-After, headers and envelope as declared', a
 });
 
 test('a status may come after the work was charged', async () => {
-  await start({ when: { nth: 1 }, do: { kind: 'status', status: 504, booked: true } });
+  await start({ when: { nth: 1 }, do: { kind: 'status', status: 504, charged: true } });
   expect((await ask()).status).toBe(504);
   expect(booked()).toBe(2);
   expect(sandbox.log()[0]).toMatchObject({ status: 504, units: 2 });
@@ -155,7 +155,7 @@ test('an endless stall is ended by the close', async () => {
 test('another body comes with its type, and is charged only on request', async () => {
   await start(
     { when: { nth: 1 }, do: { kind: 'body', body: '<h1>Login</h1>' } },
-    { when: { nth: 2 }, do: { kind: 'body', body: 'null', contentType: 'application/json', booked: true } },
+    { when: { nth: 2 }, do: { kind: 'body', body: 'null', contentType: 'application/json', charged: true } },
     { when: { nth: 3 }, do: { kind: 'body', body: '' } },
   );
   expect(await ask()).toMatchObject({ status: 200, text: '<h1>Login</h1>', headers: { 'content-type': /html/ } });

@@ -15,10 +15,10 @@ test.each([
     },
   ],
   [
-    'nth=3 path=/search kind=status status=500 booked=true',
+    'nth=3 path=/search kind=status status=500 charged=true',
     {
       when: { nth: 3, path: '/search' },
-      do: { kind: 'status', status: 500, booked: true },
+      do: { kind: 'status', status: 500, charged: true },
     },
   ],
   [

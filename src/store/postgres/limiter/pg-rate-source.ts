@@ -74,15 +74,15 @@ export class PgRateSource implements RateSource {
       'ask($1, $2::text[], $3::text[], $4::integer[], $5, $6, $7, $8, $9)',
       [this.#team, scopes, names, limits, `${this.#me}/${queue}`, rateCost.weight, count, margin, queued],
     );
-    const starts = times.map((bookedAt) => ({ bookedAt, startAt: this.#clock.toLocal(bookedAt) }));
+    const starts = times.map((reservedAt) => ({ reservedAt, startAt: this.#clock.toLocal(reservedAt) }));
     const last = starts.at(-1);
     if (last) this.#watch(last.startAt);
     return { starts, comeAt: this.#clock.toLocal(come_at) };
   }
 
-  late({ rateCost, bookedAt }: Grant, startedAt: number): void {
+  late({ rateCost, reservedAt }: Grant, startedAt: number): void {
     const { scopes, names } = this.#address(bucketsFor(this.profile, rateCost.rateClass));
-    const values = [scopes, names, bookedAt, this.#clock.toDatabase(startedAt), rateCost.weight];
+    const values = [scopes, names, reservedAt, this.#clock.toDatabase(startedAt), rateCost.weight];
     this.#runInBackground('late($1::text[], $2::text[], $3, $4, $5)', values);
   }
 
