@@ -1,7 +1,7 @@
 // node scripts/record-histories.mjs: records the current workflows, on a real Temporal server and the sandbox, into
-// test/fixtures/histories/<version>-<name>.bin (protobuf, because the JSON form does not replay). Files of a released version are
-// never recorded again: running workflows were started by that version, and every later version must replay them.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// test/fixtures/histories/<version>-<name>-<run>.bin (protobuf, because the JSON form does not replay). A file that is there is never
+// recorded again: running workflows were started by that version, and every later version must replay them.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
@@ -14,78 +14,14 @@ import { openParts } from '../dist/worker/host/parts.js';
 import { workerDefaults } from '../dist/worker/host/worker-host.js';
 import { findTemporalBinary } from '../dist/worker/temporal-server/temporal-binary.js';
 import { History, withoutStackTraces } from './history-proto.mjs';
+import { historyStories } from './history-stories.mjs';
 import { inRoot, textOf } from './root.mjs';
 
 const { version } = JSON.parse(textOf(inRoot('package.json')));
 const target = inRoot('test', 'fixtures', 'histories');
 // No data of the recording machine.
 const identity = 'recorder';
-const stretch = { from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' };
 const say = (sentence) => process.stderr.write(`${sentence}\n`);
-
-/** Faults and controls of a job or a walk while it runs. Names as arguments: only these are recorded. */
-const stories = [
-  { name: 'done', rows: 60 },
-  { name: 'continued-as-new', rows: 240 },
-  {
-    name: 'refused-and-resumed',
-    rows: 60,
-    faults: [{ when: { nth: 3 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } }],
-    meanwhile: async (handle) => {
-      await until(async () => (await handle.query('progress')).phase === 'paused');
-      await handle.signal('resume');
-    },
-  },
-  {
-    name: 'paused-and-resumed',
-    rows: 60,
-    latencyMs: 100,
-    meanwhile: async (handle, sandbox) => {
-      await until(() => sandbox.log().length > 1);
-      await handle.signal('pause');
-      await until(async () => (await handle.query('progress')).phase === 'paused');
-      await handle.signal('resume');
-    },
-  },
-  {
-    name: 'out-of-budget-and-raised',
-    rows: 60,
-    latencyMs: 50,
-    input: { maxCostDollars: 0.025 },
-    meanwhile: async (handle) => {
-      await until(async () => (await handle.query('progress')).pausedFor === 'budget');
-      await handle.signal('resume', { maxCostDollars: 5 });
-      await until(async () => (await handle.query('progress')).pausedFor === null);
-      await handle.signal('resume', { maxCostDollars: 'none' });
-    },
-  },
-  { name: 'scheduled-and-stopped', rows: 60, input: { scheduled: true, maxCostDollars: 0.025 } },
-  {
-    name: 'cancelled',
-    rows: 60,
-    latencyMs: 100,
-    meanwhile: async (handle, sandbox) => {
-      await until(() => sandbox.log().length > 1);
-      await handle.cancel();
-    },
-  },
-  { name: 'events-synced', workflow: 'syncEvents', events: 1000 },
-  { name: 'events-backfilled', workflow: 'backfillEvents', events: 60_000, input: { parallel: 2 } },
-  {
-    name: 'events-refused-and-resumed',
-    workflow: 'syncEvents',
-    events: 1000,
-    faults: [{ when: { nth: 3 }, do: { kind: 'status', status: 401, tag: 'INVALID_API_KEY' } }],
-    meanwhile: async (handle) => {
-      await until(async () => (await handle.query('progress')).phase === 'paused');
-      await handle.signal('resume');
-    },
-  },
-];
-
-async function until(met) {
-  while (!(await met())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
 
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const { path } = await findTemporalBinary({ env: process.env, say });
@@ -96,19 +32,23 @@ const temporal = await TestWorkflowEnvironment.createLocal({
 try {
   mkdirSync(target, { recursive: true });
   const asked = process.argv.slice(2);
-  for (const story of stories) if (asked.length === 0 || asked.includes(story.name)) await record(story);
+  for (const story of historyStories)
+    if ((asked.length === 0 || asked.includes(story.name)) && !isRecorded(story)) await record(story);
 } finally {
   await temporal.teardown();
 }
 
-async function record({ name, rows, input: more = {}, workflow, events, faults = [], latencyMs = 0, meanwhile }) {
+/** A history that is there is kept: running workflows may have begun with it. */
+function isRecorded({ name }) {
+  const file = join(target, `${version}-${name}-1.bin`);
+  if (!existsSync(file)) return false;
+  say(`${file} is there already. To record it again, remove it.`);
+  return true;
+}
+
+async function record({ name, workflow, rows = 0, sandbox: options, args, before, meanwhile }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-history-'));
-  const sandbox = await startSandbox({
-    latencyMs,
-    faults,
-    textBytes: 100,
-    ...(events ? { events: { ...stretch, count: events } } : {}),
-  });
+  const sandbox = await startSandbox({ textBytes: 100, ...options });
   const parts = await openParts({
     service: 'sandbox',
     origin: 'sandbox',
@@ -116,17 +56,15 @@ async function record({ name, rows, input: more = {}, workflow, events, faults =
     apiKey: new Secret('key-of-the-recorder'),
     stateDir: join(dir, 'state'),
     userStateDir: join(dir, 'user'),
+    paths: [dir],
     rate: { qps: 1000 },
     concurrency: 4,
     say,
   });
   try {
-    const into = join(dir, 'out.duckdb');
-    const input = join(dir, 'rows.csv');
-    writeFileSync(
-      input,
-      `url\n${Array.from({ length: rows ?? 0 }, (_, row) => `https://site-${row}.example/`).join('\n')}\n`,
-    );
+    const [into, input, csv] = ['out.duckdb', 'rows.csv', 'out.csv'].map((file) => join(dir, file));
+    const urls = Array.from({ length: rows }, (_, row) => `https://site-${row}.example/`);
+    writeFileSync(input, `url\n${urls.join('\n')}\n`);
     const worker = await Worker.create({
       ...workerDefaults,
       workflowBundle: { codePath: inRoot('dist', 'worker', 'workflow-bundle.js') },
@@ -135,11 +73,18 @@ async function record({ name, rows, input: more = {}, workflow, events, faults =
       taskQueue: name,
       activities: createActivities(parts.deps),
     });
-    await worker.runUntil(() => {
-      const asked = workflow
-        ? { into, ...(workflow === 'backfillEvents' ? { from: stretch.from, until: stretch.to } : {}), ...more }
-        : { input, ...more, urlColumn: 'url', into, csv: join(dir, 'out.csv'), batch: 10 };
-      return follow(name, workflow ?? 'enrichCsv', asked, sandbox, meanwhile);
+    await worker.runUntil(async () => {
+      const call = (method, path, body) => callSandbox(sandbox.url, method, path, body);
+      await before?.(call);
+      const client = new Client({ connection: temporal.connection, identity });
+      const handle = await client.workflow.start(workflow, {
+        workflowId: `enrich-${name}`,
+        taskQueue: name,
+        args: args({ name, dir, into, input, csv }),
+      });
+      await meanwhile?.(handle, sandbox);
+      await handle.result().catch((error) => say(`${name}: ${error.message}`));
+      await write(client, name, handle.workflowId, handle.firstExecutionRunId);
     });
   } finally {
     await parts.close();
@@ -148,21 +93,25 @@ async function record({ name, rows, input: more = {}, workflow, events, faults =
   }
 }
 
-async function follow(name, workflow, asked, sandbox, meanwhile) {
-  const client = new Client({ connection: temporal.connection, identity });
-  const handle = await client.workflow.start(workflow, {
-    workflowId: `enrich-${name}`,
-    taskQueue: name,
-    args: [asked],
-  });
-  await meanwhile?.(handle, sandbox);
-  await handle.result().catch((error) => say(`${name}: ${error.message}`));
-  let runId = handle.firstExecutionRunId;
+/** Calls the sandbox as another client of the service. */
+async function callSandbox(url, method, path, body) {
+  const headers = { 'x-api-key': 'key-of-the-recorder', 'content-type': 'application/json' };
+  const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body ?? {}) });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return response.json();
+}
+
+/** Writes the history of each run of a workflow, and of the children that it started. */
+async function write(client, name, workflowId, firstRunId) {
+  let runId = firstRunId;
   for (let run = 1; runId; run++) {
-    const history = await client.workflow.getHandle(handle.workflowId, runId).fetchHistory();
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     const file = join(target, `${version}-${name}-${run}.bin`);
     writeFileSync(file, History.encode(withoutStackTraces(history)).finish());
     say(`${file}: ${history.events.length} events, ${readFileSync(file).length} bytes`);
+    const children = history.events.map((event) => event.childWorkflowExecutionStartedEventAttributes).filter(Boolean);
+    for (const { workflowExecution: child } of children)
+      await write(client, `${name}-child`, child.workflowId, child.runId);
     runId = history.events.at(-1).workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
   }
 }
