@@ -1,0 +1,156 @@
+import { execFileSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { onTestFinished } from 'vitest';
+import { buildProgram } from '../../../src/cli/program.js';
+import type { Context } from '../../../src/cli/shared/context.js';
+import { watchInterrupts } from '../../../src/cli/shared/signals.js';
+import { openRuntime } from '../../../src/worker/index.js';
+import { runCommand } from '../cli/command.js';
+import { fakeTerminal } from '../cli/fake-terminal.js';
+import { killAllOf } from '../jobs/processes.js';
+
+const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
+/** A temporary folder of this name has a path as long as that of the recording: the Temporal server's database keeps lengths. */
+const PLACE = '/tmp/searchflow-upgrade-';
+const RECORDED = `${PLACE}000000`;
+const SERVER = 'database.example:5432';
+
+interface JobLine {
+  readonly job: string;
+  readonly name: string;
+  readonly rows: number | null;
+  readonly phase: string | null;
+  readonly dollars: number | null;
+}
+
+interface Usage {
+  readonly lines: readonly { readonly job: string; readonly dollars: number; readonly units: number }[];
+  readonly total: { readonly dollars: number };
+}
+
+/** The names of the recorded stores of a kind, one for each version. */
+export const storesOf = (kind: 'duckdb' | 'postgres'): readonly string[] =>
+  readdirSync(stores).filter((file) => file.endsWith(`-${kind}.tar.gz`));
+
+/** A folder in which an earlier version worked, on a sandbox of its own; removed with the test. */
+export class RecordedFolder {
+  readonly dir = mkdtempSync(PLACE);
+  readonly stateDir = join(this.dir, '.searchflow');
+  /** The answers of the earlier version's commands at the end. */
+  readonly recorded: {
+    readonly jobs: readonly JobLine[];
+    readonly usage: Usage;
+    readonly events: { readonly events: number };
+  };
+  env: Record<string, string>;
+
+  constructor(store: string) {
+    this.env = {
+      SEARCHFLOW_STATE_DIR: this.stateDir,
+      XDG_STATE_HOME: join(this.dir, 'user'),
+      // The recorded answers get older than the default.
+      SEARCHFLOW_KEEP_LANDING_DAYS: '36500',
+      SEARCHFLOW_QPS: '100',
+    };
+    onTestFinished(() => {
+      killAllOf(this.stateDir);
+      rmSync(this.dir, { recursive: true, force: true });
+    });
+    execFileSync('tar', ['-xzf', join(stores, store), '-C', this.dir]);
+    for (const file of ['temporal.db', 'allowed.json', ...jobEntries(this.stateDir)])
+      this.#moveHere(join(this.stateDir, file));
+    this.recorded = JSON.parse(readFileSync(join(this.dir, 'recorded.json'), 'utf8'));
+  }
+
+  /** The SQL of a recorded database, with this folder and this server in place of the recorded ones. */
+  sql(database: string, server: string, name: string): string {
+    return readFileSync(join(this.dir, `${database}.sql`), 'utf8')
+      .replaceAll(RECORDED, this.dir)
+      .replaceAll(`${SERVER}/upgrade_warehouse`, `${server}/${name}`);
+  }
+
+  /** Runs a command of today here, in a process of its own. Throws if it fails. */
+  async run(...args: string[]): Promise<string> {
+    return outOf(args, await runCommand(args, { cwd: this.dir, env: this.env }));
+  }
+
+  /** Runs a command in this process: one of its own takes a second to start. Paths are absolute. Throws if it fails. */
+  async runHere(...args: string[]): Promise<string> {
+    const { terminal, out, err } = fakeTerminal({ env: this.env });
+    let action: (context: Context) => Promise<number> = async () => 0;
+    const program = buildProgram('0.0.0', (chosen) => {
+      action = chosen;
+    });
+    await program.parseAsync(args, { from: 'user' });
+    const interrupts = watchInterrupts(new EventEmitter());
+    const code = await action({ env: this.env, cwd: this.dir, args, terminal, openRuntime, interrupts });
+    return outOf(args, { code, out: out(), err: err() });
+  }
+
+  /** The jobs and the costs, as today's commands print them. */
+  async state() {
+    const jobs = await this.runHere('jobs', '--json');
+    const usage = await this.runHere('usage', '--by', 'job', '--json');
+    return { jobs: JSON.parse(jobs) as JobLine[], usage: JSON.parse(usage) as Usage };
+  }
+
+  /** Units that the sandbox has sold more than once, by the file that it keeps since the recording. */
+  soldAgain(): readonly string[] {
+    const units = this.#book()
+      .flatMap((line) => line.units ?? [])
+      .map(withoutMark);
+    return units.filter((unit, index) => units.indexOf(unit) !== index);
+  }
+
+  /** The dollars of everything that the sandbox has sold. */
+  bill(): number {
+    return this.#book().reduce((sum, { micros = 0 }) => sum + micros, 0) / 1e6;
+  }
+
+  /** The answer of the DuckDB warehouse to an SQL statement, while no command runs. */
+  async query<Row>(sql: string): Promise<Row[]> {
+    const instance = await DuckDBInstance.create(join(this.dir, 'out', 'warehouse.duckdb'), {
+      access_mode: 'READ_ONLY',
+    });
+    const connection = await instance.connect();
+    try {
+      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
+    } finally {
+      connection.closeSync();
+      instance.closeSync();
+    }
+  }
+
+  #book(): { units?: string[]; micros?: number }[] {
+    const lines = readFileSync(join(this.stateDir, 'sandbox', 'book.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  #moveHere(path: string): void {
+    if (existsSync(path)) writeFileSync(path, readFileSync(path, 'latin1').replaceAll(RECORDED, this.dir), 'latin1');
+  }
+}
+
+function outOf(args: readonly string[], { code, out, err }: { code: number | null; out: string; err: string }): string {
+  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${err}`);
+  return out;
+}
+
+function jobEntries(stateDir: string): string[] {
+  if (!existsSync(join(stateDir, 'jobs'))) return [];
+  const files = readdirSync(join(stateDir, 'jobs'), { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => file.endsWith('.json')).map((file) => join('jobs', file));
+}
+
+/** The request of an agent run without its mark, which each start has for itself. */
+function withoutMark(unit: string): string {
+  if (!unit.startsWith('{')) return unit;
+  const { metadata: _, ...request } = JSON.parse(unit) as Record<string, unknown>;
+  return JSON.stringify(request);
+}
