@@ -37,7 +37,7 @@ export function whyRefused(subject) {
   return null;
 }
 
-/** Of this folder, whoever owns it: a checkout may have been made by another user. */
+/** Of this folder, for any owner: a checkout may have been made by another user. */
 function git(...args) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   return execFileSync('git', ['-c', 'safe.directory=*', ...args], { encoding: 'utf8', cwd: root, stdio: 'pipe' });

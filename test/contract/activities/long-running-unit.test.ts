@@ -110,7 +110,7 @@ describe('a unit that is a run at the service', () => {
     expect(Math.abs(Date.now() - (w.followed[0]?.startedAt ?? 0))).toBeLessThan(60_000);
   });
 
-  it('keeps its slot while nobody follows its run, and is taken over without another start', async () => {
+  it('keeps its slot while its run is not followed, and is taken over without another start', async () => {
     const first = await world();
     const stopped = await world({ follow: first.untilStopped }, first);
     expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0 });

@@ -73,7 +73,7 @@ const cases: readonly Case[] = [
   { operation: 'agent', options: { effort: 'low' }, micros: 25_000, row: query('query') },
 ];
 
-/** A task costs what it uses, 0.41 dollars at most. */
+/** A task costs its usage, 0.41 dollars at most. */
 const research: Case = { operation: 'research', options: {}, micros: 410_000, row: query('instructions') };
 
 /** The rows of one slice of a job; one request for 20 URLs, or for one row. */
@@ -82,7 +82,7 @@ function slice({ operation, options, row }: Case, requests: number, limitMicros:
   const urls = operation === 'contents' || operation === 'findSimilar';
   const staged = {
     ...{ job: operation, operation, options, batch, unitColumn: urls ? 'url' : null },
-    // The one form that tells what a task cost.
+    // The only form that reports the cost of a task.
     ...(operation === 'research' ? { variant: 'v1' } : {}),
   } as unknown as StagedJob;
   const units = Array.from({ length: requests * batch }, (_, index) => {

@@ -75,7 +75,7 @@ const follow = ({ follower }: World, id: string, signal = new AbortController().
   follower.follow(id, { startedAt: Date.now(), signal, ...(onPoll ? { onPoll } : {}) });
 
 describe('runs that are followed', () => {
-  it('end with their last record, whatever name their last status has', async () => {
+  it('end with their last record, also with an unknown status', async () => {
     const world = await open(['a']);
     const end = follow(world, 'a', undefined, () => world.runs.set('a', 'expired_unknown'));
     expect((await end).run).toMatchObject({ id: 'a', status: 'expired_unknown' });

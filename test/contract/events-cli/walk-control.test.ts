@@ -28,7 +28,7 @@ const controlOf = (origin = 'sandbox') =>
     setting.folder.dir,
   );
 
-it('a walk is found by its id, its workflow or its name, whoever started it; equal inputs are one walk', async () => {
+it('a walk of any client is found by its id, its workflow or its name; equal inputs are one walk', async () => {
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   await (await setting.sync()).result();
   const control = controlOf();

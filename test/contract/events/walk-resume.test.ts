@@ -169,7 +169,7 @@ it.each([
   },
 );
 
-it('restarts in halves when the service no longer accepts the cursor, whatever happened before', async () => {
+it('restarts in halves when the service no longer accepts the cursor, and forgets earlier repeats', async () => {
   const kept = { ...startWalk('kept', 2), pages: 5 };
   const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
   expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });

@@ -18,10 +18,10 @@ afterAll(() => temporal?.teardown());
 const soon = { timeout: 40_000, interval: 20 };
 
 it.each<[string, Partial<EnrichCsvInput>, string]>([
-  ['names no bound', {}, "of the worker's budget"],
-  ['names a higher bound', { maxCostDollars: 5 }, "of the worker's budget"],
-  ['lifts its bound', { maxCostDollars: 'none' }, "of the worker's budget"],
-  ['names a lower bound', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
+  ['has no budget', {}, "of the worker's budget"],
+  ['has a higher budget', { maxCostDollars: 5 }, "of the worker's budget"],
+  ['removes its budget', { maxCostDollars: 'none' }, "of the worker's budget"],
+  ['has a lower budget', { maxCostDollars: 0.05 }, "of this run's budget of $0.05"],
 ])('a worker with maxCostPerJob limits a workflow whose input %s', async (_, changes, said) => {
   const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
   onTestFinished(() => setting.close());

@@ -60,7 +60,11 @@ it('a failed run keeps its reason and its record, and costs the amount that the 
 describe('a job is refused with the position of the mistake, before anything is bought, when', () => {
   const refused: readonly (readonly [string, Partial<EnrichRequest>, RegExp])[] = [
     ['the template names no column', { operation: 'search', template: { query: 'all the same' } }, /names no column/],
-    ['the template names an unknown one', { operation: 'search', template: { query: '{{nmae}}' } }, /"nmae".*"name"/],
+    [
+      'the template names an unknown column',
+      { operation: 'search', template: { query: '{{nmae}}' } },
+      /"nmae".*"name"/,
+    ],
     [
       'a field of all rows is wrong',
       { operation: 'search', template: { query }, options: { numResults: 500 } },
@@ -68,8 +72,16 @@ describe('a job is refused with the position of the mistake, before anything is 
     ],
     ['a field is given twice', { operation: 'search', template: { query }, options: { query: 'x' } }, /query.*once/],
     ['contents get a template', { template: { query } }, /no template/],
-    ['searches are to share a request', { operation: 'search', template: { query }, rowsPerRun: 2 }, /Only agent runs/],
-    ['a shared run asks by column', { operation: 'agent', template: { query }, rowsPerRun: 2 }, /can name no column/],
+    [
+      'rows of searches share a request',
+      { operation: 'search', template: { query }, rowsPerRun: 2 },
+      /Only agent runs/,
+    ],
+    [
+      'the template of a shared run names a column',
+      { operation: 'agent', template: { query }, rowsPerRun: 2 },
+      /can name no column/,
+    ],
   ];
   it.each(refused)('%s', async (_, request, what) => {
     await expect(run({ options: {}, ...request })).rejects.toThrow(what);

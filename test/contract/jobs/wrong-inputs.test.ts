@@ -241,7 +241,7 @@ const cases: readonly Case[] = [
   ['workerPresence', [{ host: 'h', pid: 1 }, 3], /workerPresence takes one argument/],
 ];
 
-/** Every file below a folder, with what shows that it was written. */
+/** Every file below a folder, with its size and time of change. */
 function filesIn(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -148,7 +148,7 @@ describe('after an approval', () => {
   it.each([
     ['renamed', { name: 'daily, keep this' }],
     ['paused', { status: 'paused' }],
-    ['asked something else', { search: { query: 'another question' } }],
+    ['changed in its query', { search: { query: 'another question' } }],
   ])(
     'nothing is deleted if a monitor was %s since the plan, and the audit names the approver',
     async (_what, fields) => {

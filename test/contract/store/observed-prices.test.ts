@@ -82,7 +82,7 @@ const refused = async (asked: Promise<unknown>): Promise<OverBudget> => {
 
 const openMicros = async (journal: PurchaseJournal) => (await journal.totals('job/')).openMicros;
 
-describe.each(kinds)('a cap where prices differ from the table, in %s', (_name, open) => {
+describe.each(kinds)('a cap with prices that differ from the table, in %s', (_name, open) => {
   it('allows two requests of a kind in flight until three answers have landed', async () => {
     const { journal } = await open();
     const [first, second] = [await ask(journal), await ask(journal)];

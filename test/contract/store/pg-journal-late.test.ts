@@ -169,7 +169,7 @@ describe('a process that had no connection to the database', () => {
     while ((await known()) > 1) await beat();
   });
 
-  it('declares nobody dead when it joins: it waits until it has reported itself', async () => {
+  it('declares no process dead when it joins: it waits until it has reported itself', async () => {
     const { journal: living, postgres } = await stores.journal(stores.url());
     const schema = identifier(postgres.address.schema);
     await living.claim([keyOf(1)], 'living');

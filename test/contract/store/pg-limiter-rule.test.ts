@@ -74,7 +74,7 @@ describe('the rule of the limit, in SQL', () => {
   });
 
   property.prop([fc.array(anyStep, { minLength: 10, maxLength: 40 })], { numRuns: runs(25) })(
-    'answers as the one in memory does, whoever asks for whatever',
+    'equals the rule in memory for any requests of any callers',
     async (steps) => {
       const team = randomUUID();
       const buckets = new Map<string, BucketState>();

@@ -35,7 +35,7 @@ it('is one warehouse, with one instance and one queue, for all users of the file
   const usual = ['122.0 MiB', 1n];
   const seen: unknown[] = [];
   const opened = openWarehouse(file);
-  // A statement that needs more memory has it until its end, whatever starts and ends in the other queue meanwhile.
+  // A statement that needs more memory has it until its end, for any work in the other queue meanwhile.
   await warehouse.use(
     async (connection) => {
       await warehouse.use(async (other) => seen.push(await setting(other)), ['incoming']);

@@ -49,7 +49,7 @@ it('is paused and continues where it was', async () => {
   await expectAll(setting);
 });
 
-it('waits for a person where the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
+it('pauses for a person if the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
   const refuse = (times: number) => ({ when: {}, do: { kind: 'status' as const, status: 401 }, limit: times });
   await open();
   for (const nth of [1, 2]) {

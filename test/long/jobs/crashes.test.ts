@@ -14,8 +14,8 @@ afterAll(() => temporal?.teardown());
 
 /** The fault that a process inflicts on itself on SIGUSR2, in its main thread. */
 const crashes = {
-  'an exception that nothing catches': `throw new Error('planted')`,
-  'a heap that is full': 'const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()))',
+  'an uncaught exception': `throw new Error('planted')`,
+  'a full heap': 'const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()))',
 };
 
 function planted(statement: string): string {

@@ -43,7 +43,7 @@ it('a pause before the plan is made stops the job before its first request', asy
   await expectWhole(sandbox, job, rows);
 });
 
-it('a Retry-After above one hour pauses the job instead of waiting, and what has landed stays bought', async () => {
+it('a Retry-After above one hour pauses the job instead of waiting, and landed answers stay bought', async () => {
   const rows = freshRows();
   const job = await setting.begin(rows, {}, [refusal(6, { status: 429, retryAfter: '7200' })]);
   expect(await parked(temporal, job, 'rate')).toMatch(/429/);

@@ -28,7 +28,7 @@ const broken: Fault[] = [
 ];
 
 it.runIf(process.platform === 'linux')(
-  'fault 55: the key is in no file, no history, no log, no output and no argument, whatever the service answers',
+  'fault 55: the key is in no file, history, log, output or argument, even if the service repeats it',
   async () => {
     const folder = new Folder();
     folder.write(plainRows(100));

@@ -36,7 +36,7 @@ it('passes publint', async () => {
 });
 
 it('has types that are right for importers and for CommonJS on a Node that can require them', () => {
-  // The one rule left out says that require() meets ES modules: Node 20.19 and later read them so, and nothing older is served.
+  // The only ignored rule warns that require() meets ES modules: Node 20.19 and later read them so, and nothing older is served.
   const { status, stdout } = spawnSync(
     process.execPath,
     [

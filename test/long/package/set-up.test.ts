@@ -105,7 +105,7 @@ describe('set-up', () => {
 
   it.each([
     ['empty, as a kill leaves it', () => ''],
-    ['of another process that has its number now', () => `${process.pid} 1`],
+    ['of a process whose number another one has now', () => `${process.pid} 1`],
     ['of a process killed while it held it', killedHolder],
   ])('takes over a lock that is %s', async (_, content) => {
     writeFileSync(join(clone, '.set-up-lock'), await content());
@@ -170,7 +170,7 @@ describe('.ci/run', () => {
     expect(run({ long: { ...passing(7), code: 1 } })).toMatchObject({ status: 1, last: '14 passed, 1 failed' });
   });
 
-  it('fails without a result file, whatever the exit code of the tests', () => {
+  it('fails without a result file, for any exit code of the tests', () => {
     expect(run({ test: { code: 4 } })).toMatchObject({ status: 4, last: '5 passed, 1 failed' });
     expect(run({ long: {} })).toMatchObject({ status: 1, last: '7 passed, 1 failed' });
   });

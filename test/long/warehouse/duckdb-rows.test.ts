@@ -2,6 +2,6 @@ import { describe } from 'vitest';
 import { longSinkContract } from '../../support/warehouse/rows-contract.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-describe('a DuckDB sink', () => {
+describe('a DuckDB warehouse', () => {
   longSinkContract(duckDbUnderTest);
 });

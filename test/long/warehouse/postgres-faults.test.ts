@@ -161,7 +161,7 @@ describe('a PostgreSQL warehouse, when', () => {
     expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
   });
 
-  it('[40] the server is unavailable, is busy, says where, and continues afterwards', async () => {
+  it('[40] the server is unavailable, is busy, names the address, and continues afterwards', async () => {
     const said: string[] = [];
     const sink = createPostgresRows({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
     sinks.push(sink);
@@ -225,11 +225,11 @@ describe('a PostgreSQL warehouse, when', () => {
       'ALTER TABLE load_ledger ALTER slice TYPE text',
       /load_ledger\.slice is text instead of/,
     ],
-    'a column is added that must be filled': [
+    'a column without a default is added': [
       `ALTER TABLE load_ledger ADD COLUMN mine text NOT NULL DEFAULT ''; ALTER TABLE load_ledger ALTER mine DROP DEFAULT`,
       /load_ledger\.mine is NOT NULL without a default/,
     ],
-    'a right is taken from its user': [
+    'a permission of its user is revoked': [
       'REVOKE INSERT, DELETE ON row_store FROM loader',
       /needs DELETE ON row_store, INSERT ON row_store|needs INSERT ON row_store, DELETE ON row_store/,
     ],

@@ -3,6 +3,6 @@ import { sharedPostgres } from '../../support/postgres.js';
 import { longSinkContract } from '../../support/warehouse/rows-contract.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-describe('a PostgreSQL sink', () => {
+describe('a PostgreSQL warehouse', () => {
   longSinkContract(async () => postgresUnderTest(await sharedPostgres().database()));
 });

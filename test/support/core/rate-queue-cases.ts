@@ -26,14 +26,14 @@ export interface AskCase {
  */
 export const askCases: readonly AskCase[] = [
   {
-    name: 'a first ask meets a full ring, and what comes due within 250 ms is granted',
+    name: 'a first request meets a full ring, and starts due within 250 ms are granted',
     steps: [
       { now: 0, who: 'a', starts: [], comeAt: 760 },
       { now: 760, who: 'a', starts: [1010], comeAt: 910 },
     ],
   },
   {
-    name: 'alone, as many are granted as may start within 250 ms',
+    name: 'a single caller is granted all starts within 250 ms',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 1500, who: 'a', count: 9, starts: [1500, 1650], comeAt: 1550 },
@@ -42,7 +42,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'in company each gets one a turn, in the order they asked',
+    name: 'several callers get one start each, in the order of their requests',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 1, who: 'b', count: 9, starts: [], comeAt: 910 },
@@ -54,7 +54,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'in company of a fast limit each gets a few a turn where all are behind',
+    name: 'several callers of a fast limit get a few starts each if all are late',
     steps: [
       { now: 0, who: 'a', on: { fast: 100 }, count: 90, starts: [], comeAt: 760 },
       { now: 1, who: 'b', on: { fast: 100 }, count: 90, starts: [], comeAt: 766 },
@@ -69,7 +69,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'whoever does not come loses its turn, and nothing else',
+    name: 'a caller that does not come loses its turn, and nothing else',
     steps: [
       { now: 0, who: 'dead', starts: [], comeAt: 760 },
       { now: 1, who: 'b', count: 3, starts: [], comeAt: 910 },
@@ -78,7 +78,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'single units pass a heavy call that waits for a wider gap, three times and no more',
+    name: 'single units overtake a heavy call that waits for a wider gap three times at most',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
@@ -107,7 +107,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'a call of no weight skips the meter, never the block',
+    name: 'a call without weight needs no unit, but waits for a block',
     steps: [
       { now: 0, who: 'a', weight: 0, count: 3, starts: [0, 0, 0], comeAt: 0 },
       { now: 0, who: 'a', weight: 0, count: 3, blockedUntil: 400, starts: [], comeAt: 400 },
@@ -115,7 +115,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'of two buckets both must agree, and one that does not hold the call back stays open to others',
+    name: 'a call of two buckets waits for both, and others may use the free one meanwhile',
     steps: [
       { now: 0, who: 'deep', on: { all: 4, deep: 1 }, count: 2, starts: [], comeAt: 760 },
       { now: 5000, who: 'deep', on: { all: 4, deep: 1 }, count: 2, starts: [5000], comeAt: 5760 },
@@ -124,7 +124,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'of two buckets the one where somebody else goes first holds the call back',
+    name: 'a call of two buckets waits for a caller before it in one of them',
     steps: [
       { now: 0, who: 'gone', on: { deep: 20 }, starts: [], comeAt: 760 },
       { now: 100, who: 'plain', on: { all: 20 }, starts: [], comeAt: 860 },
@@ -132,7 +132,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'in company a turn is a fair part of what comes due, however late it is asked for',
+    name: 'a turn among several callers is a fair part of the due starts, also after a late request',
     steps: [
       { now: 0, who: 'a', on: { fast: 100 }, count: 90, starts: [], comeAt: 760 },
       { now: 1, who: 'b', on: { fast: 100 }, count: 90, starts: [], comeAt: 766 },
@@ -147,14 +147,14 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'a single unit does not pass a heavy call that waits no longer than it',
+    name: 'a single unit does not overtake a heavy call with the same wait',
     steps: [
       { now: 0, who: 'heavy', weight: 2, starts: [], comeAt: 760 },
       { now: 0, who: 'a', starts: [], comeAt: 910 },
     ],
   },
   {
-    name: 'nobody passes a heavy call from behind another one',
+    name: 'no call overtakes a heavy call from a position after another one',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
@@ -167,7 +167,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'a heavy call passes no heavier one',
+    name: 'a heavy call does not overtake a heavier one',
     steps: [
       { now: 0, who: 'a', count: 9, starts: [], comeAt: 760 },
       { now: 760, who: 'a', count: 9, starts: [1010], comeAt: 910 },
@@ -179,7 +179,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'a margin shrinks slowly with each start, never below what its asker needs',
+    name: 'a margin shrinks slowly with each start, never below the need of its caller',
     steps: [
       { now: 0, who: 'late', margin: 0.2, starts: [], comeAt: 950 },
       { now: 5000, who: 'b', count: 9, starts: [5000, 5150], comeAt: 5050 },
@@ -188,7 +188,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'whoever starts late needs a wider margin of all, which shrinks again',
+    name: 'a late caller widens the margin for all, and it shrinks again',
     steps: [
       { now: 0, who: 'late', margin: 0.02, starts: [], comeAt: 770 },
       { now: 0, who: 'b', starts: [], comeAt: 920 },
@@ -205,7 +205,7 @@ export const askCases: readonly AskCase[] = [
     ],
   },
   {
-    name: 'a refusal of calls that kept to the limit widens the window, which narrows again within half an hour',
+    name: 'a refusal of calls within the limit widens the window, which narrows again within half an hour',
     steps: [
       { now: 0, who: 'a', starts: [], comeAt: 760 },
       { now: 0, who: 'a', refused: 2, starts: [], comeAt: 775 },
@@ -232,7 +232,7 @@ export const refusedCases: readonly {
   readonly after: number;
 }[] = [
   {
-    name: 'a refusal where all of the limit was used within a window adds a step',
+    name: 'a refusal after the whole limit was used within a window adds a step',
     ring: [0, 300, 600, 900],
     limit: 4,
     now: 1012,
@@ -246,28 +246,28 @@ export const refusedCases: readonly {
     after: 0.0075,
   },
   {
-    name: 'a refusal where our calls were further apart is for others to mend',
+    name: 'a refusal of calls that were further apart changes nothing',
     ring: [0, 300, 600, 1011],
     limit: 4,
     now: 1020,
     after: 0,
   },
   {
-    name: 'of a ring longer than the limit only the last units count',
+    name: 'only the last units count in a ring longer than the limit',
     ring: [0, 300, 600, 900, 950],
     limit: 3,
     now: 1000,
     after: 0.0075,
   },
   {
-    name: 'a ring shorter than the limit tells nothing',
+    name: 'a ring shorter than the limit changes nothing',
     ring: [900, 950],
     limit: 3,
     now: 1000,
     after: 0,
   },
   {
-    name: 'a step is added to what is left of the steps before',
+    name: 'a step is added to the rest of the steps before',
     ring: [0, 300, 600, 900],
     limit: 4,
     guard: 0.015,
@@ -276,7 +276,7 @@ export const refusedCases: readonly {
     after: 0.015,
   },
   {
-    name: 'the guard has an end',
+    name: 'the guard has a maximum',
     ring: [0, 300, 600, 900],
     limit: 4,
     guard: 0.028,

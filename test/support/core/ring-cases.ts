@@ -23,9 +23,9 @@ export const earliestCases: readonly {
   },
   { name: 'a call heavier than the limit takes all of it', ring: [0, 1, 2, 3], now: 0, weight: 9, start: 1013 },
   { name: 'two starts keep a gap of 0.6 of the average', ring: [0, 0, 0, 5000], now: 5010, weight: 1, start: 5150 },
-  { name: 'a call of no weight skips the meter', ring: [0, 0, 0, 7], now: 7, weight: 0, start: 7 },
+  { name: 'a call without weight starts at once', ring: [0, 0, 0, 7], now: 7, weight: 0, start: 7 },
   {
-    name: 'of a ring longer than the limit only the last units count',
+    name: 'only the last units count in a ring longer than the limit',
     ring: [0, 100, 900, 950],
     now: 1000,
     weight: 1,
@@ -33,7 +33,7 @@ export const earliestCases: readonly {
     start: 1910,
   },
   {
-    name: 'behind another call it is the next unit that counts, and one more gap',
+    name: 'after another call the next unit counts, and one more gap',
     ring: [0, 500, 600, 700],
     now: 1200,
     weight: 1,
@@ -42,7 +42,7 @@ export const earliestCases: readonly {
     start: 1510,
   },
   {
-    name: 'behind more units than the limit it is a window later',
+    name: 'after more units than the limit it starts a window later',
     ring: [0, 500, 600, 700],
     now: 1200,
     weight: 1,
@@ -60,10 +60,17 @@ export const bookCases: readonly {
   weight: number;
   after: Ring;
 }[] = [
-  { name: 'a unit takes the oldest place', ring: [1, 2, 3], limit: 3, start: 9, weight: 1, after: [2, 3, 9] },
-  { name: 'a call of two takes two', ring: [1, 2, 3], limit: 3, start: 9, weight: 2, after: [3, 9, 9] },
-  { name: 'a call heavier than the limit takes all', ring: [1, 2, 3], limit: 2, start: 9, weight: 7, after: [3, 9, 9] },
-  { name: 'a call of no weight takes none', ring: [1, 2, 3], limit: 3, start: 9, weight: 0, after: [1, 2, 3] },
+  { name: 'a unit replaces the oldest one', ring: [1, 2, 3], limit: 3, start: 9, weight: 1, after: [2, 3, 9] },
+  { name: 'a call of two replaces two', ring: [1, 2, 3], limit: 3, start: 9, weight: 2, after: [3, 9, 9] },
+  {
+    name: 'a call heavier than the limit replaces all',
+    ring: [1, 2, 3],
+    limit: 2,
+    start: 9,
+    weight: 7,
+    after: [3, 9, 9],
+  },
+  { name: 'a call without weight replaces none', ring: [1, 2, 3], limit: 3, start: 9, weight: 0, after: [1, 2, 3] },
 ];
 
 export const lateCases: readonly {
@@ -75,7 +82,7 @@ export const lateCases: readonly {
   after: Ring;
 }[] = [
   {
-    name: 'a late unit moves behind those that started before it',
+    name: 'a late unit moves after those that started before it',
     ring: [100, 200, 300, 400],
     planned: 200,
     actual: 350,
@@ -99,7 +106,7 @@ export const lateCases: readonly {
     after: [100, 400, 450, 450],
   },
   {
-    name: 'of two units that start together one late one moves alone',
+    name: 'one late unit of two that start together moves alone',
     ring: [100, 200, 200, 400],
     planned: 200,
     actual: 450,
@@ -118,53 +125,53 @@ export const lateCases: readonly {
 
 export const resizeCases: readonly { name: string; ring: Ring; limit: number; now: number; after: Ring }[] = [
   {
-    name: 'a larger limit takes what was before for full of units',
+    name: 'a larger limit counts the time before as fully used',
     ring: [100, 900],
     limit: 4,
     now: 1000,
     after: [100, 100, 100, 900],
   },
   {
-    name: 'a smaller limit keeps what counts for the larger one',
+    name: 'a smaller limit keeps the units that count for the larger one',
     ring: [100, 200, 900, 950],
     limit: 2,
     now: 1000,
     after: [100, 200, 900, 950],
   },
   {
-    name: 'what no limit asks for any longer goes',
+    name: 'units that no limit needs any longer are removed',
     ring: [100, 200, 900, 950],
     limit: 2,
     now: 9000,
     after: [900, 950],
   },
   {
-    name: 'a clock that went back does not hold anybody for longer than a window',
+    name: 'a clock that went back delays no call for longer than a window',
     ring: [500, 3_600_000, 3_600_100],
     limit: 3,
     now: 1000,
     after: [500, 1000, 1000],
   },
   {
-    name: 'a clock that went back is told by the newest unit',
+    name: 'a clock that went back is detected by the newest unit',
     ring: [500, 900, 3_600_000],
     limit: 3,
     now: 1000,
     after: [500, 900, 1000],
   },
   {
-    name: 'a unit that starts within a second is only early, not of another clock',
+    name: 'a unit that starts within a second is early, and no sign of a clock change',
     ring: [500, 2000],
     limit: 2,
     now: 1000,
     after: [500, 2000],
   },
   {
-    name: 'what a larger limit may still ask for stays for two windows',
+    name: 'units that a larger limit may still need stay for two windows',
     ring: [100, 200, 900, 950],
     limit: 2,
     now: 2200,
     after: [100, 200, 900, 950],
   },
-  { name: 'no ring at all is a full one', ring: [], limit: 3, now: 7, after: [7, 7, 7] },
+  { name: 'a missing ring counts as a full one', ring: [], limit: 3, now: 7, after: [7, 7, 7] },
 ];

@@ -13,7 +13,7 @@ export const batchCases: readonly BatchCase[] = [
     { action: 'pause', filter: { metadata: { team: 'sales', region: 'eu' } } },
     (one) => one.metadata?.team === 'sales',
   ],
-  ['pause by nothing but status', { action: 'pause', filter: { status: 'active' } }, () => true],
+  ['pause by status alone', { action: 'pause', filter: { status: 'active' } }, () => true],
   [
     'pause seven at a time',
     { action: 'pause', filter: { metadata: { team: 'growth' } }, limit: 7 },

@@ -36,21 +36,21 @@ describe('a failure of the service', () => {
     ],
     ['a bad request', { status: 400 }, { type: 'InvalidRequest', nonRetryable: true, benign: false }],
     [
-      'a rest of ten seconds',
+      'a wait of ten seconds',
       { status: 429, retryAfterMs: 10_000 },
       { type: 'RateLimited', nonRetryable: false, benign: true, nextRetryDelay: 10_000 },
     ],
     [
-      'a rest of an hour',
+      'a wait of an hour',
       { status: 429, retryAfterMs: hour },
       { nonRetryable: false, benign: true, nextRetryDelay: hour },
     ],
     [
-      'a rest of more than an hour',
+      'a wait of more than an hour',
       { status: 429, retryAfterMs: hour + 1 },
       { nonRetryable: true, benign: false, nextRetryDelay: undefined },
     ],
-    ['an error of its own', { status: 500 }, { nonRetryable: false, benign: false, nextRetryDelay: undefined }],
+    ['an error of the service', { status: 500 }, { nonRetryable: false, benign: false, nextRetryDelay: undefined }],
     [
       'an error with a wait',
       { status: 503, retryAfterMs: 7000 },
@@ -84,25 +84,20 @@ describe('a failure of ours', () => {
       1,
       { type: 'WarehouseUnusable', message: 'damaged', nonRetryable: true },
     ],
-    ['answers that are gone', new BodiesGone(['k']), 1, { type: 'BodiesGone', nonRetryable: true }],
+    ['answers that were pruned', new BodiesGone(['k']), 1, { type: 'BodiesGone', nonRetryable: true }],
     ['a login that is refused', named('error', { code: '28P01' }), 1, { type: 'StoreUnusable', nonRetryable: true }],
-    [
-      'a database that is not there',
-      named('error', { code: '3D000' }),
-      1,
-      { type: 'StoreUnusable', nonRetryable: true },
-    ],
-    ['a table that is gone', named('error', { code: '42P01' }), 1, { type: 'StoreUnusable', nonRetryable: true }],
-    ['a store that refuses', named('PostgresRefused'), 1, { type: 'StoreUnusable', nonRetryable: true }],
+    ['a missing database', named('error', { code: '3D000' }), 1, { type: 'StoreUnusable', nonRetryable: true }],
+    ['a dropped table', named('error', { code: '42P01' }), 1, { type: 'StoreUnusable', nonRetryable: true }],
+    ['a store that refuses the login', named('PostgresRefused'), 1, { type: 'StoreUnusable', nonRetryable: true }],
     [
       'a file that may be replaced now',
       named('CsvError'),
       2,
       { type: 'BadInput', message: 'what happened', nonRetryable: false },
     ],
-    ['a file that stays wrong', named('UsageError'), 3, { type: 'BadInput', nonRetryable: true }],
+    ['a file that is still wrong', named('UsageError'), 3, { type: 'BadInput', nonRetryable: true }],
     [
-      'what nobody knows, too often',
+      'an unknown error, too often',
       named('TypeError'),
       10,
       { type: 'TypeError', message: expect.stringContaining('(after 10 attempts'), nonRetryable: true },
@@ -122,9 +117,9 @@ describe('a failure of ours', () => {
   });
 
   it.each([
-    ['what nobody knows', named('TypeError'), 9],
+    ['an unknown error', named('TypeError'), 9],
     ['a database that is busy', named('error', { code: '40001' }), 1],
-    ['one that has its type already', ApplicationFailure.nonRetryable('no', 'Mine'), 99],
+    ['an error that already has its type', ApplicationFailure.nonRetryable('no', 'Mine'), 99],
     ['a cancellation', new CancelledFailure('no'), 99],
   ])('%s is left unchanged', (_, error, attempt) => {
     expect(toFailure(error, attempt)).toBe(error);

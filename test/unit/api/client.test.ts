@@ -53,7 +53,7 @@ describe('the plain client', () => {
     expect(inspect(client, { depth: 9, showHidden: true })).not.toContain('canary');
   });
 
-  test('takes a turn for each call, and another one where a block began meanwhile', async () => {
+  test('takes a turn for each call, and another one if a block began meanwhile', async () => {
     const { limiter, draws } = recordingLimiter(['blocked', 'go']);
     const { server, client } = await service(ok, { limiter });
     await client.search({ query: 'q', type: 'deep' });

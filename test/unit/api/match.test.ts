@@ -25,9 +25,9 @@ describe('fault 9: results are matched by id, never by position', () => {
 
   test.each<[string, object, string, number | null]>([
     ['its tag and page status', { error: { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404 } }, 'CRAWL_NOT_FOUND', 404],
-    ['a tag for want of one', { error: null }, 'CRAWL_UNKNOWN_ERROR', null],
-    ['a tag for an empty one', { error: { tag: '', httpStatusCode: null } }, 'CRAWL_UNKNOWN_ERROR', null],
-    ['a tag nobody knows', { error: { tag: 'NEW_TAG' } }, 'NEW_TAG', null],
+    ['a default tag if there is none', { error: null }, 'CRAWL_UNKNOWN_ERROR', null],
+    ['a default tag if it is empty', { error: { tag: '', httpStatusCode: null } }, 'CRAWL_UNKNOWN_ERROR', null],
+    ['an unknown tag', { error: { tag: 'NEW_TAG' } }, 'NEW_TAG', null],
   ])('an error status becomes %s', (_name, more, tag, httpStatus) => {
     const { units } = matchContents(['https://a.example'], {
       results: [],

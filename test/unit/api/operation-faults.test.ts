@@ -116,7 +116,7 @@ function odd(extra: object): object {
 }
 
 test.each(table.map(([label, handler, expected], index) => ({ label, handler, expected, fault: `f${index}` })))(
-  '$label: each operation reports what happened, and what it may have cost',
+  '$label: each operation reports the failure and its possible cost',
   async ({ handler, expected, fault }) => {
     faults.set(fault, handler);
     const all = await Promise.all(names.map((name) => failure(fault, name)));

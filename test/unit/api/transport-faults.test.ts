@@ -198,8 +198,8 @@ describe('fault 8: truncated answers', () => {
       closing(`${head}transfer-encoding: chunked\r\n\r\n${whole.length.toString(16)}\r\n${whole}\r\n`),
     ],
     ['a broken chunk', replying(`${head}transfer-encoding: chunked\r\n\r\nzz\r\n${whole}\r\n0\r\n\r\n`)],
-    ['a body cut where only the close ends it', closing(`${head}connection: close\r\n\r\n${whole.slice(0, -5)}`)],
-    ['nothing where only the close ends it', closing(`${head}connection: close\r\n\r\n`)],
+    ['a truncated body without a length', closing(`${head}connection: close\r\n\r\n${whole.slice(0, -5)}`)],
+    ['an empty body without a length', closing(`${head}connection: close\r\n\r\n`)],
     ['half an answer, well framed by a proxy', replying(answer(200, whole.slice(0, -5)))],
     ['half an answer that ends in a brace', replying(answer(200, '{"results":[{}'))],
     ['half of a gzip', replying(answer(200, gzipSync(whole).subarray(0, 30), { 'content-encoding': 'gzip' }))],
@@ -228,8 +228,8 @@ describe('fault 9: a complete answer that does not match the interface', () => {
     ['null', 'null'],
     ['a list', '[]'],
     ['an empty object', '{}'],
-    ['no JSON, though it looks like it', '{"results": NaN}'],
-    ['nothing but the id of a request', '{"requestId":"r","message":"down for maintenance"}'],
+    ['text that looks like JSON', '{"results": NaN}'],
+    ['only the id of a request', '{"requestId":"r","message":"down for maintenance"}'],
     ['half an answer', '{"results":['],
   ])('%s does not come from the service, and is kept', async (_name, body) => {
     const { failed } = await service(replying(answer(200, body)));
@@ -266,7 +266,7 @@ describe('fault 10: oversized answers', () => {
     ['br 1000:1', replying(answer(200, brotliCompressSync(big), { 'content-encoding': 'br' }))],
     ['gzip in gzip', replying(answer(200, gzipSync(gzipSync(whole)), { 'content-encoding': 'gzip, gzip' }))],
     ['100 encodings', replying(answer(200, whole, { 'content-encoding': Array(100).fill('gzip').join(',') }))],
-    ['an encoding nobody asked for', replying(answer(200, whole, { 'content-encoding': 'zstd' }))],
+    ['an unrequested encoding', replying(answer(200, whole, { 'content-encoding': 'zstd' }))],
   ])('%s is refused', async (_name, handler) => {
     const { failed } = await service(handler, { maxBodyBytes: 2 * MIB });
     const error = await failed();

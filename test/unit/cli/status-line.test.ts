@@ -16,7 +16,7 @@ it.each<[string, Partial<JobStatus>, string]>([
     'q3 is paused since 2026-01-02 11:48 UTC (12 min): paused by a person. To resume it:\n  searchflow resume q3-1',
   ],
   [
-    'is paused for what its message knows a way out of',
+    'is paused for a reason with its own remedy',
     { phase: 'paused', message: '$1.00 is spent; go on: searchflow resume q3-1 --max-cost 2' },
     'q3 is paused: $1.00 is spent; go on: searchflow resume q3-1 --max-cost 2.',
   ],
@@ -26,7 +26,7 @@ it.each<[string, Partial<JobStatus>, string]>([
     'q3 is paused: raise the budget, restart the worker and resume: searchflow resume q3-1.',
   ],
   [
-    'is paused for a reason that says to resume',
+    'is paused for a reason whose remedy is to resume',
     { phase: 'paused', message: 'the key is refused. Set a valid one, then resume q3-1' },
     'q3 is paused: the key is refused. Set a valid one. To resume it:\n  searchflow resume q3-1',
   ],

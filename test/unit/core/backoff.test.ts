@@ -20,7 +20,7 @@ describe('the wait before another attempt', () => {
     expect(backoffMs(5000, 1, Number.POSITIVE_INFINITY, MIDDLE)).toBe(2 ** 30);
   });
 
-  it('is a tenth of a second after the first 429 that does not say how long, and a minute at most', () => {
+  it('is a tenth of a second after the first 429 without a Retry-After, and a minute at most', () => {
     expect([0, 1, 2, 20].map((tries) => blockMs(tries, MIDDLE))).toEqual([100, 200, 400, 60_000]);
   });
 });

@@ -73,18 +73,18 @@ describe('a failed row is retried with --retry-failed', () => {
   it.each([
     ['its page was slow', ['CRAWL_TIMEOUT', 'CRAWL_LIVECRAWL_TIMEOUT', 'CRAWL_HTTP_504']],
     ['its server was busy or broken', ['CRAWL_HTTP_429', 'CRAWL_HTTP_500', 'CRAWL_HTTP_502', 'CRAWL_HTTP_503']],
-    ['nobody knows what failed', ['CRAWL_UNKNOWN_ERROR', 'MISSING_FROM_RESPONSE', 'UNKNOWN_OUTCOME', 'DEFAULT_ERROR']],
+    ['the failure is unknown', ['CRAWL_UNKNOWN_ERROR', 'MISSING_FROM_RESPONSE', 'UNKNOWN_OUTCOME', 'DEFAULT_ERROR']],
     ['its run ended without a result', ['RUN_FAILED', 'RUN_CANCELLED', 'RUN_GONE']],
     ['the request was refused', ['INVALID_REQUEST', 'INVALID_REQUEST_BODY', 'INVALID_URLS']],
-    ['the run before it was not there yet', ['PREVIOUS_RUN_NOT_FOUND', 'PREVIOUS_RUN_NOT_COMPLETED']],
+    ['the previous run was not ready', ['PREVIOUS_RUN_NOT_FOUND', 'PREVIOUS_RUN_NOT_COMPLETED']],
   ])('if %s', (_why, tags) => {
     expect(tags.filter((tag) => !transientTags.includes(tag))).toEqual([]);
   });
 
   it.each([
-    ['the page is not there', ['CRAWL_NOT_FOUND', 'CRAWL_HTTP_404', 'CRAWL_HTTP_410']],
+    ['the page does not exist', ['CRAWL_NOT_FOUND', 'CRAWL_HTTP_404', 'CRAWL_HTTP_410']],
     ['the page is closed to the service', ['CRAWL_HTTP_401', 'CRAWL_HTTP_403', 'SOURCE_NOT_AVAILABLE']],
-    ['an answer was paid for that nobody can read', ['RESPONSE_SHAPE']],
+    ['a paid answer is unreadable', ['RESPONSE_SHAPE']],
   ])('never if %s', (_why, tags) => {
     expect(tags.filter((tag) => transientTags.includes(tag))).toEqual([]);
   });

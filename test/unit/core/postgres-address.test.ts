@@ -103,7 +103,7 @@ describe('the address of a database', () => {
       );
   });
 
-  it('is used in plain text on another host only if it says so', () => {
+  it('is used in plain text on another host only with an explicit parameter', () => {
     for (const url of ['postgres://db/etl', 'postgres://localhost.example.com/etl', 'postgres:///etl?host=10.0.0.7'])
       expect(whyPlain(parse(url))).toMatch(/sslmode=verify-full, or sslmode=disable/);
     for (const url of [

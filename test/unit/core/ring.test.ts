@@ -38,7 +38,7 @@ describe('the ring of unit times', () => {
         maxLength: 200,
       },
     ),
-  ])('never holds more than the limit in any sliding second, whatever the weights and delays', (limit, calls) => {
+  ])('never holds more than the limit in any sliding second, for any weights and delays', (limit, calls) => {
     const ring = fullRing(limit, 0);
     const starts: { at: number; weight: number }[] = [];
     let now = 0;

@@ -5,8 +5,8 @@ describe('the cost of answers as a multiple of their list price', () => {
   it.each([
     ['as listed', 1000, { costMicros: 1000, units: 1, charged: 1 }, 1],
     ['three times as much', 1000, { costMicros: 3000, units: 1, charged: 1 }, 3],
-    ['of many units, a part of which was charged', 10_000, { costMicros: 4000, units: 10, charged: 4 }, 1],
-    ['for nothing, though it succeeded', 1000, { costMicros: 0, units: 1, charged: 1 }, 0],
+    ['its list price for a part of its units', 10_000, { costMicros: 4000, units: 10, charged: 4 }, 1],
+    ['nothing although it succeeded', 1000, { costMicros: 0, units: 1, charged: 1 }, 0],
     ['although no unit succeeded', 10_000, { costMicros: 5000, units: 10, charged: 0 }, 0.5],
   ])('is known from an answer that cost %s', (_, listMicros, answer, multiple) => {
     expect(costMultiple(listMicros, answer)).toBeCloseTo(multiple);

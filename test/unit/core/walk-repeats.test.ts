@@ -73,9 +73,9 @@ describe('a repeated page', () => {
   });
 
   it.each([
-    ['an id that is none', { id: null, x: 1 }, { id: null, x: 2 }],
-    ['an id of another kind', { id: [1], x: 1 }, { id: [1], x: 2 }],
-    ['nothing but a text', 'one', 'two'],
+    ['an invalid id', { id: null, x: 1 }, { id: null, x: 2 }],
+    ['an id of another type', { id: [1], x: 1 }, { id: [1], x: 2 }],
+    ['only a text', 'one', 'two'],
     ['nothing', null, 'two'],
   ])('is recognized by the whole content if its records have %s', (_, one, other) => {
     const { state } = next<unknown>(startWalk(), { data: [one], nextCursor: 'c1' });

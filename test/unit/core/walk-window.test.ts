@@ -32,7 +32,7 @@ describe('the progress of a window', () => {
     ['newest first', [now - 1000, now - hour / 4], hour / 4],
     ['oldest first', [now - hour, now - hour / 4], (3 * hour) / 4],
     ['in nearly that order', [now - 3000, now - hour / 4, now - hour / 5], hour / 4],
-    ['newest first but for one', [now - 3000, now - 2000, now - hour / 4], hour / 4],
+    ['newest first with one exception', [now - 3000, now - 2000, now - hour / 4], hour / 4],
     ['outside of it', [now - hour / 4, now - 3 * hour], hour],
   ])('is computed from the times of its latest page: %s', (_, times, covered) => {
     expect(coveredMs(span, times)).toBe(covered);

@@ -47,8 +47,8 @@ describe('a walk', () => {
     ['{data, has_more, next_cursor}', { data: [1], has_more: true, next_cursor: 'c' }, false, 'c'],
     ['a list of runs', { runs: [1], nextCursor: 'c' }, false, 'c'],
     ['a list of monitors', { monitors: [1], nextCursor: null }, true, null],
-    ['items without a word on more', { items: [1] }, true, null],
-    ['no more, though a cursor', { data: [1], hasMore: false, nextCursor: 'c' }, true, null],
+    ['items without information about more', { items: [1] }, true, null],
+    ['no more records but a cursor', { data: [1], hasMore: false, nextCursor: 'c' }, true, null],
     ['an empty cursor', { data: [1], nextCursor: '' }, true, null],
     ['an empty list', { data: [], hasMore: false, nextCursor: null }, true, null],
   ])('reads %s', (_name, answer, done, cursor) => {

@@ -97,7 +97,7 @@ function turns(hours: QuietHours, moments: readonly string[]): (string | null)[]
 }
 
 describe('a turn of quiet hours', () => {
-  it('acts once, however often it runs, and the next one repeats what a lost one did not do', () => {
+  it('acts once in any number of runs, and the next turn makes up for a lost one', () => {
     const moments = [
       '15T18:00',
       '15T19:00',

@@ -203,14 +203,14 @@ test.each([
   ['rows that are no objects', { query: 'q', input: { data: ['a'] } }, 'INVALID_REQUEST'],
   ['metadata that is no text', { query: 'q', metadata: { n: 1 } }, 'INVALID_REQUEST'],
   ['six data sources', { query: 'q', dataSources: Array(6).fill({ provider: 'fiber' }) }, 'INVALID_REQUEST'],
-  ['a provider that is none', { query: 'q', dataSources: [{ provider: 'No Such' }] }, 'INVALID_DATA_SOURCE'],
+  ['an unknown provider', { query: 'q', dataSources: [{ provider: 'No Such' }] }, 'INVALID_DATA_SOURCE'],
   [
-    'a schema nothing fits',
+    'a schema that no value fits',
     { query: 'q', outputSchema: { type: 'array', minItems: 3, maxItems: 1 } },
     'INVALID_OUTPUT_SCHEMA',
   ],
-  ['a schema of no type', { query: 'q', outputSchema: { type: 'thing' } }, 'INVALID_OUTPUT_SCHEMA'],
-  ['a previous run that is none', { query: 'q', previousRunId: 'agent_run_0' }, 'PREVIOUS_RUN_NOT_FOUND'],
+  ['a schema without a type', { query: 'q', outputSchema: { type: 'thing' } }, 'INVALID_OUTPUT_SCHEMA'],
+  ['an invalid previous run', { query: 'q', previousRunId: 'agent_run_0' }, 'PREVIOUS_RUN_NOT_FOUND'],
   ['a previous run of odd letters', { query: 'q', previousRunId: 'a b' }, 'INVALID_REQUEST'],
 ])('%s is a 400 in the agent envelope, and takes no slot', async (_, body, code) => {
   await start();

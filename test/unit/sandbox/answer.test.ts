@@ -54,7 +54,7 @@ test.each([
   ['no query', {}],
   ['an unknown model', { query: 'q', model: 'oracle' }],
   ['a country of three letters', { query: 'q', userLocation: 'USA' }],
-  ['a schema of no type', { query: 'q', outputSchema: { type: 'thing' } }],
+  ['a schema without a type', { query: 'q', outputSchema: { type: 'thing' } }],
   ['a stream that is no boolean', { query: 'q', stream: 'yes' }],
 ])('an answer with %s is a 400 and costs nothing', async (_, body) => {
   await start();

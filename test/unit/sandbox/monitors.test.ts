@@ -91,7 +91,7 @@ test.each([
   ['no search', { webhook }],
   ['an empty query', { webhook, search: { query: '' } }],
   ['no webhook', { search: { query: 'a' } }],
-  ['a webhook in the open', { search: { query: 'a' }, webhook: { url: 'http://hooks.example/' } }],
+  ['a webhook in plain text', { search: { query: 'a' }, webhook: { url: 'http://hooks.example/' } }],
   ['an unknown event', { search: { query: 'a' }, webhook: { ...webhook, events: ['monitor.slept'] } }],
   ['101 results', { webhook, search: { query: 'a', numResults: 101 } }],
   ['a period of half an hour', { webhook, search: { query: 'a' }, trigger: { type: 'interval', period: '30m' } }],

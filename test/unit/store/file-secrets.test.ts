@@ -35,7 +35,7 @@ it('replaces, forgets and lists, and leaves no other file behind', async () => {
   expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
 });
 
-it('loses nothing where two stores write one file at once', async () => {
+it('loses nothing if two stores write one file at once', async () => {
   const stores = [new FileSecrets(file), new FileSecrets(file)];
   const names = Array.from({ length: 12 }, (_, index) => `secret-${String(index).padStart(2, '0')}`);
   await Promise.all(names.map((name, index) => stores[index % 2]?.put(name, new Secret(name))));

@@ -63,7 +63,7 @@ describe('price tables from a file', () => {
     ['one day twice', [{ since: '2026-12-01' }, { since: '2026-12-01' }], /have the same "since"/],
     ['a price below nothing', [{ since: '2026-12-01', answer: -1 }], /0\.answer/],
     ['a price in words', [{ since: '2026-12-01', agentRun: { low: 'much' } }], /0\.agentRun\.low/],
-    ['a name that is none', [{ since: '2026-12-01', awnser: 1 }], /awnser/],
+    ['an unknown name', [{ since: '2026-12-01', awnser: 1 }], /awnser/],
     ['bands without an end', [{ since: '2026-12-01', search: { auto: [[25, 0.005]] } }], /0\.search\.auto/],
   ])('with %s are refused in a line', (_name, content, wanted) => {
     expect(() => readPriceFile(file(content))).toThrow(wanted);
