@@ -105,7 +105,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
         `>= ${least}`,
       ),
       bar(
-        'part of the starts refused for want of a place',
+        'part of the starts refused for want of a slot',
         refused('slots') / starts.length,
         (part) => part <= 0.02,
         '<= 0.02',

@@ -32,13 +32,13 @@ let calls = 0;
 async function callOn() {
   while (!stop.signal.aborted) {
     const weight = heavyEvery > 0 && ++calls % heavyEvery === 0 ? 2 : 1;
-    const draw = { rateClass: 'contents', weight };
-    await takeTurn(limiter, draw, stop.signal);
+    const rateCost = { rateClass: 'contents', weight };
+    await takeTurn(limiter, rateCost, stop.signal);
     const { statusCode, retryAfter } = await send(weight === 2 ? '/agent/runs' : '/answer');
     // As in `purchase`.
     if (statusCode === 429) {
       const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
-      await limiter.block(ms, 'reported by the service', draw);
+      await limiter.block(ms, 'reported by the service', rateCost);
     }
   }
 }

@@ -37,7 +37,7 @@ export async function sandboxProcess(options) {
   return { url, pid, stop, get: async (path) => (await fetch(`${url}/__sandbox/${path}`)).json() };
 }
 
-/** The strict service as a process of its own; `get` reads its `log`, `book` or `runs`, `next` queues faults. */
+/** The strict service as a process of its own; `get` reads its `log`, `purchases` or `runs`, `next` queues faults. */
 export async function serviceProcess(options) {
   const { line: url, pid, stop } = await startScript('test/service/main.mjs', options);
   return {
@@ -64,7 +64,7 @@ export async function writeRows(path, rows) {
 /** CPU seconds and peak memory (MB) of a process as the kernel counts them, polled while it lives. */
 function watch(pid) {
   const seen = { cpu: 0, peakMb: 0 };
-  const look = () => {
+  const poll = () => {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -75,7 +75,7 @@ function watch(pid) {
       // It has ended: the last figures count.
     }
   };
-  const timer = setInterval(look, 50);
+  const timer = setInterval(poll, 50);
   return { seen, stop: () => clearInterval(timer) };
 }
 

@@ -56,7 +56,7 @@ export async function run({ seconds = 60, qps = 10 }) {
         { when: { every: 20 }, do: { kind: 'status', status: 429, tag: 'RATE_LIMIT_EXCEEDED', retryAfter: '3' } },
       ],
     });
-    const entries = await job(dir, blocked, { rows: 600, qps: limit, name: 'told', batch: 5 });
+    const entries = await job(dir, blocked, { rows: 600, qps: limit, name: 'blocked', batch: 5 });
     blocked.stop();
     const early = entries
       .filter((entry) => entry.status === 429)

@@ -40,14 +40,14 @@ function take() {
   } catch (error) {
     if (error.code === 'EEXIST') return false;
     if (error.code !== 'EPERM' && error.code !== 'ENOTSUP') throw error;
-    return takeInPlace(holder);
+    return createDirectly(holder);
   } finally {
     rmSync(draft, { force: true });
   }
 }
 
 /** The same on a file system without hard links. */
-function takeInPlace(holder) {
+function createDirectly(holder) {
   try {
     writeFileSync(file, holder, { flag: 'wx' });
     return true;

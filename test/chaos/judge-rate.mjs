@@ -19,5 +19,5 @@ export function judgeRate({ service, env, disturbedAt, findings }) {
   if (refusals.length > most)
     findings.push(`${refusals.length} of ${log.length} requests refused for the rate, at most ${most}`);
   if (early > Math.ceil(log.length * 0.01)) findings.push(`${early} requests sent while told to wait`);
-  return { requests: log.length, refused: refusals.length, sentWhileToldToWait: early };
+  return { requests: log.length, refused: refusals.length, sentDuringWait: early };
 }

@@ -36,7 +36,7 @@ async function readWarehouse(campaign, { results, outputs }) {
  * `keyOf`: the key of a row's unit in the purchase log of the service. `purchaseKey`: converts a key of that log. `results`:
  * results of each row. `outputs`: whether each row has an agent run of its own.
  */
-export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, results = null, outputs = false }) {
+export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, results = null, outputs = false }) {
   const { service, findings, result: jobs, disturbedAt, env, toEnd } = campaign;
   const expected = jobs.flatMap(({ rows }) => rows);
   const usage = JSON.parse(await toEnd(['usage', '--json'])).total;
@@ -67,9 +67,9 @@ export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, resul
 
   // No wrong result is delivered.
   const units = new Map();
-  for (const [key, unit] of Object.entries(service.book.report().units)) {
-    const known = units.get(bookKey(key)) ?? { times: 0 };
-    units.set(bookKey(key), { times: known.times + unit.times });
+  for (const [key, unit] of Object.entries(service.purchases.report().units)) {
+    const known = units.get(purchaseKey(key)) ?? { times: 0 };
+    units.set(purchaseKey(key), { times: known.times + unit.times });
   }
   const isContents = !results && !outputs;
   for (const { id, status, error_tag: tag, title } of found.rows) {
@@ -107,8 +107,8 @@ export async function judgeRows(campaign, { keyOf, bookKey = (key) => key, resul
   holds(boughtAgain.size <= 2 * inFlight, `${boughtAgain.size} requests bought again, ${inFlight} were in flight`);
 
   // The bill.
-  const bill = service.book.report().micros / 1e6;
-  const charges = service.book.byRequest();
+  const bill = service.purchases.report().micros / 1e6;
+  const charges = service.purchases.byRequest();
   const landed = new Set(found.rows.map(({ request_id: id }) => id));
   const loaded = [...landed].reduce((sum, id) => sum + (charges.get(id) ?? 0), 0) / 1e6;
   holds(usage.dollars <= bill + cent, `usage says $${usage.dollars}, the bill $${bill}`);

@@ -67,7 +67,7 @@ const agents = {
   judge: (campaign) =>
     judgeRows(campaign, {
       keyOf: ({ name }) => `Who leads ${name}?`,
-      bookKey: (key) => JSON.parse(key.slice('agent '.length))[0],
+      purchaseKey: (key) => JSON.parse(key.slice('agent '.length))[0],
       outputs: true,
     }),
 };

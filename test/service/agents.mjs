@@ -18,7 +18,7 @@ export function agentRuns(
     /** Difference between this clock and the caller's; null: it sends no times. */
     clockMs = 0,
   },
-  book,
+  purchases,
   log,
 ) {
   const random = seeded(seed);
@@ -59,7 +59,7 @@ export function agentRuns(
     const run = { id, request: body, startedAt: now, wallAt: Date.now(), endsAt, status: endsAs, stopReason: null };
     runs.set(id, Object.assign(run, { reads: 0, seenOverAt: null }));
     const key = `agent ${JSON.stringify([body.query, body.input ?? null])}`;
-    book.charge('agent', [{ key, micros: Math.round(costDollars * 1e6) }], entry.requestId);
+    purchases.charge('agent', [{ key, micros: Math.round(costDollars * 1e6) }], entry.requestId);
     return recordOf(run, now);
   }
 

@@ -7,10 +7,10 @@
 // A route may have further ones: their bodies are answered with 500 after the work. A number is short for a status, a text for a `how`.
 import { hashOf, mix } from './chance.mjs';
 
-export function faultFrom(given) {
-  if (given === undefined || given === null || given === 'ok') return null;
-  if (typeof given === 'number') return { how: 'status', status: given };
-  return typeof given === 'string' ? { how: given } : given;
+export function faultFrom(fault) {
+  if (fault === undefined || fault === null || fault === 'ok') return null;
+  if (typeof fault === 'number') return { how: 'status', status: fault };
+  return typeof fault === 'string' ? { how: fault } : fault;
 }
 
 /** One fault for each call by its number, in an order that is the same on every run but does not follow the kinds of calls. */
@@ -40,8 +40,8 @@ export class FaultScript {
   faultOf(call, method, path, route) {
     const at = this.#queued.findIndex((fault) => isFor(fault, route));
     if (at >= 0) return this.#queued.splice(at, 1)[0];
-    const given = this.decide?.(call, method, path);
-    if (given !== undefined) return given;
+    const fault = this.decide?.(call, method, path);
+    if (fault !== undefined) return fault;
     const age = performance.now() - this.#begun;
     const hits = this.#rules.filter((rule) => {
       if (!isFor(rule, route) || age < rule.fromMs || age >= rule.untilMs) return false;

@@ -28,7 +28,7 @@ const searchBody = z.looseObject({ query: z.string().min(1), type: z.string().de
 const similarBody = z.looseObject({ url: z.string().min(3), ...filters });
 const answerBody = z.looseObject({ query: z.string().min(1), text: z.boolean().optional() });
 
-export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
+export function paidRows({ failureRate = 0, textBytes = 100 }, purchases) {
   const fails = (url) => hashOf(url) / 2 ** 32 < failureRate;
   const textOf = (url) => `About ${url}. `.repeat(Math.ceil(textBytes / (url.length + 8))).slice(0, textBytes);
   const pageOf = (url, options) => ({
@@ -51,7 +51,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
     const options = asked(request).length > 0 ? asked(request) : ['text'];
     const found = urls.filter((url) => !fails(url));
     const units = found.map((url) => ({ key: url, micros: prices.page * options.length }));
-    book.charge('contents', units, entry.requestId);
+    purchases.charge('contents', units, entry.requestId);
     entry.ids = urls;
     return {
       requestId: entry.requestId,
@@ -72,7 +72,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
     const base = request.numResults <= 25 ? price.few : price.many;
     const key = `${operation} ${JSON.stringify(question)}`;
     const units = [{ key, micros: base + request.numResults * options.length * prices.page }];
-    book.charge(operation, units, entry.requestId);
+    purchases.charge(operation, units, entry.requestId);
     entry.ids = [key];
     const site = hashOf(key).toString(36);
     const urls = Array.from({ length: request.numResults }, (_, index) => `https://result-${index}.example/${site}`);
@@ -94,7 +94,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, book) {
     const { query, text } = answerBody.parse(body);
     const key = `answer ${JSON.stringify(query)}`;
     const units = [{ key, micros: prices.answer }];
-    book.charge('answer', units, entry.requestId);
+    purchases.charge('answer', units, entry.requestId);
     entry.ids = [key];
     const citations = [pageOf(`https://source.example/${hashOf(key).toString(36)}`, text ? ['text'] : [])];
     return { requestId: entry.requestId, answer: `It is ${hashOf(key)}.`, citations, costDollars: dollars(units) };

@@ -133,7 +133,7 @@ export interface Service {
   readonly key: string;
   /** Every call, as it arrived. */
   readonly log: readonly LoggedCall[];
-  readonly book: {
+  readonly purchases: {
     report(): {
       readonly micros: number;
       readonly requests: number;

@@ -28,12 +28,12 @@ export async function startService({
   monitors = {},
 } = {}) {
   const log = [];
-  const book = new PurchaseLog();
+  const purchases = new PurchaseLog();
   const limiter = new Limiter(qps);
   const script = new FaultScript(faults);
   const nouns = {
-    rows: paidRows(rows, book),
-    agents: agentRuns(agents, book, log),
+    rows: paidRows(rows, purchases),
+    agents: agentRuns(agents, purchases, log),
     events: websetEvents(events),
     monitors: monitorRoutes(monitors),
   };
@@ -62,12 +62,12 @@ export async function startService({
       ...{ refused: null, status: null, ids: [], requestId: `strict-${call}`, doneAt: null },
     };
     log.push(entry);
-    const told = faultFrom(fault);
-    if (told?.how !== 'reset' && told?.how !== 'status' && told?.how !== 'html') {
+    const detailed = faultFrom(fault);
+    if (detailed?.how !== 'reset' && detailed?.how !== 'status' && detailed?.how !== 'html') {
       const earlyMs = limiter.earlyMs(route.units, entry.at);
       if (earlyMs !== null) Object.assign(entry, { refused: 'rate', earlyMs });
     }
-    return { entry, route, fault: told };
+    return { entry, route, fault: detailed };
   }
 
   function work(request, url, entry, route) {
@@ -100,14 +100,14 @@ export async function startService({
     };
     if (fault?.how === 'html') return send(200, HTML, { 'content-type': 'text/html' });
     if (fault?.how === 'status') {
-      const code = fault.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'TOLD';
-      return send(fault.status, fault.body ?? route.refusal(code, 'as told'), fault.headers);
+      const code = fault.status === 429 ? 'RATE_LIMIT_EXCEEDED' : 'DECLARED_FAULT';
+      return send(fault.status, fault.body ?? route.refusal(code, 'a declared fault'), fault.headers);
     }
     const done = work(request, url, entry, route);
     if (latencyMs > 0 && done.status !== 429) await new Promise((resolve) => setTimeout(resolve, latencyMs));
     const failure = route.failures?.[fault?.how];
     if (failure) return send(500, failure(done.body, fault));
-    if (fault?.how === 'failed') return send(500, fault.body ?? route.refusal('TOLD', 'as told'));
+    if (fault?.how === 'failed') return send(500, fault.body ?? route.refusal('DECLARED_FAULT', 'a declared fault'));
     const wait = entry.refused === 'rate' && retryAfter !== null ? { 'retry-after': String(retryAfter) } : {};
     return send(done.status, done.body, { ...route.headers?.(), ...wait });
   }
@@ -117,7 +117,7 @@ export async function startService({
     if (path === '/__next') script.next(...JSON.parse(await bodyOf(request)));
     const answers = {
       '/__log': () => ({ now: performance.now(), log }),
-      '/__book': () => book.report(),
+      '/__purchases': () => purchases.report(),
       '/__runs': () => nouns.agents.control.report(),
     };
     response.end(JSON.stringify(answers[path]?.() ?? {}));
@@ -132,8 +132,8 @@ export async function startService({
     url: `http://127.0.0.1:${server.address().port}`,
     key: key ?? 'key-of-the-strict-service',
     log,
-    book,
-    next: (...given) => script.next(...given),
+    purchases,
+    next: (...faults) => script.next(...faults),
     set faultOf(decide) {
       script.decide = decide;
     },

@@ -52,11 +52,11 @@ async function start({ vitest }: TestProject): Promise<Servers> {
     /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
   // Another version of PostgreSQL can be tested by its address; databases are created there and stay.
-  const given = process.env.TEST_POSTGRES_URL;
+  const ownPostgres = process.env.TEST_POSTGRES_URL;
   const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
   const emptyWarehouse = join(folder, 'empty.duckdb');
   const [postgres, temporal] = await Promise.all([
-    given === undefined ? startPostgres() : null,
+    ownPostgres === undefined ? startPostgres() : null,
     startOwnTemporal(
       // Workflows continue as new early, so that tests cover it.
       ['limit.historyCount.suggestContinueAsNew=200'],
@@ -66,7 +66,7 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   ]);
   return {
     temporalAddress: temporal.address,
-    postgresUrl: postgres?.urlOf('postgres') ?? (given as string),
+    postgresUrl: postgres?.urlOf('postgres') ?? (ownPostgres as string),
     emptyWarehouse,
     async stop() {
       rmSync(folder, { recursive: true });

@@ -49,7 +49,7 @@ async function open(options: AgentOptions = {}, again?: World): Promise<World> {
     stop,
     keyOf,
     async buy(requests, { ending, yieldAfterMs = 60_000, ...changes } = {}) {
-      const order = agentPurchase(deps, {
+      const purchase = agentPurchase(deps, {
         segment: `${deps.origin.replace(' ', '-')}/gen/000000`,
         owner: randomUUID(),
         resumedAt: 0,
@@ -58,7 +58,7 @@ async function open(options: AgentOptions = {}, again?: World): Promise<World> {
         ...(ending ? { ending } : {}),
       });
       const control = { stop: stop.signal, cut: new AbortController().signal, yieldAfterMs };
-      return deps.purchase({ ...order, ...changes }, control);
+      return deps.purchase({ ...purchase, ...changes }, control);
     },
     async record(request) {
       const found = (await deps.journal.read([keyOf(request)])).get(keyOf(request));
@@ -110,9 +110,9 @@ describe.concurrent('a run at the service', () => {
     world.stop.abort(new Error('time is up'));
     expect(await first).toMatchObject({ complete: false });
     expect(await totalsOf(world)).toMatchObject({ openMicros: 25_000, unknown: [] });
-    const heir = await open({}, world);
+    const successor = await open({}, world);
     for (const run of world.service.agents.runs.values()) run.endsAt = 0;
-    expect(await heir.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
+    expect(await successor.buy([ask('a')])).toMatchObject({ complete: true, requests: 1, costMicros: 250_000 });
     expect(world.service.agents.starts).toHaveLength(1);
   });
 
@@ -268,12 +268,12 @@ describe.concurrent('a run at the service', () => {
     await followed(world);
     world.stop.abort(new Error('cancelled'));
     await buying;
-    const heir = await open({}, world);
-    const receipt = await heir.buy([ask('a'), ask('b')], { ending: 'cancel' });
+    const successor = await open({}, world);
+    const receipt = await successor.buy([ask('a'), ask('b')], { ending: 'cancel' });
     expect(receipt).toMatchObject({ complete: false, requests: 1, costMicros: 250_000 });
     expect(world.service.agents.inProgress()).toBe(0);
     expect(world.service.agents.starts).toHaveLength(1);
-    expect(await heir.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
+    expect(await successor.record(ask('a'))).toMatchObject({ tag: 'RUN_CANCELLED' });
   });
 });
 

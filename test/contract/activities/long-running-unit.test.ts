@@ -31,7 +31,7 @@ async function world(script: Script = {}, of?: Setting) {
   const s = of ?? (await setting());
   const course: string[] = [];
   const starts: Start[] = [];
-  const sought: StartToFind[] = [];
+  const searched: StartToFind[] = [];
   const followed: { readonly facts: RunFacts; readonly startedAt: number }[] = [];
   const longRunning: LongRunning = {
     async start(one, start, signal) {
@@ -45,7 +45,7 @@ async function world(script: Script = {}, of?: Setting) {
       return script.follow ? script.follow(one, facts, startedAt, signal) : success([one], 700);
     },
     async find(one, start, signal) {
-      sought.push(start);
+      searched.push(start);
       return script.find ? script.find(one, start, signal) : null;
     },
     bound: script.bound ?? (() => null),
@@ -73,7 +73,7 @@ async function world(script: Script = {}, of?: Setting) {
     ...s,
     course,
     starts,
-    sought,
+    searched,
     followed,
     buy: (
       names: readonly string[] = ['a'],
@@ -81,7 +81,7 @@ async function world(script: Script = {}, of?: Setting) {
       control: Partial<typeof s.control> = {},
     ) =>
       createPurchase({ ...s, random: () => -1.5 })(
-        s.order(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, longRunning, ...changes }),
+        s.request(send, { units: names.map(unit), unitsPerRequest: 1, timeoutMs: 1, longRunning, ...changes }),
         { ...s.control, ...control },
       ),
     withMaxRun: (maxRunMs: number): Partial<PurchaseRequest> => ({ longRunning: { ...longRunning, maxRunMs } }),
@@ -116,21 +116,25 @@ describe('a unit that is a run at the service', () => {
     expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0 });
     expect(stopped.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
     expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
-    const heir = await world({}, first);
+    const successor = await world({}, first);
     const { signal } = new AbortController();
-    expect(await heir.buy(['a'], {}, { stop: signal })).toMatchObject({ complete: true, bought: 1, costMicros: 700 });
-    expect(heir.course).toEqual(['name run 1', 'follow run 1', 'free']);
-    expect(heir.followed).toEqual(stopped.followed);
-    expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
+    expect(await successor.buy(['a'], {}, { stop: signal })).toMatchObject({
+      complete: true,
+      bought: 1,
+      costMicros: 700,
+    });
+    expect(successor.course).toEqual(['name run 1', 'follow run 1', 'free']);
+    expect(successor.followed).toEqual(stopped.followed);
+    expect(await successor.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });
 
   it('fails as RUN_OVERDUE when it takes too long, and a retry takes the same run over', async () => {
-    const goesOn = (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
+    const untilAborted = (_: Unit, __: RunFacts, ___: number, signal: AbortSignal) =>
       new Promise<Bought>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
     const { key } = unit('a');
-    const first = await world({ follow: goesOn });
-    const told: (string | null)[] = [];
-    const progress = ({ waitingFor }: { waitingFor: string | null }) => told.push(waitingFor);
+    const first = await world({ follow: untilAborted });
+    const reported: (string | null)[] = [];
+    const progress = ({ waitingFor }: { waitingFor: string | null }) => reported.push(waitingFor);
     const receipt = await first.buy(['a'], first.withMaxRun(1), { progress });
     expect(receipt).toMatchObject({ complete: true, bought: 0, failed: 1, unknownOutcomes: 0, leftRunning: 0 });
     expect(first.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
@@ -140,11 +144,13 @@ describe('a unit that is a run at the service', () => {
     expect(await first.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
 
     const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 1 };
-    const heir = await world({}, first);
-    expect(await heir.buy(['a'], { ...heir.withMaxRun(60_000), freshness: retry })).toMatchObject({ bought: 1 });
-    expect(heir.course).toEqual(['name run 1', 'follow run 1', 'free']);
+    const successor = await world({}, first);
+    expect(await successor.buy(['a'], { ...successor.withMaxRun(60_000), freshness: retry })).toMatchObject({
+      bought: 1,
+    });
+    expect(successor.course).toEqual(['name run 1', 'follow run 1', 'free']);
     expect((await first.journal.read([key])).get(key)).toMatchObject({ status: 'success' });
-    expect(await heir.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
+    expect(await successor.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });
 
   it('frees its slot when its start is refused, and the other units continue', async () => {
@@ -202,13 +208,13 @@ describe('a unit that is a run at the service', () => {
       take: (signal) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     });
-    const told: (string | null)[] = [];
+    const reported: (string | null)[] = [];
     const progress = ({ waitingFor }: { waitingFor: string | null }) => {
-      told.push(waitingFor);
+      reported.push(waitingFor);
       w.stop.abort(new Error('stopped'));
     };
     expect(await w.buy(['a'], {}, { progress })).toMatchObject({ complete: false, waitMs: 0 });
-    expect(told).toEqual([expect.stringContaining('limit of concurrent runs')]);
+    expect(reported).toEqual([expect.stringContaining('limit of concurrent runs')]);
     expect(w.starts).toEqual([]);
   });
 
@@ -235,11 +241,13 @@ describe('a unit that is a run at the service', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       return success([one], 700);
     };
-    const heir = await world({ follow: brief }, first);
+    const successor = await world({ follow: brief }, first);
     const bounded = { mostMicros: 1500 };
-    await expect(heir.buy(['a', 'b'], bounded, { stop: new AbortController().signal })).rejects.toThrow(OverBudget);
-    expect(heir.followed).toHaveLength(1);
-    expect(heir.starts).toEqual([]);
+    await expect(successor.buy(['a', 'b'], bounded, { stop: new AbortController().signal })).rejects.toThrow(
+      OverBudget,
+    );
+    expect(successor.followed).toHaveLength(1);
+    expect(successor.starts).toEqual([]);
   });
 
   it('slows all calls when starts had waited in the queue of the service', async () => {
@@ -300,14 +308,14 @@ describe('a start whose process died', () => {
     const find = async () => ({ run: 'found', requestId: 'its own' });
     const stopped = await world({ find, follow: (await world({}, s)).untilStopped }, s);
     expect(await stopped.buy()).toMatchObject({ complete: false });
-    expect(stopped.sought).toMatchObject([{ tag: `${unit('a').key}/${id}`, message: null }]);
+    expect(stopped.searched).toMatchObject([{ tag: `${unit('a').key}/${id}`, message: null }]);
     expect(stopped.course).toEqual(['name found', 'follow found']);
     expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
-    const heir = await world({}, s);
-    await heir.buy(['a'], {}, { stop: new AbortController().signal });
-    expect(heir.sought).toEqual([]);
-    expect(heir.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
-    expect(await heir.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700, requests: 1 });
+    const successor = await world({}, s);
+    await successor.buy(['a'], {}, { stop: new AbortController().signal });
+    expect(successor.searched).toEqual([]);
+    expect(successor.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
+    expect(await successor.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700, requests: 1 });
   });
 
   it('is searched for even if its note says that it created nothing', async () => {
@@ -321,7 +329,7 @@ describe('a start whose process died', () => {
     const { s } = await dead({ run: 'noted', requestId: null });
     const w = await world({}, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
-    expect(w.sought).toEqual([]);
+    expect(w.searched).toEqual([]);
     expect(w.course).toEqual(['name noted', 'follow noted', 'free']);
   });
 
@@ -347,7 +355,7 @@ describe('a start without an answer', () => {
     const start = () => Promise.reject(failure(answered(500, 'INTERNAL_ERROR')));
     const w = await world({ start, find: async () => ({ run: 'found', requestId: null }) });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
-    expect(w.sought[0]?.message).toContain('500');
+    expect(w.searched[0]?.message).toContain('500');
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [] });
   });
 
@@ -356,11 +364,11 @@ describe('a start without an answer', () => {
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
     expect(w.course).toEqual(['take', 'start a', 'name found', 'follow found', 'free']);
     const { tag } = w.starts[0] as Start;
-    expect(w.sought).toMatchObject([{ tag, message: expect.any(String) }]);
+    expect(w.searched).toMatchObject([{ tag, message: expect.any(String) }]);
     expect(tag).toMatch(new RegExp(`^${unit('a').key}/.+`));
     // Clocks differ: by five minutes at most.
-    expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeGreaterThanOrEqual(300_000);
-    expect(Date.now() - (w.sought[0]?.since ?? 0)).toBeLessThan(400_000);
+    expect(Date.now() - (w.searched[0]?.since ?? 0)).toBeGreaterThanOrEqual(300_000);
+    expect(Date.now() - (w.searched[0]?.since ?? 0)).toBeLessThan(400_000);
   });
 
   it('is noted once it is found, so that the next owner follows it without a search', async () => {
@@ -368,10 +376,10 @@ describe('a start without an answer', () => {
     const find = async () => ({ run: 'found', requestId: 'its own' });
     const stopped = await world({ start: lost, find, follow: first.untilStopped }, first);
     await stopped.buy();
-    const heir = await world({}, first);
-    await heir.buy(['a'], {}, { stop: new AbortController().signal });
-    expect(heir.sought).toEqual([]);
-    expect(heir.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
+    const successor = await world({}, first);
+    await successor.buy(['a'], {}, { stop: new AbortController().signal });
+    expect(successor.searched).toEqual([]);
+    expect(successor.followed).toMatchObject([{ facts: { run: 'found', requestId: 'its own' } }]);
   });
 });
 
@@ -382,7 +390,7 @@ describe.concurrent('a start without an answer that is not found', () => {
     const start = async () => (++calls === 1 ? lost() : { run: 'second', requestId: null });
     const w = await world({ start, find: async () => 'none' });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0, costMicros: 700 });
-    expect(w.sought.length).toBeGreaterThanOrEqual(2);
+    expect(w.searched.length).toBeGreaterThanOrEqual(2);
     expect(new Set(w.starts.map(({ tag }) => tag)).size).toBe(2);
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], requests: 1 });
   });
@@ -393,15 +401,15 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(w.starts).toHaveLength(1);
     expect(w.course).toEqual(['take', 'start a', 'free']);
     expect(await w.record('a')).toMatchObject({ error_tag: 'UNKNOWN_OUTCOME' });
-    const reason = w.sought[0]?.message;
+    const reason = w.searched[0]?.message;
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000, reason }] });
     // Once while its answer may come, once when it is overdue, and once more.
-    expect(w.sought.length).toBeLessThanOrEqual(3);
+    expect(w.searched.length).toBeLessThanOrEqual(3);
   });
 
   it('is searched for more than once, because a list may show it late', async () => {
-    let looks = 0;
-    const find = async () => (++looks < 2 ? ('none' as const) : { run: 'late', requestId: null });
+    let searches = 0;
+    const find = async () => (++searches < 2 ? ('none' as const) : { run: 'late', requestId: null });
     const w = await world({ start: lost, find });
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
     expect(w.starts).toHaveLength(1);

@@ -140,8 +140,8 @@ describe(`a cap when the service is ${DEARER} times as dear as the price table`,
     const [contents] = cases as readonly [Case];
     const before = sandbox.bill().micros;
     const limit = 4 * contents.micros;
-    const { cap: _cap, ...order } = slice({ ...contents, row: (row) => `https://call-${row}.example/` }, 15, 0);
-    const end = await deps.purchase({ ...order, mostMicros: limit }, control).catch((error: unknown) => error);
+    const { cap: _cap, ...request } = slice({ ...contents, row: (row) => `https://call-${row}.example/` }, 15, 0);
+    const end = await deps.purchase({ ...request, mostMicros: limit }, control).catch((error: unknown) => error);
     expect(end).toMatchObject({ scope: 'call', multiple: expect.closeTo(DEARER, 2) });
     expect(sandbox.bill().micros - before).toBe(limit);
   });
@@ -174,14 +174,14 @@ it('slices of one job poll the budget one at a time for all while they wait for 
       return success(batch);
     };
     const cap = { bookPrefix: 'job/', limitMicros: 1_000_000 };
-    return s.order(send, {
+    return s.request(send, {
       segment: `job/generation/${slice}`,
       units: purchaseUnits(2, 2 * slice),
       unitsPerRequest: 1,
       cap,
     });
   });
-  const ends = await Promise.all(slices.map((order) => purchase(order, { ...s.control, progress })));
+  const ends = await Promise.all(slices.map((request) => purchase(request, { ...s.control, progress })));
   for (const end of ends) expect(end).toMatchObject({ complete: true, bought: 2 });
   // The first two, and the polls of the third; without sharing, each of the twenty would have polled.
   expect(askedThen[0]).toBeLessThan(20);

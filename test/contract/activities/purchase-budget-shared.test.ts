@@ -19,7 +19,7 @@ it('a budget that several workers share is spent once, to the last request, and 
   const run = (limitMicros: number) =>
     Promise.allSettled(
       workers.map((worker, slice) => {
-        const order = worker.order(
+        const request = worker.request(
           async (batch) => {
             // One page in ten fails and is free.
             const micros = batch.filter((one) => !one.unit.endsWith('7')).length * 1000;
@@ -33,7 +33,7 @@ it('a budget that several workers share is spent once, to the last request, and 
             cap: { bookPrefix: 'job/', limitMicros },
           },
         );
-        return createPurchase(worker)(order, worker.control);
+        return createPurchase(worker)(request, worker.control);
       }),
     );
   const first = await run(100_000);

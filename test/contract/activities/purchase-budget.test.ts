@@ -16,8 +16,8 @@ import {
 const budget = (limitMicros: number): SpendCap => ({ bookPrefix: 'job/', limitMicros });
 
 /** Runs a purchase until its budget refuses it. */
-async function overBudget(s: Setting, order: PurchaseRequest): Promise<OverBudget> {
-  const error = await createPurchase(s)(order, s.control).catch((reason: unknown) => reason);
+async function overBudget(s: Setting, request: PurchaseRequest): Promise<OverBudget> {
+  const error = await createPurchase(s)(request, s.control).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OverBudget);
   return error as OverBudget;
 }
@@ -46,12 +46,12 @@ function watching(s: Setting) {
 describe('a purchase with a budget', () => {
   it('splits the last request to fit the remaining budget, and spends no micro-dollar too much', async () => {
     const s = await setting();
-    const order = s.order(async (batch) => success(batch), {
+    const request = s.request(async (batch) => success(batch), {
       units: units(40),
       unitsPerRequest: 10,
       cap: budget(27_500),
     });
-    expect(await overBudget(s, order)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
+    expect(await overBudget(s, request)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
     expect(sizes(s).sort()).toEqual([10, 10, 7]);
     expect(await spent(s)).toBe(27_000);
     // The units that it could not pay for are free for another purchase.
@@ -67,24 +67,24 @@ describe('a purchase with a budget', () => {
 
   it('continues after the budget was raised, and buys nothing twice', async () => {
     const s = await setting();
-    const order = (limit: number) =>
-      s.order(async (batch) => success(batch), { units: units(8), unitsPerRequest: 4, cap: budget(limit) });
-    await overBudget(s, order(6000));
-    expect(await createPurchase(s)(order(8000), s.control)).toMatchObject({ complete: true, bought: 2 });
+    const request = (limit: number) =>
+      s.request(async (batch) => success(batch), { units: units(8), unitsPerRequest: 4, cap: budget(limit) });
+    await overBudget(s, request(6000));
+    expect(await createPurchase(s)(request(8000), s.control)).toMatchObject({ complete: true, bought: 2 });
     expect(s.sent.flat().sort()).toEqual(units(8).map((one) => one.unit));
   });
 
   it('waits for the money in flight, which failed pages give back, before it splits a request', async () => {
     const s = await setting();
     const { control, waits } = watching(s);
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         if (s.sent.length === 1) await waits;
         return success(batch, 500 * batch.length);
       },
       { units: units(16), unitsPerRequest: 8, cap: budget(8000) },
     );
-    await expect(createPurchase(s)(order, control)).rejects.toMatchObject({ remainingMicros: 500 });
+    await expect(createPurchase(s)(request, control)).rejects.toMatchObject({ remainingMicros: 500 });
     expect(sizes(s)).toEqual([8, 4, 2, 1]);
     expect(await spent(s)).toBe(7500);
   });
@@ -104,40 +104,40 @@ describe('a purchase with a budget', () => {
         },
       }),
     };
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         await waits;
         return success(batch, 0);
       },
       { units: units(40), unitsPerRequest: 1, cap: budget(1000) },
     );
-    expect(await createPurchase(counted)(order, control)).toMatchObject({ complete: true, costMicros: 0 });
+    expect(await createPurchase(counted)(request, control)).toMatchObject({ complete: true, costMicros: 0 });
     // Each once before it was known that money is short, each once when it was available, and the polls between.
     expect(asked).toBeLessThan(2 * 40 + 40);
   });
 
   it('counts a lost answer as spent', async () => {
     const s = await setting();
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         if (s.sent.length === 1) throw failure(cutOff);
         return success(batch);
       },
       { cap: budget(5000) },
     );
-    expect(await overBudget({ ...s, random: () => -1.5 }, order)).toMatchObject({ remainingMicros: 0 });
+    expect(await overBudget({ ...s, random: () => -1.5 }, request)).toMatchObject({ remainingMicros: 0 });
     expect(sizes(s)).toEqual([3, 2]);
     expect((await s.journal.totals('job/')).unknown).toMatchObject([{ estimateMicros: 3000 }]);
   });
 
   it('charges the estimate if the answer has no cost', async () => {
     const s = await setting();
-    const order = s.order(async (batch) => success(batch, null), {
+    const request = s.request(async (batch) => success(batch, null), {
       units: units(4),
       unitsPerRequest: 1,
       cap: budget(3000),
     });
-    await overBudget(s, order);
+    await overBudget(s, request);
     expect(await spent(s)).toBe(3000);
   });
 
@@ -145,14 +145,14 @@ describe('a purchase with a budget', () => {
     const s = await setting();
     const purchase = createPurchase(s);
     const slices = Array.from({ length: 4 }, (_, slice) =>
-      s.order(async (batch) => success(batch, 900 * batch.length), {
+      s.request(async (batch) => success(batch, 900 * batch.length), {
         segment: `job/gen/00000${slice}`,
         units: units(20, 20 * slice),
         unitsPerRequest: 5,
         cap: budget(50_000),
       }),
     );
-    const ends = await Promise.allSettled(slices.map((order) => purchase(order, s.control)));
+    const ends = await Promise.allSettled(slices.map((request) => purchase(request, s.control)));
     expect(ends.some(({ status }) => status === 'rejected')).toBe(true);
     for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(OverBudget);
     const micros = await spent(s);
@@ -164,8 +164,8 @@ describe('a purchase with a budget', () => {
   it('respects the daily budget of the team without a budget of its own, and reports when the day ends', async () => {
     const s = await setting();
     await s.journal.setCaps({ dayMicros: 2000, monthMicros: null });
-    const order = s.order(async (batch) => success(batch), { segment: 'calls/2026-11-21' });
-    const over = await overBudget(s, order);
+    const request = s.request(async (batch) => success(batch), { segment: 'calls/2026-11-21' });
+    const over = await overBudget(s, request);
     expect(over).toMatchObject({ scope: 'day', remainingMicros: 0 });
     expect(over.message).toMatch(/budget of \$0\.002 a day is used up until \d{4}-\d\d-\d\dT00:00:00/);
     expect(sizes(s)).toEqual([2]);
@@ -173,14 +173,14 @@ describe('a purchase with a budget', () => {
 
   it('respects its own maximum cost, lost answers included', async () => {
     const s = await setting();
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         if (s.sent.length === 1) throw failure(cutOff);
         return success(batch, 800 * batch.length);
       },
       { units: units(9), unitsPerRequest: 3, mostMicros: 7000 },
     );
-    const over = await overBudget({ ...s, inFlight: new InFlight(1), random: () => -1.5 }, order);
+    const over = await overBudget({ ...s, inFlight: new InFlight(1), random: () => -1.5 }, request);
     expect(over).toMatchObject({ scope: 'call', capMicros: 7000, remainingMicros: 800 });
     const { costMicros, unknown } = await s.journal.totals('job/');
     expect([costMicros, unknown.length]).toEqual([3200, 1]);
@@ -190,14 +190,14 @@ describe('a purchase with a budget', () => {
     const s = await setting();
     const { control, waits } = watching(s);
     const held = later();
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         await held.promise;
         return success(batch);
       },
       { units: units(4), unitsPerRequest: 2, cap: budget(2000) },
     );
-    const running = createPurchase(s)(order, control);
+    const running = createPurchase(s)(request, control);
     await waits;
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(1);
     s.stop.abort(new Error('drain'));

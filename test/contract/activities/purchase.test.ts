@@ -19,7 +19,7 @@ describe('purchase', () => {
     const s = await setting();
     // One at a time, so that the order of sending is the order of the units.
     const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
-      s.order(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
+      s.request(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
       s.control,
     );
     expect(receipt).toMatchObject({ complete: true, requests: 3, bought: 5, costMicros: 5000, unknownOutcomes: 0 });
@@ -35,9 +35,9 @@ describe('purchase', () => {
 
   it('uses answers from elsewhere unchanged, and buys the others', async () => {
     const s = await setting();
-    const told: (readonly string[])[] = [];
+    const lookedUp: (readonly string[])[] = [];
     const known = async (keys: readonly string[]) => {
-      told.push(keys);
+      lookedUp.push(keys);
       return [0, 1, 2].map((nth) => ({
         requestId: nth === 2 ? 'other' : 'earlier',
         fetchedAt: 1_700_000_000_000 + (nth === 1 ? 5 : 0),
@@ -49,11 +49,11 @@ describe('purchase', () => {
       }));
     };
     const receipt = await createPurchase(s)(
-      s.order(async (batch) => success(batch), { units: units(5), known }),
+      s.request(async (batch) => success(batch), { units: units(5), known }),
       s.control,
     );
     expect(receipt).toMatchObject({ complete: true, requests: 1, bought: 2, costMicros: 2000, failed: 0 });
-    expect([s.sent, told]).toEqual([[['u3', 'u4']], [units(5).map(({ key }) => key)]]);
+    expect([s.sent, lookedUp]).toEqual([[['u3', 'u4']], [units(5).map(({ key }) => key)]]);
     const found = await s.journal.read([0, 1, 2, 3].map((nth) => keyOf(`u${nth}`)));
     expect(
       [...found.values()].map((one) => [one.unit, one.request_id, one.cost_micros, Date.parse(one.fetched_at)]),
@@ -74,7 +74,7 @@ describe('purchase', () => {
 
   it('releases the units that it could not buy', async () => {
     const s = await setting();
-    const refused = s.order(async () => {
+    const refused = s.request(async () => {
       throw failure(answered(401));
     });
     await expect(createPurchase(s)(refused, s.control)).rejects.toThrow('401');
@@ -89,11 +89,11 @@ describe('purchase', () => {
     const s = await setting();
     const purchase = createPurchase(s);
     await purchase(
-      s.order(async (batch) => success(batch)),
+      s.request(async (batch) => success(batch)),
       s.control,
     );
     const again = await purchase(
-      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.request(async (batch) => success(batch), { units: units(4) }),
       s.control,
     );
     expect(again).toMatchObject({ complete: true, bought: 1 });
@@ -108,14 +108,14 @@ describe('purchase', () => {
       release = resolve;
     });
     const first = purchase(
-      s.order(async () => {
+      s.request(async () => {
         await held;
         throw failure(answered(404));
       }),
       s.control,
     );
     const second = purchase(
-      s.order(async (batch) => success(batch), { units: units(4) }),
+      s.request(async (batch) => success(batch), { units: units(4) }),
       s.control,
     );
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
@@ -128,7 +128,7 @@ describe('purchase', () => {
 
   it('lists a lost answer as an unknown outcome, buys it again three times at most, and then gives up', async () => {
     const s = await setting();
-    const lost = s.order(async () => {
+    const lost = s.request(async () => {
       throw failure(cutOff);
     });
     const fast = { ...s, random: () => -1.5 };
@@ -145,7 +145,7 @@ describe('purchase', () => {
 
   it('gives up after the first lost answer when the request allows no further purchase', async () => {
     const s = await setting();
-    const lost = s.order(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 });
+    const lost = s.request(() => Promise.reject(failure(cutOff)), { units: units(1), maxRebuys: 0 });
     expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
     expect(s.sent).toHaveLength(1);
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
@@ -164,14 +164,14 @@ describe('purchase', () => {
       await s.journal.release('before');
     }
     let calls = 0;
-    const order = s.order(
+    const request = s.request(
       async (batch) => {
         if (++calls === 1) throw failure(cutOff);
         return success(batch);
       },
       { units: units(3) },
     );
-    expect(await createPurchase(fast)(order, s.control)).toMatchObject({
+    expect(await createPurchase(fast)(request, s.control)).toMatchObject({
       complete: true,
       bought: 2,
       unknownOutcomes: 1,
@@ -184,7 +184,7 @@ describe('purchase', () => {
 
   it('fails with the refusal of its only unit when the request asks for that', async () => {
     const s = await setting();
-    const refused = s.order(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
+    const refused = s.request(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))), {
       units: units(1),
       refused: 'throw',
     });
@@ -196,7 +196,7 @@ describe('purchase', () => {
     const s = await setting();
     let calls = 0;
     const receipt = await createPurchase({ ...s, random: () => -1.5 })(
-      s.order(async (batch) => {
+      s.request(async (batch) => {
         if (++calls <= 7) throw failure(answered(503, 'SERVICE_OVERLOADED'));
         return success(batch);
       }),
@@ -211,7 +211,7 @@ describe('purchase', () => {
     let calls = 0;
     const blocked: (string | null)[] = [];
     const receipt = await createPurchase(s)(
-      s.order(async (batch) => {
+      s.request(async (batch) => {
         if (++calls === 1) throw failure(answered(429, 'RATE_LIMIT_EXCEEDED', 200));
         blocked.push((await s.limiter.view()).blockReason);
         return success(batch);
@@ -224,11 +224,11 @@ describe('purchase', () => {
 
   it('slows down when the service reports that it queues the calls', async () => {
     const s = await setting();
-    const order = s.order(async (batch) => ({ ...success(batch), queued: true }), {
+    const request = s.request(async (batch) => ({ ...success(batch), queued: true }), {
       units: units(30),
       unitsPerRequest: 1,
     });
-    await createPurchase(s)(order, s.control);
+    await createPurchase(s)(request, s.control);
     await s.limiter.acquire({ rateClass: 'contents', weight: 1 });
     expect((await s.limiter.view()).effectiveQps).toBeLessThan(950);
   });
@@ -236,7 +236,7 @@ describe('purchase', () => {
   it('returns early instead of waiting for long, with the time to wait', async () => {
     const s = await setting();
     const receipt = await createPurchase(s)(
-      s.order(async () => {
+      s.request(async () => {
         throw failure(answered(429, null, 120_000));
       }),
       s.control,
@@ -247,13 +247,13 @@ describe('purchase', () => {
 
   it('returns early with the wait that the service asked for, the shortest of several', async () => {
     const s = await setting();
-    const order = s.order(
+    const request = s.request(
       async ([one]) => {
         throw failure(answered(503, 'SERVICE_OVERLOADED', one?.unit === 'u0' ? 90_000 : 60_000));
       },
       { units: units(2), unitsPerRequest: 1 },
     );
-    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: expect.stringContaining('503') });
     expect(receipt.waitMs).toBeGreaterThan(30_000);
     expect(receipt.waitMs).toBeLessThanOrEqual(60_000);
@@ -264,7 +264,7 @@ describe('purchase', () => {
     s.limiter.start = () => Promise.reject(new Error('stopped'));
     await expect(
       createPurchase(s)(
-        s.order(async (batch) => success(batch)),
+        s.request(async (batch) => success(batch)),
         s.control,
       ),
     ).rejects.toThrow('stopped');
@@ -276,28 +276,28 @@ describe('purchase', () => {
     const s = await setting();
     for (let count = 0; count < 8; count++) s.health.failed('well');
     for (let count = 0; count < 5; count++) s.health.failed('try');
-    const order = s.order(async (batch) => success(batch));
-    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    const request = s.request(async (batch) => success(batch));
+    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: 'the service to recover' });
     expect(s.sent).toEqual([]);
   });
 
   it('reports the block of all callers also when one of its requests waits for itself', async () => {
     const s = await setting();
-    const order = s.order(async () => {
+    const request = s.request(async () => {
       await s.limiter.block(80_000, 'everybody waits');
       throw failure(answered(503, 'SERVICE_OVERLOADED', 60_000));
     });
-    const receipt = await createPurchase(s)(order, { ...s.control, yieldAfterMs: 1000 });
+    const receipt = await createPurchase(s)(request, { ...s.control, yieldAfterMs: 1000 });
     expect(receipt).toMatchObject({ complete: false, waitingFor: 'everybody waits' });
   });
 
   it('fails at a block of more than an hour, so that the job pauses', async () => {
     const s = await setting();
-    const order = s.order(async () => {
+    const request = s.request(async () => {
       throw failure(answered(429, null, 4_000_000));
     });
-    await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
+    await expect(createPurchase(s)(request, s.control)).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
     const { blockedUntil } = await s.limiter.view();
     expect((blockedUntil ?? 0) - Date.now()).toBeLessThanOrEqual(3_600_000);
   });
@@ -308,19 +308,19 @@ describe('purchase', () => {
     const refused = async (): Promise<Bought> => {
       throw failure(answered(401, 'INVALID_API_KEY'));
     };
-    await expect(purchase(s.order(refused), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
-    await expect(purchase(s.order(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({
+    await expect(purchase(s.request(refused), s.control)).rejects.toMatchObject({ verdict: { type: 'Unauthorized' } });
+    await expect(purchase(s.request(refused, { units: units(3, 10) }), s.control)).rejects.toMatchObject({
       verdict: { type: 'Unauthorized' },
     });
     expect(s.sent).toHaveLength(1);
-    const resumed = s.order(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
+    const resumed = s.request(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
     expect(await purchase(resumed, s.control)).toMatchObject({ complete: true });
   });
 
   it('finds the one refused URL among many, and keeps the reason', async () => {
     const s = await setting();
     const receipt = await createPurchase(s)(
-      s.order(
+      s.request(
         async (batch) => {
           if (batch.some((one) => one.unit === 'u5')) throw failure(answered(400, 'INVALID_URLS'), 'no such URL');
           return success(batch);
@@ -337,13 +337,13 @@ describe('purchase', () => {
 
   it('fails as a whole if every unit is refused, because then the request is wrong', async () => {
     const s = await setting();
-    const order = s.order(
+    const request = s.request(
       async () => {
         throw failure(answered(400, 'INVALID_REQUEST_BODY'));
       },
       { units: units(32) },
     );
-    await expect(createPurchase(s)(order, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
+    await expect(createPurchase(s)(request, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
     // No unit is recorded as failed: once the service has recovered, all of them are bought.
     expect(await s.journal.totals('')).toMatchObject({ unitsLanded: 0 });
   });
@@ -351,17 +351,17 @@ describe('purchase', () => {
   it('keeps a paid answer of the wrong shape and never buys it again', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
-    const order = s.order(async () => {
+    const request = s.request(async () => {
       throw new ApiError({
         endpoint: contentsEndpoint,
         facts: { ...answered(200), wrongShape: true },
         body: '{"not":"it"}',
       });
     });
-    expect(await purchase(order, s.control)).toMatchObject({ complete: true, failed: 3 });
+    expect(await purchase(request, s.control)).toMatchObject({ complete: true, failed: 3 });
     expect(
       await purchase(
-        s.order(async (batch) => success(batch)),
+        s.request(async (batch) => success(batch)),
         s.control,
       ),
     ).toMatchObject({ complete: true, bought: 0 });
@@ -372,7 +372,7 @@ describe('purchase', () => {
     const s = await setting();
     const one = { ...s, inFlight: new InFlight(1) };
     const receipt = await createPurchase(one)(
-      s.order(
+      s.request(
         async (batch) => {
           s.stop.abort(new Error('drain'));
           await new Promise((resolve) => setImmediate(resolve));
@@ -391,7 +391,7 @@ describe('purchase', () => {
   it('lists an aborted request as an unknown outcome', async () => {
     const s = await setting();
     const running = createPurchase(s)(
-      s.order(
+      s.request(
         (_batch, signal) =>
           new Promise((_resolve, reject) => {
             signal.addEventListener('abort', () => reject(failure(cutOff)));
@@ -408,7 +408,7 @@ describe('purchase', () => {
   it('splits a cost over the units that succeeded, to the last micro-dollar', async () => {
     const s = await setting();
     await createPurchase(s)(
-      s.order(async (batch) => {
+      s.request(async (batch) => {
         const bought = success(batch, 2003);
         return {
           ...bought,
@@ -426,7 +426,7 @@ describe('purchase', () => {
 
   it('splits a cost over all units if none succeeded and the answer was charged', async () => {
     const s = await setting();
-    const failing = s.order(async (batch) => {
+    const failing = s.request(async (batch) => {
       const units = success(batch).units.map((one) => ({
         ...one,
         status: 'error' as const,
@@ -444,7 +444,7 @@ describe('purchase', () => {
     const s = await setting(dir);
     let calls = 0;
     void createPurchase(s)(
-      s.order((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
+      s.request((batch) => (++calls === 2 ? new Promise(() => undefined) : Promise.resolve(success(batch))), {
         units: units(4),
         unitsPerRequest: 2,
       }),
@@ -454,7 +454,7 @@ describe('purchase', () => {
     await expect.poll(() => s.sent.length, { timeout: 20_000 }).toBe(2);
     const next = await setting(dir);
     const receipt = await createPurchase(next)(
-      next.order(async (batch) => success(batch), { units: units(4) }),
+      next.request(async (batch) => success(batch), { units: units(4) }),
       next.control,
     );
     expect(receipt).toMatchObject({ complete: true, bought: 2 });
@@ -465,21 +465,21 @@ describe('purchase', () => {
     const s = await setting();
     const inFlight = new InFlight(5);
     const during: number[] = [];
-    const order = s.order(async (batch) => {
+    const request = s.request(async (batch) => {
       during.push(inFlight.sent);
       return success(batch);
     });
-    await createPurchase({ ...s, inFlight })(order, s.control);
+    await createPurchase({ ...s, inFlight })(request, s.control);
     expect([...during, inFlight.sent]).toEqual([1, 0]);
   });
 
   it('fails with an error that does not come from the service, unchanged', async () => {
     const s = await setting();
     const bug = new TypeError('a bug');
-    const order = s.order(async () => {
+    const request = s.request(async () => {
       throw bug;
     });
-    await expect(createPurchase(s)(order, s.control)).rejects.toBe(bug);
+    await expect(createPurchase(s)(request, s.control)).rejects.toBe(bug);
     expect((await s.journal.totals('job/')).unknown).toMatchObject([{ reason: 'given up before an answer landed' }]);
   });
 });

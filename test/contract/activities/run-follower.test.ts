@@ -13,7 +13,7 @@ import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 interface World {
   readonly follower: RunFollower<AgentRun>;
   readonly transport: Transport;
-  readonly looks: string[];
+  readonly polls: string[];
   readonly runs: Map<string, string>;
   next(answer: { status: number; body: unknown; headers?: Record<string, string> }): void;
 }
@@ -26,27 +26,27 @@ afterEach(async () => {
 /** A service that knows these runs, and gives the answers of `next` first. */
 async function open(ids: readonly string[]): Promise<World> {
   const runs = new Map(ids.map((id) => [id, 'running']));
-  const looks: string[] = [];
+  const polls: string[] = [];
   const answers: { status: number; body: unknown; headers?: Record<string, string> }[] = [];
   const server: Server = createServer((request, response) => {
     const path = (request.url ?? '').split('?')[0] as string;
-    looks.push(path);
+    polls.push(path);
     const id = path.split('/')[3];
-    const given = answers.shift();
+    const reply = answers.shift();
     // Never answered.
-    if (given?.status === 0) return;
+    if (reply?.status === 0) return;
     const found = id === undefined ? null : runs.get(id);
     const record = (one: string) => ({ id: one, object: 'agent_run', status: runs.get(one) });
     const body =
-      given?.body ??
+      reply?.body ??
       (id === undefined
         ? { object: 'list', data: [...runs.keys()].map(record), hasMore: false, nextCursor: null }
         : found === undefined
           ? { error: { code: 'RUN_NOT_FOUND', message: 'no such run' } }
           : record(id));
-    response.writeHead(given?.status ?? (found === undefined ? 404 : 200), {
+    response.writeHead(reply?.status ?? (found === undefined ? 404 : 200), {
       'content-type': 'application/json',
-      ...given?.headers,
+      ...reply?.headers,
     });
     response.end(JSON.stringify(body));
   });
@@ -65,7 +65,7 @@ async function open(ids: readonly string[]): Promise<World> {
   return {
     follower: new RunFollower({ transport, limiter }, agentRunKind),
     transport,
-    looks,
+    polls,
     runs,
     next: (answer) => answers.push(answer),
   };
@@ -84,22 +84,22 @@ describe('runs that are followed', () => {
   it('are polled by one list, however many there are', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `run${index}`);
     const world = await open(ids);
-    let looked = 0;
+    let polled = 0;
     const ends = ids.map((id) =>
       follow(world, id, undefined, () => {
-        if (++looked === 40) for (const one of ids) world.runs.set(one, 'completed');
+        if (++polled === 40) for (const one of ids) world.runs.set(one, 'completed');
       }),
     );
     expect((await Promise.all(ends)).map(({ run }) => run?.status)).toEqual(ids.map(() => 'completed'));
-    const single = world.looks.filter((path) => path !== '/agent/runs').length;
+    const single = world.polls.filter((path) => path !== '/agent/runs').length;
     expect(single).toBe(40);
-    expect(world.looks.length - single).toBeLessThan(6);
+    expect(world.polls.length - single).toBeLessThan(6);
   });
 
   it('that the service no longer knows end without a record, but only after several polls', async () => {
     const world = await open([]);
     expect((await follow(world, 'gone')).run).toBeNull();
-    expect(world.looks.length).toBe(3);
+    expect(world.polls.length).toBe(3);
   });
 
   it('fault 49: are polled on time though the clock goes back by an hour', async () => {
@@ -111,7 +111,7 @@ describe('runs that are followed', () => {
     });
     onTestFinished(() => void vi.restoreAllMocks());
     expect((await followed).run?.status).toBe('completed');
-    expect(world.looks).toHaveLength(2);
+    expect(world.polls).toHaveLength(2);
   });
 
   it('survive failed polls', async () => {
@@ -121,7 +121,7 @@ describe('runs that are followed', () => {
     world.next({ status: 429, body: { error: { code: 'CONCURRENCY_LIMIT_REACHED', message: 'x' } } });
     world.next({ status: 200, body: 'no run' });
     expect((await follow(world, 'a')).run?.status).toBe('completed');
-    expect(world.looks).toHaveLength(4);
+    expect(world.polls).toHaveLength(4);
   });
 
   it('end on time although the poll of another one is not answered', async () => {
@@ -130,7 +130,7 @@ describe('runs that are followed', () => {
     world.next({ status: 0, body: null });
     const stop = new AbortController();
     const silent = follow(world, 'silent', stop.signal).catch(() => 'left');
-    await expect.poll(() => world.looks).toEqual(['/agent/runs/silent']);
+    await expect.poll(() => world.polls).toEqual(['/agent/runs/silent']);
     for (const id of ['b', 'c']) world.runs.set(id, 'completed');
     const ends = await Promise.all(['b', 'c'].map((id) => follow(world, id)));
     expect(ends.map(({ run }) => run?.status)).toEqual(['completed', 'completed']);

@@ -21,11 +21,11 @@ describe('fault 57: answers that do not come from the service', () => {
     const purchase = createPurchase(s);
     let others = 100;
     const receipt = await purchase(
-      s.order(
+      s.request(
         async () => {
           const one = { units: units(1, others++) };
           await purchase(
-            s.order(async (batch) => success(batch), one),
+            s.request(async (batch) => success(batch), one),
             s.control,
           );
           throw portal();
@@ -46,7 +46,7 @@ describe('fault 57: answers that do not come from the service', () => {
     const send = async () => {
       throw portal();
     };
-    await expect(createPurchase(s)(s.order(send), s.control)).rejects.toMatchObject(unrecognized);
+    await expect(createPurchase(s)(s.request(send), s.control)).rejects.toMatchObject(unrecognized);
     expect(s.sent).toHaveLength(3);
     expect(await s.journal.lookup(units(3).map(({ key }) => key))).toEqual([]);
   });
@@ -54,29 +54,29 @@ describe('fault 57: answers that do not come from the service', () => {
   it('stop all purchases after ten in a row; a resume sends one call at a time', async () => {
     const s = await setting();
     const purchase = createPurchase(s);
-    const order = (resumedAt: number) =>
-      s.order(
+    const request = (resumedAt: number) =>
+      s.request(
         async () => {
           throw portal();
         },
         { units: units(30), unitsPerRequest: 1, resumedAt },
       );
-    await expect(purchase(order(0), s.control)).rejects.toMatchObject(unrecognized);
+    await expect(purchase(request(0), s.control)).rejects.toMatchObject(unrecognized);
     const before = s.sent.length;
     expect(before).toBeGreaterThanOrEqual(10);
-    await expect(purchase(order(0), s.control)).rejects.toMatchObject(unrecognized);
+    await expect(purchase(request(0), s.control)).rejects.toMatchObject(unrecognized);
     expect(s.sent).toHaveLength(before);
-    await expect(purchase(order(Date.now() + 1), s.control)).rejects.toMatchObject(unrecognized);
+    await expect(purchase(request(Date.now() + 1), s.control)).rejects.toMatchObject(unrecognized);
     expect(s.sent).toHaveLength(before + 1);
   });
 
   it('make the next process send one call before all the others', async () => {
     const dir = newDir();
     const first = await setting(dir);
-    const orderOf = (s: typeof first, send: Parameters<typeof first.order>[0]) =>
-      s.order(send, { units: units(20), unitsPerRequest: 1 });
+    const requestOf = (s: typeof first, send: Parameters<typeof first.request>[0]) =>
+      s.request(send, { units: units(20), unitsPerRequest: 1 });
     await createPurchase(first)(
-      orderOf(first, async () => {
+      requestOf(first, async () => {
         throw portal();
       }),
       first.control,
@@ -84,7 +84,7 @@ describe('fault 57: answers that do not come from the service', () => {
     await first.journal.close();
     const next = await setting(dir);
     const receipt = await createPurchase(next)(
-      orderOf(next, async (batch) => {
+      requestOf(next, async (batch) => {
         if (next.sent.length > 1) expect(next.health.successes).toBeGreaterThan(0);
         await new Promise(setImmediate);
         return success(batch);
@@ -101,7 +101,7 @@ describe('fault 57: answers that do not come from the service', () => {
       if (s.sent.length === 1) throw portal(`<b>${'ü'.repeat(100_000)}`);
       return success(batch);
     };
-    expect(await createPurchase(s)(s.order(send), s.control)).toMatchObject({ bought: 3, unknownOutcomes: 1 });
+    expect(await createPurchase(s)(s.request(send), s.control)).toMatchObject({ bought: 3, unknownOutcomes: 1 });
     await s.journal.close();
     const [line] = readFileSync(join(dir, 'job', 'gen', '000000.journal'), 'utf8').match(/\{"t":"miss".*/) ?? [];
     const { came } = JSON.parse(line as string) as { came: string };

@@ -65,7 +65,7 @@ async function started(stream: string) {
     workflowId,
     job: workflowId.slice('searchflow-'.length),
     input: payload && defaultPayloadConverter.fromPayload(payload),
-    told: async () =>
+    signals: async () =>
       (await history()).flatMap((event) => [
         ...(event.workflowExecutionSignaledEventAttributes
           ? [event.workflowExecutionSignaledEventAttributes.signalName]
@@ -105,7 +105,7 @@ it.each([
 
 it('a walk is paused, resumed and cancelled by its name; reading events costs nothing', async () => {
   const command = type(`events sync --into ${into}`);
-  const { job, workflowId, told, end } = await started('sync');
+  const { job, workflowId, signals, end } = await started('sync');
   await jobs.putWalk({ job, workflowId, origin: service.url, stream: 'sync', into });
   expect(await type('pause events-sync')).toMatchObject({
     code: 0,
@@ -115,11 +115,11 @@ it('a walk is paused, resumed and cancelled by its name; reading events costs no
     code: 2,
     refusal: '--max-cost is not for events: reading them is free.',
   });
-  expect(await told()).toEqual(['pause']);
+  expect(await signals()).toEqual(['pause']);
   const resumed = type('resume events-sync');
-  await expect.poll(told, soon).toEqual(['pause', 'resume']);
+  await expect.poll(signals, soon).toEqual(['pause', 'resume']);
   expect(await type(`cancel ${job}`)).toMatchObject({ code: 0, err: expect.stringContaining(`Cancelling ${job}.`) });
-  expect(await told()).toEqual(['pause', 'resume', 'cancel']);
+  expect(await signals()).toEqual(['pause', 'resume', 'cancel']);
   await end();
   expect([(await command).code, (await resumed).code]).toEqual([6, 6]);
 });

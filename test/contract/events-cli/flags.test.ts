@@ -38,17 +38,17 @@ describe('times', () => {
 });
 
 describe('flags', () => {
-  const stretch = (flags: RangeFlags) => {
+  const range = (flags: RangeFlags) => {
     const mistakes: string[] = [];
     return [toRange(flags, now, mistakes), mistakes] as const;
   };
 
   it('make a range of whole days, the last one included, or one up to now', () => {
-    expect(stretch({ from: '2026-01-01', until: '2026-01-31' })).toEqual([
+    expect(range({ from: '2026-01-01', until: '2026-01-31' })).toEqual([
       { from: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
       [],
     ]);
-    expect(stretch({ from: '2026-01-01' })).toEqual([{ from: '2026-01-01T00:00:00.000Z' }, []]);
+    expect(range({ from: '2026-01-01' })).toEqual([{ from: '2026-01-01T00:00:00.000Z' }, []]);
   });
 
   it.each([
@@ -57,7 +57,7 @@ describe('flags', () => {
     [{ from: '2027-01-01' }, ['in the future']],
     [{ from: 'x', until: 'y' }, ['--from: ', '--until: ']],
   ])('%j is refused with all mistakes together', (flags, sentences) => {
-    expect(stretch(flags)[1]).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
+    expect(range(flags)[1]).toEqual(sentences.map((sentence) => expect.stringContaining(sentence)));
   });
 
   it('accept types in any order, once each, and report unknown ones', () => {
@@ -101,9 +101,9 @@ describe('the output of a walk', () => {
   const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
 
   it('counts the loaded events of open windows, too, and the new ones among them, and never goes backwards', () => {
-    const meter = new WalkProgressReader();
-    expect(progressText(meter.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
-    expect(progressText(meter.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
+    const reader = new WalkProgressReader();
+    expect(progressText(reader.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
+    expect(progressText(reader.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
       '1,100 events (25%), 0 events/s, 1,040 new',
     );
     const waiting = { ...beat, waitingFor: 'x.duckdb is open in process 7' };
@@ -114,21 +114,21 @@ describe('the output of a walk', () => {
   });
 
   it('estimates the time left from the progress of its windows, once enough is known', () => {
-    const meter = new WalkProgressReader();
-    const look = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
+    const reader = new WalkProgressReader();
+    const lineAt = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
       progressText(
-        meter.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
+        reader.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
       );
-    expect(look(0, 0)).toMatch(/^200 events \(0%\)/);
+    expect(lineAt(0, 0)).toMatch(/^200 events \(0%\)/);
     // A jump over years without events.
-    expect(look(1000, 500)).toMatch(/\(50%\)/);
-    expect(look(4000, 530)).not.toContain('left');
+    expect(lineAt(1000, 500)).toMatch(/\(50%\)/);
+    expect(lineAt(4000, 530)).not.toContain('left');
     // A hundredth in a second.
-    expect(look(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
+    expect(lineAt(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
     // Its window ended, and its heartbeat with it.
-    expect(look(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
+    expect(lineAt(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
     // The amount of work changed: the speed is measured again.
-    expect(look(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
+    expect(lineAt(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
   });
 
   it('ends with the number of events, the newest time, and the warehouse', () => {

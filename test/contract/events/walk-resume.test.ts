@@ -36,10 +36,10 @@ async function walked(
   server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
     asked.push(query);
-    const given = answer(query.get('cursor'), asked.length);
-    if (typeof given === 'number') for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    response.statusCode = typeof given === 'number' ? given : 200;
-    response.end(typeof given === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(given));
+    const reply = answer(query.get('cursor'), asked.length);
+    if (typeof reply === 'number') for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.statusCode = typeof reply === 'number' ? reply : 200;
+    response.end(typeof reply === 'number' ? '{"error":"no","tag":"X"}' : JSON.stringify(reply));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   transport = createTransport({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: null });
@@ -62,15 +62,15 @@ async function walked(
     leave: () => undefined,
   };
   const window = { window: 1, from: noon(0), to: noon(10_000), walk: start };
-  const told: object[] = [];
+  const reported: object[] = [];
   const options = {
     signal: new AbortController().signal,
     ...{ careful: false, splits: false, readsTimes: () => true, hasTime: () => asked.length < 20 },
-    report: (changes: object) => void told.push(changes),
+    report: (changes: object) => void reported.push(changes),
   };
   const result = await walkOn(deps, walk, window, loading, options).catch((error: unknown) => error);
   await deps.limiter.close();
-  return { result, asked, put, told };
+  return { result, asked, put, reported };
 }
 
 it('requests the time and types of the window, page after page, with the returned cursors', async () => {
@@ -87,14 +87,14 @@ it('requests the time and types of the window, page after page, with the returne
 });
 
 it('requests a page again after a temporary failure, reports the wait, and continues after it', async () => {
-  const { result, asked, put, told } = await walked(
+  const { result, asked, put, reported } = await walked(
     (cursor, nth) => (nth === 2 ? 500 : nth === 3 ? 429 : page(`e${cursor}`, cursor === null ? 'b' : null)),
     startWalk(),
     { 'retry-after': '0' },
   );
   expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
   expect([put.length, asked.map((query) => query.get('cursor'))]).toEqual([2, [null, 'b', 'b', 'b']]);
-  const waits = told.flatMap((one) => ('waitingFor' in one ? [one.waitingFor] : []));
+  const waits = reported.flatMap((one) => ('waitingFor' in one ? [one.waitingFor] : []));
   expect(waits).toEqual(expect.arrayContaining([expect.stringContaining('500'), expect.stringContaining('429'), null]));
   expect(waits.at(-1)).toBeNull();
 });
@@ -111,8 +111,8 @@ it('reports how much of its window is read after a page, in either order', async
     [[...times].reverse(), 10_000_000],
   ] as const) {
     const data = order.map((createdAt) => ({ id: createdAt, type: 'webset.idle', createdAt, data: {} }));
-    const { told } = await walked(() => ({ data, hasMore: false, nextCursor: null }));
-    expect(told).toContainEqual({ pages: 1, coveredMs });
+    const { reported } = await walked(() => ({ data, hasMore: false, nextCursor: null }));
+    expect(reported).toContainEqual({ pages: 1, coveredMs });
     await transport.close();
     server.close();
   }

@@ -94,8 +94,8 @@ describe('the command', () => {
     expect(plain.err).toMatch(/Agent run on [\s\S]*\n\S+: completed .*; \$0\.\d+\.\n$/);
     const again = await type(`${line} --json`);
     expect(JSON.parse(again.out)).toMatchObject({ status: 'completed', requests: [{ bought: false }] });
-    const anew = await type(`${line} --rebuy --stream --json`);
-    const lines = anew.out.trim().split('\n');
+    const second = await type(`${line} --rebuy --stream --json`);
+    const lines = second.out.trim().split('\n');
     const events = lines.slice(0, -1).map((one) => JSON.parse(one));
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ kind: 'result', requests: [{ bought: true }] });
     expect(events.length).toBeGreaterThan(1);
@@ -138,12 +138,12 @@ describe('runAgent', () => {
       { deleteAfter: true },
     );
     expect(chained.status).toBe('completed');
-    const anew = await run(request, { refreshAfterMs: 0 });
-    expect(anew.runId).not.toBe(first.runId);
+    const second = await run(request, { refreshAfterMs: 0 });
+    expect(second.runId).not.toBe(first.runId);
     expect(sandbox.bill()).toMatchObject({ micros: 75_000 });
     expect(sandbox.log().filter(({ method }) => method === 'DELETE')).toHaveLength(1);
     const [record] = (await host().parts.deps.journal.read(first.landed)).values();
-    expect(record?.result).toMatchObject({ id: anew.runId, request: { metadata: { own: 'tag' } } });
+    expect(record?.result).toMatchObject({ id: second.runId, request: { metadata: { own: 'tag' } } });
     expect((await historyOf(handle)).length).toBeLessThanOrEqual(17);
   });
 

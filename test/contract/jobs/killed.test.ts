@@ -83,7 +83,7 @@ describe
       await killedOnce([...args, '--qps', '50', '--json'], () => calls() >= 8);
       expect(folder.outcomes()).toEqual(plainRows(60).map((row) => [row, 'success']));
       const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
-      const again = service.book.chargedAgain();
+      const again = service.purchases.chargedAgain();
       expect(again.size).toBeLessThanOrEqual(unknown.length);
       expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
     });

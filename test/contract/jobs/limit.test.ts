@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { place } from '../../support/jobs/command.js';
+import { openJob } from '../../support/jobs/command.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -21,7 +21,7 @@ afterAll(async () => {
 const rows = plainRows(100);
 
 it('buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {
-  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -41,7 +41,7 @@ it('counts a unit on both sides once, and bad rows on their own side', async () 
     ['a', 'again', 'https://site-3.example/about'],
     ['b', 'bad', 'n/a'],
   ];
-  const { run } = place({ temporal, sandbox }, shared);
+  const { run } = openJob({ temporal, sandbox }, shared);
   const { plan, summary } = await run({ limit: 10 });
   expect(plan).toMatchObject({ toBuy: 9, limitedBadRows: 1, rest: { rows: 2, toBuy: 0 } });
   expect(plan.badRows).toHaveLength(1);

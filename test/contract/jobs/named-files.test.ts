@@ -137,16 +137,16 @@ describe('a file or a database that is not on the allowlist', () => {
   it('is refused to every workflow, once and for good, with the setting; nothing is written, bought or connected', async () => {
     const before = [filesIn(elsewhere), filesIn(dir)];
     const ends = await Promise.all(
-      cases().map(async ([workflow, given, message]) => ({
-        what: `${workflow} ${JSON.stringify(given).slice(0, 200)}`,
+      cases().map(async ([workflow, input, message]) => ({
+        what: `${workflow} ${JSON.stringify(input).slice(0, 200)}`,
         message,
-        ...(await endOf(workflow, [given])),
+        ...(await endOf(workflow, [input])),
       })),
     );
     for (const { what, message, cause, attempts } of ends) {
       expect
-        .soft({ what, type: cause?.type, told: cause?.message, forGood: cause?.nonRetryable, attempts })
-        .toMatchObject({ type: 'BadInput', told: expect.stringMatching(message), forGood: true });
+        .soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable, attempts })
+        .toMatchObject({ type: 'BadInput', text: expect.stringMatching(message), forGood: true });
       expect.soft([what, attempts <= 1]).toEqual([what, true]);
     }
     expect([filesIn(elsewhere), filesIn(dir)]).toEqual(before);
@@ -217,11 +217,11 @@ describe('a path that a person typed in a command', () => {
     await new FolderJobs(join(stateDir, 'jobs')).allow([one]);
     const { result } = await endOf('syncEvents', [{ into: outside }]);
     expect(result).toMatchObject({ phase: 'done', into: outside });
-    for (const given of [
+    for (const input of [
       { ...rows, csv: outside },
       { input: outside, into },
     ])
-      expect((await endOf('enrichCsv', [given])).cause?.message).toMatch(path);
+      expect((await endOf('enrichCsv', [input])).cause?.message).toMatch(path);
     expect((await endOf('createMonitor', [{ definition: {}, secretFile }])).cause?.message).toMatch(path);
   });
 });

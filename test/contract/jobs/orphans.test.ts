@@ -122,15 +122,15 @@ describe('fault 63: work whose command died', () => {
     expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
     await watcher.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(RUNNING);
-    const heir = process();
-    await heir.owners.claim(work, () => ({}));
+    const successor = process();
+    await successor.owners.claim(work, () => ({}));
     dead.die();
     watcher.die();
-    await heir.owners.resolveOrphans('command');
-    expect(heir.said).toEqual(['Resuming big, whose command ended.']);
-    await heir.owners.stop('its command was stopped', now);
+    await successor.owners.resolveOrphans('command');
+    expect(successor.said).toEqual(['Resuming big, whose command ended.']);
+    await successor.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));
-    expect(() => heir.owners.check()).toThrow('This command is stopping');
+    expect(() => successor.owners.check()).toThrow('This command is stopping');
   });
 });
 

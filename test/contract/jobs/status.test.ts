@@ -39,24 +39,24 @@ describe('without a worker a job', () => {
 
   it('that is paused shows its time and reason', async () => {
     const { ask } = await begin(paused);
-    const told = { phase: 'paused', message: 'nothing is left', since: 1 };
-    expect(await ask()).toMatchObject(told);
-    expect(await ask({ away: true })).toMatchObject(told);
+    const status = { phase: 'paused', message: 'nothing is left', since: 1 };
+    expect(await ask()).toMatchObject(status);
+    expect(await ask({ away: true })).toMatchObject(status);
   });
 
   it('whose command died is stopped', async () => {
     const { ask } = await begin(running);
-    const told = { phase: 'stopped', message: 'its command ended' };
-    expect(await ask({ owners: [] })).toMatchObject(told);
-    expect(await ask({ owners: [], away: true })).toMatchObject(told);
+    const status = { phase: 'stopped', message: 'its command ended' };
+    expect(await ask({ owners: [] })).toMatchObject(status);
+    expect(await ask({ owners: [], away: true })).toMatchObject(status);
   });
 
   it('that was terminated shows why, despite an earlier recorded state', async () => {
     const { handle, ask } = await begin(paused);
     await handle.terminate('stopped: its command was stopped');
-    const told = await ask();
-    expect(told).toMatchObject({ phase: 'stopped', message: 'its command was stopped' });
-    expect(told.since).toBeGreaterThan(paused.since);
+    const status = await ask();
+    expect(status).toMatchObject({ phase: 'stopped', message: 'its command was stopped' });
+    expect(status.since).toBeGreaterThan(paused.since);
   });
 
   it('that failed shows the reason', async () => {

@@ -271,10 +271,10 @@ describe('a wrong input', () => {
       }),
     );
     for (const { what, message, cause, events } of ends) {
-      expect.soft({ what, type: cause?.type, told: cause?.message, forGood: cause?.nonRetryable }).toEqual({
+      expect.soft({ what, type: cause?.type, text: cause?.message, forGood: cause?.nonRetryable }).toEqual({
         what,
         type: 'BadInput',
-        told: expect.stringMatching(message),
+        text: expect.stringMatching(message),
         forGood: true,
       });
       expect.soft(cause?.message).not.toMatch(/hidden|secret-value/);

@@ -29,8 +29,9 @@ async function open() {
   const write = (name: string, value: object) => writeFileSync(join(folder.dir, name), JSON.stringify(value));
   write('definition.json', definition);
   const { taskQueue } = config;
-  const place = { url: server.url, key: server.key, cwd: folder.dir };
-  const run = (...args: string[]) => commandHere(args, { ...place, temporal: { client: temporal.client, taskQueue } });
+  const surroundings = { url: server.url, key: server.key, cwd: folder.dir };
+  const run = (...args: string[]) =>
+    commandHere(args, { ...surroundings, temporal: { client: temporal.client, taskQueue } });
   return { setting, server, folder, write, run };
 }
 

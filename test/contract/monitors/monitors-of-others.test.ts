@@ -32,7 +32,7 @@ function meanwhile(setting: MonitorSetting, first: () => void, second: () => voi
   };
 }
 
-const told = (summary: BatchSummary) =>
+const notesOf = (summary: BatchSummary) =>
   Object.fromEntries(summary.effect?.examples.map(({ id, kind, note }) => [id, [kind, note]]) ?? []);
 
 async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
@@ -58,7 +58,7 @@ describe('a change by another client', () => {
     });
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' } })).result();
     expect(summary.effect).toMatchObject({ affected: 1, contested: 0, unplanned: 1, missed: 0, others: 3 });
-    expect(told(summary)).toEqual({
+    expect(notesOf(summary)).toEqual({
       [first]: ['others', 'pause by another client'],
       [second]: ['others', 'changed by another client'],
       [third]: ['others', 'deleted by another client'],
@@ -80,7 +80,7 @@ describe('a change by another client', () => {
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
     expect(setting.batchCalls().flatMap((call) => call.ids)).toHaveLength(7);
     expect(summary).toMatchObject({ affected: 6, effect: { affected: 6, contested: 2, unplanned: 0, others: 0 } });
-    expect(told(summary)).toEqual({
+    expect(notesOf(summary)).toEqual({
       [edited]: ['affected', 'also changed by another client'],
       [undone]: ['affected', 'another client reverted this pause; it was repeated'],
     });

@@ -157,13 +157,13 @@ it('a schedule that names its database without a password reports which workers 
       config: { ...config(), warehouse: { url: { reveal: () => url }, shown: 'x' } } as unknown as RuntimeConfig,
     }),
   });
-  for (const [url, told] of [
+  for (const [url, shown] of [
     ['postgres://bob@host/db', true],
     ['postgres://host/db', false],
   ] as const) {
     onTestFinished(async () => void (await type('schedule delete far')));
     const { err } = await type('enrich in.csv --every 1d --yes --schedule-name far', withUser(url));
-    expect(err.includes(note)).toBe(told);
+    expect(err.includes(note)).toBe(shown);
   }
 });
 

@@ -243,12 +243,12 @@ it('a run for another service is ignored by the worker', async () => {
   };
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
   // Nothing is staged, so no slice can show it.
-  const looks = async () => {
+  const shows = async () => {
     const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
     return [progress.phase, progress.job, running[0]?.waitingFor];
   };
   await expect
-    .poll(looks, soon)
+    .poll(shows, soon)
     .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
   // The worker of this test is not the worker of the queue, as after its end.
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');

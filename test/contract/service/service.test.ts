@@ -47,15 +47,15 @@ it.each([
   const { costDollars } = JSON.parse(text);
   expect(status).toBe(200);
   if (path !== '/agent/runs') expect(costDollars.total).toBe(micros / 1e6);
-  expect(service.book.report()).toMatchObject({ micros, requests: 1 });
-  expect(Object.keys(service.book.report().units)).toHaveLength(units);
+  expect(service.purchases.report()).toMatchObject({ micros, requests: 1 });
+  expect(Object.keys(service.purchases.report().units)).toHaveLength(units);
 });
 
 it('charges nothing for missing pages', async () => {
   const { service, post } = await open({ rows: { failureRate: 1 } });
   const { text } = await post('/contents', page(1));
   expect(JSON.parse(text)).toMatchObject({ results: [], statuses: [{ status: 'error' }], costDollars: { total: 0 } });
-  expect(service.book.report().micros).toBe(0);
+  expect(service.purchases.report().micros).toBe(0);
 });
 
 it.each([
@@ -71,9 +71,9 @@ it.each([
   service.next({ what: 'contents', how, status: 503 });
   const answer = await post('/contents', page(1)).catch(() => null);
   expect(answer?.status ?? null).toBe(status);
-  expect(service.book.report().requests).toBe(times);
+  expect(service.purchases.report().requests).toBe(times);
   await post('/contents', page(1));
-  expect(service.book.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
+  expect(service.purchases.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
 });
 
 it('applies a rule to the same calls on every run', async () => {
@@ -98,7 +98,7 @@ it.each([
 ])('refuses %s with %j', async (path, body, status) => {
   const { service, post } = await open();
   expect((await post(path, body)).status).toBe(status);
-  expect(service.book.report().requests).toBe(0);
+  expect(service.purchases.report().requests).toBe(0);
 });
 
 it('accepts only its own key', async () => {
@@ -117,7 +117,7 @@ it('as a process shows its log and its purchases, and ends with its standard inp
   expect((await post({ url, key: 'any' }, '/contents', page(1))).status).toBe(402);
   expect((await post({ url, key: 'any' }, '/contents', page(1))).status).toBe(200);
   expect(await get('log')).toMatchObject({ log: [{ status: 402 }, { status: 200, kind: 'contents' }] });
-  expect(await get('book')).toMatchObject({ micros: 1000, requests: 1 });
+  expect(await get('purchases')).toMatchObject({ micros: 1000, requests: 1 });
   child.stdin.end();
   expect(await once(child, 'exit')).toEqual([0, null]);
 });

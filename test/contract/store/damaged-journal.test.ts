@@ -13,7 +13,7 @@ const LINES = 'job/gen/000000.journal';
 const UNITS = 'job/gen/000000.units.jsonl';
 
 /** A segment with a line of each kind: 1–4 have landed, 5 is unknown, 6 was never sent, 7 was given up, 8 runs at the service. */
-async function bookOfAllKinds(dir: string): Promise<void> {
+async function segmentOfAllKinds(dir: string): Promise<void> {
   const journal = await FileJournal.open(dir, { writes: true });
   const buy = async (numbers: number[]) => {
     await journal.claim(numbers.map(keyOf), 'a');
@@ -54,10 +54,10 @@ const copies = (dir: string) => readdirSync(join(dir, 'job/gen')).filter((name) 
 describe('a flipped bit in the journal', () => {
   it('loses no landed answer, at any line and position, and is reported once, with a copy', async () => {
     const whole = newDir();
-    await bookOfAllKinds(whole);
+    await segmentOfAllKinds(whole);
     const [lines, units] = [readFileSync(join(whole, LINES)), readFileSync(join(whole, UNITS))];
     const dir = newDir();
-    await bookOfAllKinds(dir);
+    await segmentOfAllKinds(dir);
     // A step that does not divide the length of any line: each line is hit at other positions.
     for (let at = 3; at < lines.length; at += 37) {
       for (const old of copies(dir)) rmSync(join(dir, 'job/gen', old));
@@ -71,9 +71,9 @@ describe('a flipped bit in the journal', () => {
       const writer = await FileJournal.open(dir, { writes: true });
       await expectAllLanded(writer);
       await writer.close();
-      const [told] = writer.damage;
-      expect(told).toMatchObject({ file: join(dir, LINES), lines: 1, gone: 0 });
-      expect(readFileSync(told?.copy as string).equals(damaged)).toBe(true);
+      const [report] = writer.damage;
+      expect(report).toMatchObject({ file: join(dir, LINES), lines: 1, gone: 0 });
+      expect(readFileSync(report?.copy as string).equals(damaged)).toBe(true);
       const again = await FileJournal.open(dir, { writes: true });
       expect(again.damage).toEqual([]);
       await expectAllLanded(again);
@@ -83,7 +83,7 @@ describe('a flipped bit in the journal', () => {
 
   it('does not stop later purchases from being appended', async () => {
     const dir = newDir();
-    await bookOfAllKinds(dir);
+    await segmentOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
     const journal = await FileJournal.open(dir, { writes: true });
     await journal.claim([keyOf(9)], 'b');
@@ -97,7 +97,7 @@ describe('a flipped bit in the journal', () => {
 
   it('that destroys the line and the body of an answer allows another purchase only on request', async () => {
     const dir = newDir();
-    await bookOfAllKinds(dir);
+    await segmentOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
     flip(dir, UNITS, `"${keyOf(4)}"`, -1);
     for (const writes of [true, true]) {
@@ -114,18 +114,18 @@ describe('a flipped bit in the journal', () => {
 
   it('does not cause a second new purchase, however often a rebuy is requested', async () => {
     const dir = newDir();
-    await bookOfAllKinds(dir);
+    await segmentOfAllKinds(dir);
     flip(dir, LINES, '"t":"answer"', 40, -1);
     flip(dir, UNITS, `"${keyOf(4)}"`, -1);
     const journal = await FileJournal.open(dir, { writes: true });
     expect((await journal.claim([keyOf(4)], 'b', { rebuyBefore: Date.now() + 1 })).mine).toHaveLength(1);
     const id = await journal.intend(intent('b', [4]));
     await journal.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(4, { costMicros: 1000 })] });
-    const told = { rebuyBefore: Date.now() + 60_000 };
-    expect((await journal.claim([keyOf(4)], 'c', told)).mine).toEqual([]);
+    const report = { rebuyBefore: Date.now() + 60_000 };
+    expect((await journal.claim([keyOf(4)], 'c', report)).mine).toEqual([]);
     await journal.close();
     const again = await FileJournal.open(dir, { writes: true });
-    expect((await again.claim([keyOf(4)], 'd', told)).mine).toEqual([]);
+    expect((await again.claim([keyOf(4)], 'd', report)).mine).toEqual([]);
     expect((await again.read([keyOf(4)])).get(keyOf(4))?.request_id).toBe('r');
     await again.close();
   });
@@ -138,7 +138,7 @@ describe.each<[string, (dir: string) => void, number[]]>([
 ])('%s', (_, damage, gone) => {
   it('is bought again only on request, by any process, and is then loaded whole', async () => {
     const dir = newDir();
-    await bookOfAllKinds(dir);
+    await segmentOfAllKinds(dir);
     damage(dir);
     const before = await FileJournal.open(dir, { writes: true });
     expect((await before.claim(landedKeys, 'b')).mine).toEqual([]);

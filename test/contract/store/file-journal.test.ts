@@ -189,8 +189,8 @@ describe('pruning', () => {
     expect(existsSync(join(dir, UNITS))).toBe(false);
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
     // Known at once, not only after a failed read.
-    const told = { rebuyBefore: Date.now() + 1 };
-    expect((await journal.claim([keyOf(1)], 'c', told)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
+    const rebuy = { rebuyBefore: Date.now() + 1 };
+    expect((await journal.claim([keyOf(1)], 'c', rebuy)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
   });
 
   it('is not assumed for bodies that cannot be read: they are not bought again', async () => {
@@ -200,8 +200,8 @@ describe('pruning', () => {
     rmSync(join(dir, 'job/gen'), { recursive: true });
     writeFileSync(join(dir, 'job/gen'), 'no folder');
     await expect(journal.read([keyOf(1)])).rejects.toMatchObject({ code: 'ENOTDIR' });
-    const told = { rebuyBefore: Date.now() + 1 };
-    await expect(journal.claim([keyOf(1)], 'b', told)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    const rebuy = { rebuyBefore: Date.now() + 1 };
+    await expect(journal.claim([keyOf(1)], 'b', rebuy)).rejects.toMatchObject({ code: 'ENOTDIR' });
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
   });
 

@@ -66,18 +66,18 @@ describe('the memory limiter', () => {
 
   it('uses the limit of one key beside those of the team', () => {
     const profile = withKeyLimit(rateProfiles.public as RateProfile, 3);
-    const drawn = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
-    expect(drawn('search.deep')).toEqual(['search', 'search.deep', 'key']);
-    expect(drawn('contents')).toEqual(['contents', 'key']);
-    expect(drawn('unheard-of')).toEqual(['search', 'key']);
+    const bucketNames = (rateClass: string) => bucketsFor(profile, rateClass).map(({ name }) => name);
+    expect(bucketNames('search.deep')).toEqual(['search', 'search.deep', 'key']);
+    expect(bucketNames('contents')).toEqual(['contents', 'key']);
+    expect(bucketNames('unheard-of')).toEqual(['search', 'key']);
   });
 
   it('slows down while the service queues its calls, by a fifth at most', async () => {
     const limiter = new MemoryLimiter(flatProfile(20));
-    const draw = { rateClass: 'contents', weight: 1 };
+    const rateCost = { rateClass: 'contents', weight: 1 };
     expect((await limiter.view()).effectiveQps).toBe(20);
-    for (let answer = 0; answer < 500; answer++) limiter.queued(draw);
-    const waiting = limiter.acquire(draw);
+    for (let answer = 0; answer < 500; answer++) limiter.queued(rateCost);
+    const waiting = limiter.acquire(rateCost);
     await Promise.resolve();
     const { qps, effectiveQps } = await limiter.view();
     expect(qps).toBe(20);

@@ -103,18 +103,18 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
   it('fault 63: stays with its owner when a watching command ends, and passes to a watcher when its owner leaves', async () => {
     const process = open();
     const [one, two, three] = [await process(), await process(), await process()];
-    const [owner, watcher, heir] = [commandOf(one), commandOf(two), commandOf(three)];
+    const [owner, watcher, successor] = [commandOf(one), commandOf(two), commandOf(three)];
     const work = { workflowId: 'w', job: 'x' };
     const claim = async (command: WorkOwners) => (await command.claim(work, () => ({}))).owner;
     expect(await claim(owner)).toBeNull();
     expect(await claim(watcher)).toEqual(one.owner());
-    expect(await claim(heir)).toEqual(one.owner());
+    expect(await claim(successor)).toEqual(one.owner());
     await watcher.close();
     expect(await owner.owned()).toMatchObject([work]);
-    expect(await heir.owned()).toEqual([]);
+    expect(await successor.owned()).toEqual([]);
     await owner.release('w');
-    expect(await heir.owned()).toMatchObject([work]);
-    await heir.release('w');
+    expect(await successor.owned()).toMatchObject([work]);
+    await successor.release('w');
     expect(await one.owned()).toEqual([]);
     for (const each of [one, two, three]) each.close();
   });
@@ -159,7 +159,7 @@ describe('a damaged entry', () => {
   const url = () => stores.url();
 
   /** Entries of a folder or a store, and a way to damage the job `bad` and the walk `lost` in it. */
-  const places: Record<string, () => Promise<{ jobs: Process; damage(job: string, walk: string): Promise<void> }>> = {
+  const cases: Record<string, () => Promise<{ jobs: Process; damage(job: string, walk: string): Promise<void> }>> = {
     folder: async () => ({
       jobs: new FolderJobs(dir, say),
       damage: async (job, text) => {
@@ -190,7 +190,7 @@ describe('a damaged entry', () => {
     ['PostgreSQL', '', '5'],
   ])('of a %s leaves the others listed and claimed, and is reported once with the remedy', async (kind, job, text) => {
     said = [];
-    const { jobs, damage } = await (places[kind] as (typeof places)[string])();
+    const { jobs, damage } = await (cases[kind] as (typeof cases)[string])();
     for (const name of ['good', 'bad']) await jobs.put(entry(name, `/${name}.csv`));
     for (const name of ['found', 'lost']) await jobs.putWalk(walk(name));
     await damage(job, text);

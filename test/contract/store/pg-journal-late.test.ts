@@ -23,11 +23,11 @@ async function zombie() {
   await dead.claim([1, 2, 3].map(keyOf), 'dead');
   const id = await dead.intend(intent('dead', [1, 2]));
   await takeAllForDead(await stores.connect(url));
-  const { journal: heir } = await stores.journal(url);
+  const { journal: successor } = await stores.journal(url);
   const land = () =>
     dead.land(id, { requestId: 'late', fetchedAt: Date.now(), units: [outcome(1), outcome(2, { costMicros: 500 })] });
-  const requestOf = async (number: number) => (await heir.read([keyOf(number)])).get(keyOf(number))?.request_id;
-  return { dead, heir, id, land, requestOf };
+  const requestOf = async (number: number) => (await successor.read([keyOf(number)])).get(keyOf(number))?.request_id;
+  return { dead, successor, id, land, requestOf };
 }
 
 const answer = (requestId: string, numbers: number[]) => ({
@@ -43,8 +43,8 @@ async function sums(journal: PgJournal) {
 
 describe('a process that was declared dead', () => {
   it('loses its claims, and its requests in flight are unknown outcomes, once, for every reader', async () => {
-    const { dead, heir } = await zombie();
-    for (const journal of [dead, heir]) {
+    const { dead, successor } = await zombie();
+    for (const journal of [dead, successor]) {
       expect((await journal.totals('job/')).unknown).toMatchObject([
         {
           keys: [keyOf(1), keyOf(2)],
@@ -53,8 +53,8 @@ describe('a process that was declared dead', () => {
         },
       ]);
     }
-    expect(await sums(heir)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 2000 });
-    const claim = await heir.claim([1, 3].map(keyOf), 'heir');
+    expect(await sums(successor)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 2000 });
+    const claim = await successor.claim([1, 3].map(keyOf), 'heir');
     expect(claim.mine).toMatchObject([
       { key: keyOf(1), unknowns: 1 },
       { key: keyOf(3), unknowns: 0 },
@@ -62,78 +62,78 @@ describe('a process that was declared dead', () => {
   });
 
   it('still lands its answer, which removes the unknown outcome', async () => {
-    const { heir, land } = await zombie();
+    const { successor, land } = await zombie();
     await land();
-    expect(await heir.totals('job/')).toMatchObject({ requests: 1, costMicros: 1500, openMicros: 0, unknown: [] });
-    expect(await sums(heir)).toEqual({ landedMicros: 1500, openMicros: 0, unknownMicros: 0 });
-    expect((await heir.claim([keyOf(1), keyOf(2)], 'heir')).landed).toHaveLength(2);
+    expect(await successor.totals('job/')).toMatchObject({ requests: 1, costMicros: 1500, openMicros: 0, unknown: [] });
+    expect(await sums(successor)).toEqual({ landedMicros: 1500, openMicros: 0, unknownMicros: 0 });
+    expect((await successor.claim([keyOf(1), keyOf(2)], 'heir')).landed).toHaveLength(2);
     await land();
-    expect((await heir.totals('job/')).costMicros).toBe(1500);
+    expect((await successor.totals('job/')).costMicros).toBe(1500);
   });
 
   it('does not replace units that were bought again; its own purchase counts, and is listed as bought twice', async () => {
-    const { heir, land, requestOf } = await zombie();
-    await heir.claim([keyOf(1)], 'heir');
-    await heir.land(await heir.intend(intent('heir', [1])), answer('again', [1]));
+    const { successor, land, requestOf } = await zombie();
+    await successor.claim([keyOf(1)], 'heir');
+    await successor.land(await successor.intend(intent('heir', [1])), answer('again', [1]));
     await land();
     expect([await requestOf(1), await requestOf(2)]).toEqual(['again', 'late']);
-    const totals = await heir.totals('job/');
+    const totals = await successor.totals('job/');
     expect(totals).toMatchObject({ requests: 2, costMicros: 2500 });
     expect(totals.unknown).toMatchObject([
       { keys: [keyOf(1), keyOf(2)], estimateMicros: 0, reason: expect.stringMatching(/^bought twice: 1 of its 2/) },
     ]);
-    expect(await sums(heir)).toEqual({ landedMicros: 2500, openMicros: 0, unknownMicros: 0 });
+    expect(await sums(successor)).toEqual({ landedMicros: 2500, openMicros: 0, unknownMicros: 0 });
   });
 
   it('prevents another purchase of its units when it lands first', async () => {
-    const { heir, land } = await zombie();
-    await heir.claim([1, 2, 3].map(keyOf), 'heir');
+    const { successor, land } = await zombie();
+    await successor.claim([1, 2, 3].map(keyOf), 'heir');
     await land();
-    await expect(heir.intend(intent('heir', [1, 2]))).rejects.toThrow(ClaimLost);
-    await heir.intend(intent('heir', [3]));
-    const claim = await heir.claim([1, 2, 3].map(keyOf), 'heir');
+    await expect(successor.intend(intent('heir', [1, 2]))).rejects.toThrow(ClaimLost);
+    await successor.intend(intent('heir', [3]));
+    const claim = await successor.claim([1, 2, 3].map(keyOf), 'heir');
     expect(claim.landed).toHaveLength(2);
     expect(claim.mine).toEqual([{ key: keyOf(3), unknowns: 0 }]);
   });
 
   it('has its units listed as bought twice if another request for them was in flight when it landed', async () => {
-    const { heir, land, requestOf } = await zombie();
-    await heir.claim([keyOf(1)], 'heir');
-    const id = await heir.intend(intent('heir', [1]));
+    const { successor, land, requestOf } = await zombie();
+    await successor.claim([keyOf(1)], 'heir');
+    const id = await successor.intend(intent('heir', [1]));
     await land();
-    await heir.land(id, answer('again', [1]));
+    await successor.land(id, answer('again', [1]));
     expect(await requestOf(1)).toBe('late');
-    const totals = await heir.totals('job/');
+    const totals = await successor.totals('job/');
     expect(totals).toMatchObject({ requests: 2, costMicros: 2500 });
     expect(totals.unknown).toMatchObject([{ keys: [keyOf(1)], reason: expect.stringMatching(/^bought twice: 1 of/) }]);
   });
 
   it('removes an unknown outcome for a request that it never sent', async () => {
-    const { dead, heir, id } = await zombie();
+    const { dead, successor, id } = await zombie();
     await dead.miss(id, 'held back before it was sent', 'never');
-    expect(await heir.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
-    expect(await sums(heir)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 0 });
-    expect((await heir.claim([keyOf(1)], 'heir')).mine).toEqual([{ key: keyOf(1), unknowns: 0 }]);
+    expect(await successor.totals('job/')).toMatchObject({ openMicros: 0, unknown: [] });
+    expect(await sums(successor)).toEqual({ landedMicros: 0, openMicros: 0, unknownMicros: 0 });
+    expect((await successor.claim([keyOf(1)], 'heir')).mine).toEqual([{ key: keyOf(1), unknowns: 0 }]);
   });
 
   it('buys nothing more with its old claims, but can claim again', async () => {
-    const { dead, heir } = await zombie();
+    const { dead, successor } = await zombie();
     await expect(dead.intend(intent('dead', [3]))).rejects.toThrow(ClaimLost);
     await expect(dead.recordOutcomes('dead', 'job/gen/0', 'contents', [outcome(3)])).rejects.toThrow(ClaimLost);
     expect((await dead.claim([keyOf(3)], 'dead-2')).mine).toHaveLength(1);
     await dead.intend(intent('dead-2', [3]));
-    expect((await heir.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
+    expect((await successor.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
   });
 
   it('replaces a unit that was given up meanwhile with its success', async () => {
-    const { heir, land, requestOf } = await zombie();
-    await heir.claim([keyOf(1)], 'heir');
-    const given = outcome(1, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null });
-    await heir.recordOutcomes('heir', 'job/gen/000000', 'contents', [given]);
+    const { successor, land, requestOf } = await zombie();
+    await successor.claim([keyOf(1)], 'heir');
+    const failed = outcome(1, { status: 'error', errorTag: 'UNKNOWN_OUTCOME', costMicros: 0, result: null });
+    await successor.recordOutcomes('heir', 'job/gen/000000', 'contents', [failed]);
     await land();
     expect(await requestOf(1)).toBe('late');
-    expect(await heir.lookup([keyOf(1)])).toMatchObject([{ status: 'success', errorTag: null }]);
-    expect((await heir.totals('job/')).unknown).toEqual([]);
+    expect(await successor.lookup([keyOf(1)])).toMatchObject([{ status: 'success', errorTag: null }]);
+    expect((await successor.totals('job/')).unknown).toEqual([]);
   });
 });
 

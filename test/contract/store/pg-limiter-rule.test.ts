@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answered, ask, type BucketState, newBucket, refused } from '../../../src/core/limiter/rate-queue.js';
 import { identifier, type Postgres } from '../../../src/postgres/index.js';
 import { type AskStep, askCases, refusedCases } from '../../support/core/rate-queue-cases.js';
-import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
+import { earliestCases, lateCases, reserveCases, resizeCases } from '../../support/core/ring-cases.js';
 import { runs } from '../../support/property-runs.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 
@@ -40,7 +40,7 @@ describe('the rule of the limit, in SQL', () => {
     expect(await value('ring_earliest($1, $2, $3, $4, $5, $6, $7)', values)).toBeCloseTo(start, 6);
   });
 
-  it.each(bookCases)('book: $name', async ({ ring, limit, start, weight, after }) => {
+  it.each(reserveCases)('reserve: $name', async ({ ring, limit, start, weight, after }) => {
     expect(await value('ring_book($1, $2, $3, $4)', [ring, limit, start, weight])).toEqual(after);
   });
 
@@ -83,15 +83,15 @@ describe('the rule of the limit, in SQL', () => {
         now += wait;
         // Only a call with a start can be refused.
         const known = new Set(buckets.keys());
-        const drawn = Object.entries(step.on).map(([name, limit]) => {
+        const used = Object.entries(step.on).map(([name, limit]) => {
           const bucket = buckets.get(name) ?? newBucket(limit, now);
           buckets.set(name, bucket);
           return { name, bucket, limit };
         });
         const inSql = await asked(team, { ...step, now });
         for (let call = 0; call < step.refused; call++)
-          for (const one of drawn) if (known.has(one.name)) refused(one, now);
-        expect(inSql).toEqual(ask(drawn, now, Number.NEGATIVE_INFINITY, step));
+          for (const one of used) if (known.has(one.name)) refused(one, now);
+        expect(inSql).toEqual(ask(used, now, Number.NEGATIVE_INFINITY, step));
       }
       const rows = await postgres.query<{ name: string; turns: unknown; ring: number[] }>(
         `SELECT name, ring, to_jsonb(turns) AS turns FROM ${schema}.limiter_buckets WHERE scope = $1`,
@@ -107,7 +107,7 @@ async function asked(team: string, step: Omit<AskStep, 'starts' | 'comeAt'>): Pr
   const { now, who, on = { all: 4 }, weight = 1, count = 1, margin = 0.01, queued = 0, blockedUntil } = step;
   const names = weight > 0 ? Object.keys(on).sort() : [];
   if (blockedUntil !== undefined) {
-    const block = `INSERT INTO ${schema}.limiter_blocks VALUES ($1, $2, 1e6, 'told') ON CONFLICT (team) DO UPDATE SET until_ms = $2`;
+    const block = `INSERT INTO ${schema}.limiter_blocks VALUES ($1, $2, 1e6, 'a block') ON CONFLICT (team) DO UPDATE SET until_ms = $2`;
     await postgres.query(block, [team, blockedUntil]);
   }
   const limits = names.map((name) => on[name]);

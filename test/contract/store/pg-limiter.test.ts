@@ -51,27 +51,27 @@ describe.concurrent('the limiter on PostgreSQL', () => {
   it('shows a block of one process to all others at once', async () => {
     const team = randomUUID();
     const two = flatProfile(2);
-    const [told, other] = [limiterOf(team, two), limiterOf(team, two, await stores.connect(url))];
-    await Promise.all([pass(told), pass(other)]);
+    const [first, other] = [limiterOf(team, two), limiterOf(team, two, await stores.connect(url))];
+    await Promise.all([pass(first), pass(other)]);
     const granted = await other.acquire(one);
-    await told.block(600, 'Retry-After: 0.6');
+    await first.block(600, 'Retry-After: 0.6');
     const until = performance.now() + 600;
     expect(await other.start(granted)).toBe('blocked');
     expect((await other.view()).blockReason).toBe('Retry-After: 0.6');
-    const starts = await Promise.all([told, other].map((limiter) => pass(limiter)));
+    const starts = await Promise.all([first, other].map((limiter) => pass(limiter)));
     for (const at of starts) expect(at).toBeGreaterThanOrEqual(until - 20);
-    await Promise.all([told.close(), other.close()]);
+    await Promise.all([first.close(), other.close()]);
   });
 
   it('sees a block although the notification is lost', async () => {
     const team = randomUUID();
     const deaf: Postgres = { ...postgres, listen: async () => async () => undefined };
-    const [told, other] = [limiterOf(team, flatProfile(2)), limiterOf(team, flatProfile(2), deaf)];
-    await Promise.all([pass(told), pass(other)]);
+    const [first, other] = [limiterOf(team, flatProfile(2)), limiterOf(team, flatProfile(2), deaf)];
+    await Promise.all([pass(first), pass(other)]);
     const granted = await other.acquire(one);
-    await told.block(2000, 'told');
+    await first.block(2000, 'a block');
     expect(await other.start(granted)).toBe('blocked');
-    await Promise.all([told.close(), other.close()]);
+    await Promise.all([first.close(), other.close()]);
   });
 
   it('keeps its block and its rings for later processes', async () => {
@@ -99,11 +99,11 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await dead.close();
     // 250 ms ahead at 20 a second, with gaps of 30 ms.
     expect((await Promise.all(waiting)).filter((grant) => grant !== null).length).toBeLessThanOrEqual(9);
-    const heir = limiterOf(team);
-    const starts = await Promise.all(Array.from({ length: 20 }, () => pass(heir)));
+    const successor = limiterOf(team);
+    const starts = await Promise.all(Array.from({ length: 20 }, () => pass(successor)));
     expect(mostInASecond(starts.map((at) => ({ at, weight: 1 })))).toBeGreaterThanOrEqual(11);
-    expect((await heir.view()).waiting).toBe(0);
-    await heir.close();
+    expect((await successor.view()).waiting).toBe(0);
+    await successor.close();
   });
 
   it('makes calls wait while the database is down, and lets none pass', async () => {
@@ -120,7 +120,9 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     await pass(limiter);
     away = true;
     const passed: number[] = [];
-    const waiting = [one, { ...one, weight: 0 }].map((draw) => pass(limiter, draw).then((at) => passed.push(at)));
+    const waiting = [one, { ...one, weight: 0 }].map((rateCost) =>
+      pass(limiter, rateCost).then((at) => passed.push(at)),
+    );
     // A poll waits for the database too, for a second: then the known state must be enough.
     expect(await limiter.view()).toMatchObject({ profile: 'flat-20', blockedUntil: null, waiting: 2 });
     expect(passed).toEqual([]);
@@ -164,24 +166,24 @@ describe.concurrent('the limiter on PostgreSQL', () => {
 
   it('slows down while the service queues its calls, and tells all processes', async ({ expect }) => {
     const team = randomUUID();
-    const [told, other] = [limiterOf(team), limiterOf(team)];
-    await pass(told);
+    const [first, other] = [limiterOf(team), limiterOf(team)];
+    await pass(first);
     expect((await other.view()).effectiveQps).toBeGreaterThan(19.7);
-    for (let answer = 0; answer < 500; answer++) told.queued(one);
-    await pass(told);
+    for (let answer = 0; answer < 500; answer++) first.queued(one);
+    await pass(first);
     await expect.poll(async () => (await other.view()).effectiveQps).toBeLessThan(17);
     expect(await other.view()).toMatchObject({ qps: 20 });
     expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(16);
-    await Promise.all([told.close(), other.close()]);
+    await Promise.all([first.close(), other.close()]);
   });
 
   it('shows the waiting calls of every process', async ({ expect }) => {
     const team = randomUUID();
     const [busy, looker] = [limiterOf(team), limiterOf(team)];
-    await busy.block(5000, 'told');
+    await busy.block(5000, 'a block');
     const waiting = Array.from({ length: 3 }, () => pass(busy).catch(() => undefined));
     expect(await busy.view()).toMatchObject({ waiting: 3 });
-    await expect.poll(() => looker.view()).toMatchObject({ waiting: 3, blockReason: 'told' });
+    await expect.poll(() => looker.view()).toMatchObject({ waiting: 3, blockReason: 'a block' });
     await Promise.all([busy.close(), looker.close()]);
     await Promise.all(waiting);
   });

@@ -72,14 +72,14 @@ describe('the slots on PostgreSQL', () => {
     await doomed.take('a');
     await doomed.name('a', 'run-a');
     await doomed.close();
-    const heir = new PgSlots({ postgres, team, limit: 1 });
-    expect(await heir.owners()).toMatchObject([{ owner: 'a', runId: 'run-a' }]);
-    await heir.take('a');
-    const next = heir.take('b');
-    await heir.free('a');
+    const successor = new PgSlots({ postgres, team, limit: 1 });
+    expect(await successor.owners()).toMatchObject([{ owner: 'a', runId: 'run-a' }]);
+    await successor.take('a');
+    const next = successor.take('b');
+    await successor.free('a');
     await next;
-    expect(await heir.owners()).toMatchObject([{ owner: 'b', runId: null }]);
-    await heir.close();
+    expect(await successor.owners()).toMatchObject([{ owner: 'b', runId: null }]);
+    await successor.close();
   });
 
   it('are passed on although the notification is lost', async () => {

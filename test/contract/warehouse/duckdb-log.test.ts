@@ -43,10 +43,10 @@ it('writes a large log into the file although other writes never stop', async ()
   write.resolve();
   await state;
   // Uses that write nothing keep it open, because closing it would do the same.
-  const look = async () => {
+  const logSize = async () => {
     await warehouse.use((connection) => connection.run('SELECT 1'), ['incoming']);
     return logBytes();
   };
-  await expect.poll(look, { timeout: 20_000, interval: 20 }).toBeLessThan(1_048_576);
+  await expect.poll(logSize, { timeout: 20_000, interval: 20 }).toBeLessThan(1_048_576);
   await warehouse.close();
 });

@@ -19,14 +19,14 @@ import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../sr
 import { createDuckDbRows, createWarehouses } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
 import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
-import { sinkContract } from '../../support/warehouse/rows-contract.js';
+import { rowsContract } from '../../support/warehouse/rows-contract.js';
 import { duckDbUnderTest, queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
 const here = fileURLToPath(new URL('../../support/warehouse/', import.meta.url));
 const run = promisify(execFile);
 
 describe('a DuckDB warehouse', () => {
-  sinkContract(duckDbUnderTest);
+  rowsContract(duckDbUnderTest);
 });
 
 describe('a DuckDB file', () => {

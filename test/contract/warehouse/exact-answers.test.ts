@@ -45,12 +45,12 @@ function asItCame(json: string): string {
   return `${unitLine(outcome, 'contents', 'request-1', Date.parse('2026-11-20T10:00:00Z'))}\n`;
 }
 
-interface Place {
+interface Opened {
   readonly sink: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
-const places: readonly (readonly [string, () => Place])[] = [
+const databases: readonly (readonly [string, () => Opened])[] = [
   [
     'DuckDB',
     () => {
@@ -77,7 +77,7 @@ const places: readonly (readonly [string, () => Place])[] = [
   ],
 ];
 
-describe.each(places)('in %s, fault 58: an answer', (_name, open) => {
+describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
   it('is kept unchanged; a field of another type is NULL in its column and reported, and dollars are exact', async () => {
     const { sink, query } = open();
     const staged = await stageText(dir, csv);

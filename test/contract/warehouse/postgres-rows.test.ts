@@ -8,7 +8,7 @@ import { createPostgresRows, createWarehouses, warehouseAddress } from '../../..
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
-import { sinkContract } from '../../support/warehouse/rows-contract.js';
+import { rowsContract } from '../../support/warehouse/rows-contract.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 let server: SharedPostgres;
@@ -22,7 +22,7 @@ let schemas = 0;
 const newSchema = () => `${database}?schema=sink_${process.pid}_${++schemas}`;
 
 describe('a PostgreSQL warehouse under the contract', () => {
-  sinkContract(() => postgresUnderTest(newSchema()));
+  rowsContract(() => postgresUnderTest(newSchema()));
 });
 
 describe('a PostgreSQL warehouse', () => {

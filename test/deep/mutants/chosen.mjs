@@ -23,7 +23,7 @@ export async function mutantsOf(root, files, addressOf) {
 }
 
 /** A number of mutants from the list, the same ones for the same seed. */
-export function draw(list, count, seed) {
+export function sampleOf(list, count, seed) {
   const random = mulberry32(seed);
   const left = [...list];
   for (let at = 0; at < Math.min(count, left.length); at++) {

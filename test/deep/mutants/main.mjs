@@ -12,7 +12,7 @@ import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startPostgres } from '../../support/postgres-server.mjs';
-import { draw, keyOf, mutantsOf } from './chosen.mjs';
+import { keyOf, mutantsOf, sampleOf } from './chosen.mjs';
 import { BAR, core, sample } from './plan.mjs';
 import { stryker } from './stryker.mjs';
 
@@ -47,16 +47,18 @@ const all = await mutantsOf(
   Object.values(groups).flatMap(({ files }) => files),
   addressOf,
 );
-const drawn = (kind === 'sample' ? draw(all, count, seed) : all).filter(({ file }) => file.includes(values.file));
-say(`${drawn.length} of ${all.length} mutants${kind === 'sample' ? `, seed ${seed}` : ''}.`);
+const selected = (kind === 'sample' ? sampleOf(all, count, seed) : all).filter(({ file }) =>
+  file.includes(values.file),
+);
+say(`${selected.length} of ${all.length} mutants${kind === 'sample' ? `, seed ${seed}` : ''}.`);
 
 const started = Date.now();
 /** Results of the mutants, by key. */
 const statuses = new Map();
-const given = process.env.TEST_POSTGRES_URL;
-const postgres = kind === 'sample' && given === undefined ? await startPostgres() : null;
+const ownPostgres = process.env.TEST_POSTGRES_URL;
+const postgres = kind === 'sample' && ownPostgres === undefined ? await startPostgres() : null;
 try {
-  process.env.MUTANTS_POSTGRES = postgres?.urlOf('postgres') ?? given ?? '';
+  process.env.MUTANTS_POSTGRES = postgres?.urlOf('postgres') ?? ownPostgres ?? '';
   for (const [name, group] of Object.entries(groups)) await run(name, group);
 } finally {
   await postgres?.stop();
@@ -66,7 +68,7 @@ say(`${((Date.now() - started) / 60_000).toFixed(1)} minutes.`);
 
 /** Runs Stryker over the chosen mutants of a group that have no valid result. */
 async function run(name, { files, tests }) {
-  const mine = drawn.filter(({ file }) => files.includes(file));
+  const mine = selected.filter(({ file }) => files.includes(file));
   const log = join(out, `${name}.jsonl`);
   const keep = {
     again: ['killed', 'timeout', 'error'],
@@ -148,7 +150,7 @@ function report() {
   for (const { name, mutants, killed, alive, timeout, part } of rows) {
     text += line(name, [mutants, killed, alive, timeout, (100 * part).toFixed(1)]);
   }
-  const alive = drawn.filter(survived).map(describe);
+  const alive = selected.filter(survived).map(describe);
   process.stdout.write(`${text}${alive.length > 0 ? '\n' : ''}${alive.join('')}`);
   const missed = tables.map(({ whole }) => whole).filter(({ mutants, part }) => mutants > 0 && part < BAR);
   if (missed.length === 0) return;
@@ -158,7 +160,7 @@ function report() {
 
 /** The results of the mutants that match. A mutant that breaks the run itself is killed: `vitest run` would fail. */
 function sumOf(name, matches) {
-  const found = drawn.filter(matches);
+  const found = selected.filter(matches);
   const alive = found.filter(survived).length;
   const timeout = found.filter(({ key }) => statuses.get(key) === 'timeout').length;
   const mutants = found.length;
@@ -181,6 +183,6 @@ function describe({ file, location: { start, end }, mutatorName, replacement, ke
     return flat.length > 80 ? `${flat.slice(0, 60)} … ${flat.slice(-17)}` : flat;
   };
   const unreached = statuses.get(key) === 'nocoverage' ? ' (no test gets there)' : '';
-  const place = `${file}:${start.line + 1}:${start.column + 1}`;
-  return `${place} ${mutatorName}${unreached}: ${short(lines.join('\n'))} → ${short(replacement)}\n`;
+  const position = `${file}:${start.line + 1}:${start.column + 1}`;
+  return `${position} ${mutatorName}${unreached}: ${short(lines.join('\n'))} → ${short(replacement)}\n`;
 }

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 240_000 });
 
 const from = '2025-01-01T00:00:00.000Z';
 const to = '2025-02-01T00:00:00.000Z';
-const stretch = ['--from', '2025-01-01', '--until', '2025-01-31'];
+const range = ['--from', '2025-01-01', '--until', '2025-01-31'];
 
 /** A service with a history of events, and the command on it in a folder of its own. */
 async function open(count: number, more: Partial<SandboxOptions> = {}) {
@@ -65,20 +65,20 @@ it('syncs, shows its status, and a verification finds and repairs events that we
     expect.stringMatching(/events-sync-\w{6} started: webset events of the real/),
   ]);
   expect(synced.data).toMatchObject({ kind: 'events', stream: 'sync', phase: 'done', events: 2000, added: 2000 });
-  const told = await json('events', 'status');
-  expect(told.data).toMatchObject({
+  const shown = await json('events', 'status');
+  expect(shown.data).toMatchObject({
     ...{ known: true, running: [], events: 2000 },
     streams: [{ stream: 'sync', watermark: synced.data.watermark, windowsLeft: 0, share: 1 }],
   });
-  expect(told.data.streams[0].completedSecondsAgo).toBeLessThan(600);
-  expect(told.data.types.every(({ known }: { known: boolean }) => known)).toBe(true);
+  expect(shown.data.streams[0].completedSecondsAgo).toBeLessThan(600);
+  expect(shown.data.types.every(({ known }: { known: boolean }) => known)).toBe(true);
 
   await sql("DELETE FROM events WHERE hash(id) % 10 = 0 AND id <> 'made-up'");
   await sql(`UPDATE events SET data = '{}' WHERE hash(id) % 10 = 1`);
   await sql(`INSERT INTO events SELECT * REPLACE ('made-up' AS id, 'webset.idle' AS type) FROM events LIMIT 1`);
   const [lost] = (await sql(`SELECT ${2000 + 1} - count(*)::INTEGER AS missing,
     count(CASE WHEN data = '{}' AND id <> 'made-up' THEN 1 END)::INTEGER AS changed FROM events`)) as [object];
-  const verified = await json('events', 'verify', ...stretch, '--qps', '500');
+  const verified = await json('events', 'verify', ...range, '--qps', '500');
   expect(verified.data?.verified).toMatchObject({ ...lost, gone: 1 });
   expect(verified.code).toBe(1);
   await sql("DELETE FROM events WHERE id = 'made-up'");
@@ -90,14 +90,14 @@ it('syncs, shows its status, and a verification finds and repairs events that we
       /Unknown event type: webset\.idel \(did you mean webset\.idle\?\)[\s\S]*Schedule events-sync-\w{6} created: every 15m/,
     ),
   ]);
-  const strict = await run('events', 'verify', ...stretch, '--strict', '--qps', '500');
+  const strict = await run('events', 'verify', ...range, '--strict', '--qps', '500');
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);
 });
 
 it('a backfill that is killed with its server continues where it was, is paused and resumed by name, and is done once', async () => {
   const { sandbox, folder, run, json, start, sql } = await open(10_000, { latencyMs: 150 });
   const pages = () => sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
-  const begin = () => start('events', 'backfill', ...stretch, '--parallel', '1', '--qps', '500');
+  const begin = () => start('events', 'backfill', ...range, '--parallel', '1', '--qps', '500');
   const first = begin();
   await expect.poll(pages, { timeout: 100_000, interval: 20 }).toBeGreaterThan(8);
   killAllOf(folder.stateDir);

@@ -68,8 +68,8 @@ it.each(['newest', 'oldest'] as const)(
     expect(marks[0]).toBe(Math.max(...seenAtFirst));
     expect(marks).toEqual([...marks].sort((left, right) => left - right));
 
-    const stretch = { from: new Date(from).toISOString(), until: new Date(to).toISOString() };
-    const verified = await walk('backfillEvents', { ...stretch, verify: true });
+    const range = { from: new Date(from).toISOString(), until: new Date(to).toISOString() };
+    const verified = await walk('backfillEvents', { ...range, verify: true });
     expect(verified.added).toBe(happened.length - ids.size);
     expect((await loaded()).size).toBe(happened.length);
   },

@@ -5,7 +5,7 @@ import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 
-interface Place {
+interface OpenFolder {
   readonly folder: Folder;
   readonly sandbox: Sandbox;
   run(...args: readonly string[]): ReturnType<typeof startCommand>;
@@ -13,7 +13,7 @@ interface Place {
   enrich(...flags: readonly string[]): ReturnType<typeof startCommand>;
 }
 
-async function place(rows: readonly InputRow[], options: Partial<SandboxOptions>): Promise<Place> {
+async function openFolder(rows: readonly InputRow[], options: Partial<SandboxOptions>): Promise<OpenFolder> {
   const folder = new Folder();
   folder.write(rows);
   const sandbox = await startSandbox({ textBytes: 100, ...options });
@@ -44,7 +44,7 @@ it.runIf(process.platform === 'linux')(
   'a budget holds although everything is killed in the middle; after a raise the same command ends with the exact rows',
   async () => {
     const rows = plainRows(1250);
-    const { folder, sandbox, enrich } = await place(rows, { failureRate: 0.05, latencyMs: 40 });
+    const { folder, sandbox, enrich } = await openFolder(rows, { failureRate: 0.05, latencyMs: 40 });
     for (const sent of [20, 90]) {
       const running = enrich('--max-cost', '1.00');
       await Promise.race([
@@ -77,7 +77,7 @@ it.runIf(process.platform === 'linux')(
 
 it('fault 13: used-up credits stop the command, a top-up and a resume finish it, no landed page is bought twice', async () => {
   const rows = plainRows(300);
-  const { folder, sandbox, run, enrich } = await place(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
+  const { folder, sandbox, run, enrich } = await openFolder(rows, { failureRate: 0, latencyMs: 20, credits: 0.2 });
   const stopped = enrich();
   expect([await stopped.ended, stopped.err()]).toEqual([4, expect.stringContaining('Paused (credits)')]);
   expect(stopped.err()).toContain("the team's prepaid credits are used up. Buy more credits.");

@@ -19,7 +19,7 @@ const ROWS = 40;
 const urlsOf = (name: string) => Array.from({ length: ROWS }, (_, row) => `https://${name}-${row}.example/`);
 
 /** Five commands that start together; each writes a CSV of its own. `one`: one file for all; `named`: one `--job` name for all. */
-async function together({ store, one, named }: { store: boolean; one: boolean; named: boolean }) {
+async function atOnce({ store, one, named }: { store: boolean; one: boolean; named: boolean }) {
   const folder = new Folder();
   const environment = {
     SEARCHFLOW_API_KEY: 'key-of-the-tests',
@@ -54,18 +54,18 @@ async function together({ store, one, named }: { store: boolean; one: boolean; n
 }
 
 const rowsOf = (name: string) => urlsOf(name).map((url) => [url, 'success']);
-const places = [{ store: false }, { store: true }];
+const kinds = [{ store: false }, { store: true }];
 
 it.each(
-  places.flatMap((place) => [
-    { ...place, one: true, named: true },
-    { ...place, one: true, named: false },
-    { ...place, one: false, named: false },
+  kinds.flatMap((kind) => [
+    { ...kind, one: true, named: true },
+    { ...kind, one: true, named: false },
+    { ...kind, one: false, named: false },
   ]),
 )(
   'fault 27: five commands at once each deliver their rows, bought once ($store, $one, $named)',
   async (how) => {
-    const { commands, codes } = await together(how);
+    const { commands, codes } = await atOnce(how);
     expect(codes, commands.map(({ err }) => err()).join('\n---\n')).toEqual(Array(COMMANDS).fill(0));
     for (const { name, delivered } of commands) expect(delivered()).toEqual(rowsOf(name));
     expect(boughtAgain(sandbox)).toEqual({});
@@ -74,10 +74,10 @@ it.each(
   180_000,
 );
 
-it.each(places)(
+it.each(kinds)(
   'fault 27: of five files with one --job name one is enriched, the others are refused ($store)',
-  async (place) => {
-    const { commands, codes } = await together({ ...place, one: false, named: true });
+  async (kind) => {
+    const { commands, codes } = await atOnce({ ...kind, one: false, named: true });
     expect(codes.toSorted(), commands.map(({ err }) => err()).join('\n---\n')).toEqual([0, 2, 2, 2, 2]);
     const [first] = commands.filter((_, index) => codes[index] === 0);
     expect(first?.delivered()).toEqual(rowsOf(first?.name ?? ''));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { place, vanished } from '../../support/jobs/command.js';
+import { openJob, vanished } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -23,7 +23,7 @@ afterAll(async () => {
 const rows = plainRows(100);
 
 it('buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
-  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -49,7 +49,7 @@ it('buys the next rows with each greater limit, and without a limit exactly the 
 });
 
 it('changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
-  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   await run();
   const tried = await run({ limit: 10 });
   expect(tried.plan).toMatchObject({ status: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
@@ -82,7 +82,7 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
     3,
   ],
 ])('works with %s', async (_, request, first, rest) => {
-  const { folder, run } = place({ temporal, sandbox }, plainRows(20));
+  const { folder, run } = openJob({ temporal, sandbox }, plainRows(20));
   const tried = await run({ ...request, limit: 7 });
   expect(tried.plan).toMatchObject({ toBuy: first, rest: { rows: 13, toBuy: rest } });
   expect(tried.summary).toMatchObject({ requests: first, warehouse: { success: 7, missing: 13 } });
@@ -98,7 +98,7 @@ const wholeRequest = {
 
 it('ends a paused run of the whole job, instead of resuming it', async () => {
   const all = plainRows(200);
-  const { folder, run, config, bought } = place({ temporal, sandbox }, all);
+  const { folder, run, config, bought } = openJob({ temporal, sandbox }, all);
   const runtime = await openRuntime(config);
   const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
   const handle = await runtime.start(plan);

@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { place } from '../../support/jobs/command.js';
+import { openJob } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 it('--refresh-after buys again only older answers', async () => {
   const rows = plainRows(60);
-  const { folder, run, bought } = place({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   await run();
   expect((await run({ refreshAfterMs: 3_600_000 })).plan.toBuy).toBe(0);
   expect(bought()).toBe(60);

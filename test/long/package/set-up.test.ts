@@ -118,11 +118,11 @@ describe('set-up', () => {
     const waiting = spawn(process.execPath, [join(clone, 'scripts', 'set-up.mjs')], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    const said = new Promise<string>((tell) => waiting.stderr.setEncoding('utf8').on('data', tell));
+    const said = new Promise<string>((resolve) => waiting.stderr.setEncoding('utf8').on('data', resolve));
     expect(await said).toContain(`Process ${child.pid} is setting up this folder; waiting for it`);
     expect(readFileSync(join(clone, '.set-up-lock'), 'utf8')).toBe(lock);
     child.kill('SIGKILL');
-    expect(await new Promise((tell) => waiting.once('exit', tell))).toBe(0);
+    expect(await new Promise((resolve) => waiting.once('exit', resolve))).toBe(0);
   });
 });
 

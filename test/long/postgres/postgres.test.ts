@@ -74,7 +74,7 @@ describe('a database', () => {
       });
     const first = next();
     await postgres.listen(
-      'news',
+      'channel',
       (payload) => {
         heard.push(payload);
         wake();
@@ -90,10 +90,10 @@ describe('a database', () => {
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
     );
     await back;
-    const told = next();
-    await postgres.query("SELECT pg_notify('news', 'told')");
-    await told;
-    expect({ heard, backs }).toEqual({ heard: ['told'], backs: 2 });
+    const notified = next();
+    await postgres.query("SELECT pg_notify('channel', 'a message')");
+    await notified;
+    expect({ heard, backs }).toEqual({ heard: ['a message'], backs: 2 });
   });
 
   it('that refuses or stays down is reported without user name or password', async () => {

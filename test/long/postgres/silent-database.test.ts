@@ -12,7 +12,7 @@ import { openTemporal } from '../../support/temporal.js';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 
 /** The longest wait without a message about its reason. */
-const TOLD_WITHIN_MS = 10_000;
+const REPORTED_WITHIN_MS = 10_000;
 
 /** The server and its backends; a stopped one accepts connections, through the kernel, and sends nothing. */
 function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
@@ -62,7 +62,7 @@ describe('a database that accepts connections and does not answer', () => {
     return postgres;
   };
   /** Resolves when a message about it was printed, with the time until then. */
-  const told = async (since: number): Promise<number> => {
+  const reported = async (since: number): Promise<number> => {
     while (said.length === 0) await delay(50);
     return (said[0]?.at ?? 0) - since;
   };
@@ -72,7 +72,7 @@ describe('a database that accepts connections and does not answer', () => {
     proxy.silent = true;
     const since = performance.now();
     const inserted = postgres.transaction((tx) => tx.query('INSERT INTO t VALUES (1)'));
-    expect(await told(since)).toBeLessThan(TOLD_WITHIN_MS);
+    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
     expect(said[0]?.text).toMatch(
       /^Waiting for the database postgres:\/\/127\.0\.0\.1:\d+\/\w+: no (answer for \d s|connection in time)/,
     );
@@ -110,12 +110,12 @@ describe('a database that accepts connections and does not answer', () => {
       if (++runs > 1) return;
       const sleeping = tx.query('SELECT pg_sleep(600)');
       proxy.silent = true;
-      void told(since).then(() => {
+      void reported(since).then(() => {
         proxy.silent = false;
       });
       await sleeping;
     });
-    expect((said[0]?.at ?? 0) - since).toBeLessThan(TOLD_WITHIN_MS + 1000);
+    expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
     expect(await postgres.query('SELECT n FROM t')).toEqual([{ n: 2 }]);
     await postgres.close();
   }, 60_000);
@@ -125,7 +125,7 @@ describe('a database that accepts connections and does not answer', () => {
     signalAll(server, 'SIGSTOP');
     const since = performance.now();
     const inserted = postgres.query('INSERT INTO t VALUES (3) RETURNING n').finally(() => undefined);
-    expect(await told(since)).toBeLessThan(TOLD_WITHIN_MS);
+    expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
     signalAll(server, 'SIGCONT');
     expect(await inserted).toEqual([{ n: 3 }]);
     await postgres.close();
@@ -246,7 +246,7 @@ describe('a job', () => {
     signalAll(postgres, 'SIGSTOP');
     const since = performance.now();
     await command.says(/Waiting for the database/);
-    expect(performance.now() - since).toBeLessThan(TOLD_WITHIN_MS + 1000);
+    expect(performance.now() - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
     await delay(40_000 - (performance.now() - since));
     signalAll(postgres, 'SIGCONT');
     expect([await command.ended, command.err()]).toEqual([0, expect.stringContaining('is back')]);

@@ -121,8 +121,8 @@ describe('processes that share a journal', () => {
         const { buyer, extra, totals } = await market(40);
         const victim = buyer({ deadAfterMs: 1000, at: { step, nth, signal: 'SIGKILL' } });
         await victim.says('now');
-        const heir = buyer({ deadAfterMs: 1000 });
-        await Promise.all([victim.ended, heir.ended]);
+        const successor = buyer({ deadAfterMs: 1000 });
+        await Promise.all([victim.ended, successor.ended]);
         const { unknown, costMicros, openMicros, usage } = await totals();
         const listed = unknown.flatMap((outcome) => outcome.keys);
         for (const key of extra()) expect(listed).toContain(key);
@@ -139,8 +139,8 @@ describe('processes that share a journal', () => {
     const { buyer, extra, totals, requests } = await market(60);
     const zombie = buyer({ deadAfterMs: 1000, at: { step: 'sent', nth: 1, signal: 'SIGSTOP' } });
     await zombie.says('now');
-    const heir = buyer({ deadAfterMs: 1000 });
-    await heir.ended;
+    const successor = buyer({ deadAfterMs: 1000 });
+    await successor.ended;
     zombie.child.kill('SIGCONT');
     await zombie.ended;
     // It lands the answer that it had requested, and buys nothing else.

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
-import { longSinkContract } from '../../support/warehouse/rows-contract.js';
+import { longRowsContract } from '../../support/warehouse/rows-contract.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('a DuckDB warehouse', () => {
-  longSinkContract(duckDbUnderTest);
+  longRowsContract(duckDbUnderTest);
 });

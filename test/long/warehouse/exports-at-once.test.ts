@@ -57,7 +57,7 @@ function neighbours(target: string) {
   mkdirSync(`${path}.old`);
   writeFileSync(join(`${path}.old`, 'part-00000.parquet'), 'mine');
   symlinkSync(`${path}.part`, join(folder, 'link'));
-  const look = () =>
+  const read = () =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .sort()
       .map((name) => {
@@ -65,7 +65,7 @@ function neighbours(target: string) {
         if (stats.isSymbolicLink()) return [name, readlinkSync(join(folder, name))];
         return [name, stats.isFile() ? readFileSync(join(folder, name), 'utf8') : 'folder'];
       });
-  return { folder, path, look, before: look() };
+  return { folder, path, read, before: read() };
 }
 
 async function namesIn(kind: string, path: string): Promise<unknown[]> {
@@ -84,13 +84,13 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('exports from %s', (database) =
   ])(
     'to one %s target by five processes at once are all whole, and other files beside it are unchanged',
     async (kind, name) => {
-      const { path, look, before } = neighbours(name);
+      const { path, read, before } = neighbours(name);
       const said = await Promise.all(
         Array.from({ length: 5 }, () => text(exporter(addresses[database], kind, path).stdout)),
       );
       expect(said).toEqual(Array.from({ length: 5 }, () => `${ROWS}\n`));
       expect(await namesIn(kind, path)).toEqual(names);
-      expect(look().filter(([entry]) => !entry?.match(/^out(\.csv)?($|\/)/))).toEqual(before);
+      expect(read().filter(([entry]) => !entry?.match(/^out(\.csv)?($|\/)/))).toEqual(before);
     },
   );
 
@@ -98,18 +98,18 @@ describe.each(['DuckDB', 'PostgreSQL'] as const)('exports from %s', (database) =
     ['csv', 'out.csv'],
     ['parquet', 'out'],
   ])('to %s that are killed keep the old target whole, and the next one cleans up', async (kind, name) => {
-    const { folder, path, look, before } = neighbours(name);
+    const { folder, path, read, before } = neighbours(name);
     await once(exporter(addresses[database], kind, path), 'exit');
-    const old = look().filter(([entry]) => entry?.match(/^out(\.csv)?($|\/)/));
+    const old = read().filter(([entry]) => entry?.match(/^out(\.csv)?($|\/)/));
     expect(old.length).toBeGreaterThan(0);
     const process = exporter(addresses[database], kind, path);
     while (!readdirSync(folder).some((entry) => /^\.searchflow-draft-.*[0-9a-f]{16}$/.test(entry)))
       await new Promise(setImmediate);
     process.kill('SIGKILL');
     await once(process, 'exit');
-    expect(look().filter(([entry]) => entry?.match(/^out(\.csv)?($|\/)/))).toEqual(old);
+    expect(read().filter(([entry]) => entry?.match(/^out(\.csv)?($|\/)/))).toEqual(old);
     expect(readdirSync(folder).filter((entry) => entry.startsWith('.searchflow-'))).not.toEqual([]);
     expect(await text(exporter(addresses[database], kind, path).stdout)).toBe(`${ROWS}\n`);
-    expect(look().filter(([entry]) => !entry?.match(/^out(\.csv)?($|\/)/))).toEqual(before);
+    expect(read().filter(([entry]) => !entry?.match(/^out(\.csv)?($|\/)/))).toEqual(before);
   });
 });

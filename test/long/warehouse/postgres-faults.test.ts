@@ -218,7 +218,7 @@ describe('a PostgreSQL warehouse, when', () => {
     expect(await pgQuery(url, 'SELECT attempt FROM load_ledger')).toEqual([['other']]);
   });
 
-  const wrecks: Record<string, [change: string, told: RegExp]> = {
+  const wrecks: Record<string, [change: string, reported: RegExp]> = {
     'a table is dropped': ['DROP TABLE unknown_outcomes CASCADE', /the table unknown_outcomes is missing/],
     'a column is dropped': ['ALTER TABLE row_store DROP COLUMN source CASCADE', /row_store\.source is missing/],
     'a column has another type': [
@@ -236,7 +236,7 @@ describe('a PostgreSQL warehouse, when', () => {
   };
   it.each(Object.entries(wrecks))(
     '[42] %s, refuses before anything is bought, and in a load',
-    async (what, [change, told]) => {
+    async (what, [change, reported]) => {
       // Roles belong to the server, not to its databases.
       await pgQuery(url, `DROP ROLE IF EXISTS loader`).catch(() => null);
       await pgQuery(url, `CREATE ROLE loader LOGIN PASSWORD 'canary-loader'`).catch(() => null);
@@ -256,7 +256,7 @@ describe('a PostgreSQL warehouse, when', () => {
       await pgQuery(url, change);
       const second = await sink.openJob(job.record, job.files).catch((reason: unknown) => reason);
       expect(second).toBeInstanceOf(WarehouseUnusable);
-      expect(String(second)).toMatch(told);
+      expect(String(second)).toMatch(reported);
       expect(String(second)).not.toContain('canary');
       const load = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
       if (what !== 'a table is dropped') expect(load).toBeInstanceOf(WarehouseUnusable);

@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
 import { sharedPostgres } from '../../support/postgres.js';
-import { longSinkContract } from '../../support/warehouse/rows-contract.js';
+import { longRowsContract } from '../../support/warehouse/rows-contract.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('a PostgreSQL warehouse', () => {
-  longSinkContract(async () => postgresUnderTest(await sharedPostgres().database()));
+  longRowsContract(async () => postgresUnderTest(await sharedPostgres().database()));
 });

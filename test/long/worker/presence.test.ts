@@ -28,11 +28,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const placeOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
+const lockOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
 
 /** A queue lock that a worker on another machine took. */
 async function takenElsewhere(taskQueue: string) {
-  const { id: workflowId } = placeOf(taskQueue);
+  const { id: workflowId } = lockOf(taskQueue);
   await temporal.client.workflow.start(workflowNames.workerPresence, {
     taskQueue,
     workflowId,
@@ -62,9 +62,9 @@ function startWorker(name: string, env: Record<string, string>) {
 it('a queue lock is taken over from a worker on another machine that does not answer', async () => {
   await takenElsewhere('silent');
   const startedAt = Date.now();
-  const { leave } = await takeQueueLocks(temporal.client, 'silent', [placeOf('silent')], null);
+  const { leave } = await takeQueueLocks(temporal.client, 'silent', [lockOf('silent')], null);
   expect(Date.now() - startedAt).toBeLessThan(15_000);
-  const handle = temporal.client.workflow.getHandle(placeOf('silent').id);
+  const handle = temporal.client.workflow.getHandle(lockOf('silent').id);
   expect((await handle.describe()).memo?.holder).toMatchObject({ pid: process.pid });
   await leave();
   expect((await handle.describe()).status.name).toBe('TERMINATED');
@@ -79,33 +79,33 @@ it('a queue lock is left to a worker on another machine that answers', async () 
   });
   await worker.runUntil(async () => {
     await takenElsewhere('living');
-    await expect(takeQueueLocks(temporal.client, 'living', [placeOf('living')], null)).rejects.toThrow(
+    await expect(takeQueueLocks(temporal.client, 'living', [lockOf('living')], null)).rejects.toThrow(
       /^Another worker \(PID 4711 on another-machine, since 1970-\S+, with its own folder\) is there\. Go\.$/,
     );
   });
 });
 
 it('workers of one store share a queue, and no other worker joins while one of them is alive', async () => {
-  const places = [placeOf('shared')];
+  const lockState = [lockOf('shared')];
   const worker = await Worker.create({
     connection: temporal.nativeConnection,
     namespace: temporal.namespace as string,
     taskQueue: 'shared',
     workflowBundle: { codePath },
   });
-  const handle = temporal.client.workflow.getHandle(placeOf('shared').id);
+  const handle = temporal.client.workflow.getHandle(lockOf('shared').id);
   await worker.runUntil(async () => {
     for (let count = 0; count < 2; count++) {
-      const { leave } = await takeQueueLocks(temporal.client, 'shared', places, 'postgres://db:5432/etl');
+      const { leave } = await takeQueueLocks(temporal.client, 'shared', lockState, 'postgres://db:5432/etl');
       await leave();
     }
     expect((await handle.describe()).status.name).toBe('RUNNING');
     for (const store of [null, 'postgres://db:5432/other']) {
-      const refused = takeQueueLocks(temporal.client, 'shared', places, store);
+      const refused = takeQueueLocks(temporal.client, 'shared', lockState, store);
       await expect(refused).rejects.toThrow(/^Another worker \(.*, with postgres:\/\/db:5432\/etl\) is there/);
     }
   });
-  await (await takeQueueLocks(temporal.client, 'shared', places, null)).leave();
+  await (await takeQueueLocks(temporal.client, 'shared', lockState, null)).leave();
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 
@@ -140,7 +140,7 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   });
   await takenElsewhere('plugin-2');
   const worker = await make('plugin-2');
-  const handle = temporal.client.workflow.getHandle(placeOf('plugin-2').id);
+  const handle = temporal.client.workflow.getHandle(lockOf('plugin-2').id);
   await worker.runUntil(() =>
     expect
       .poll(async () => (await handle.describe()).memo?.holder, { timeout: 20_000 })
@@ -152,13 +152,13 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
 it('a worker that is stopped while Temporal grants its queue lock releases the lock', async () => {
   const slow = await slowProxy(temporal.address);
   const stopped = startWorker('stopped', { SEARCHFLOW_TASK_QUEUE: 'stopped', TEMPORAL_ADDRESS: slow.address });
-  const { id } = placeOf('stopped');
-  const place = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
+  const { id } = lockOf('stopped');
+  const lockState = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
   // By then the server has it, and the worker has not received the answer.
-  await expect.poll(place, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
+  await expect.poll(lockState, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
   stopped.child.kill('SIGINT');
   expect(await stopped.ended).toBe(130);
-  expect(await place()).toBe('TERMINATED');
+  expect(await lockState()).toBe('TERMINATED');
 });
 
 /** A proxy to Temporal that delays each answer. */
@@ -177,10 +177,10 @@ async function slowProxy(address: string): Promise<{ readonly address: string }>
 }
 
 it('without a store a second worker on the same queue refuses to start until the first has ended', async () => {
-  const places = async () =>
+  const lockState = async () =>
     (await temporal.client.workflow.getHandle('searchflow-worker-of-first').describe()).status.name;
   const first = startWorker('a', { SEARCHFLOW_TASK_QUEUE: 'first' });
-  await expect.poll(places, { timeout: 30_000, interval: 50 }).toBe('RUNNING');
+  await expect.poll(lockState, { timeout: 30_000, interval: 50 }).toBe('RUNNING');
 
   const sameQueue = startWorker('b', { SEARCHFLOW_TASK_QUEUE: 'first' });
   expect(await sameQueue.ended).toBe(2);
@@ -200,7 +200,7 @@ it('without a store a second worker on the same queue refuses to start until the
   await expect.poll(holder, { timeout: 30_000, interval: 50 }).toBe(next.child.pid);
   next.child.kill('SIGINT');
   expect(await next.ended).toBe(130);
-  expect(await places()).toBe('TERMINATED');
+  expect(await lockState()).toBe('TERMINATED');
 });
 
 it('an idle worker leaves the rate of its key to a job in another folder, on this machine and on others', async () => {

@@ -61,7 +61,7 @@ export interface Setting extends PurchaseDeps {
   readonly stop: AbortController;
   readonly cut: AbortController;
   readonly control: Control;
-  order(
+  request(
     send: (batch: readonly Unit[], signal: AbortSignal) => Promise<Bought>,
     changes?: Partial<PurchaseRequest>,
   ): PurchaseRequest;
@@ -86,7 +86,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
     stop,
     cut,
     control: { stop: stop.signal, cut: cut.signal, yieldAfterMs: 30_000 },
-    order: (send, changes) => ({
+    request: (send, changes) => ({
       segment: 'job/gen/000000',
       owner: `owner-${++count}`,
       operation: 'contents',

@@ -45,13 +45,13 @@ export function startCommand(
     ended,
     says: (text) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (!has(text)) return;
-          listeners.delete(look);
+          listeners.delete(check);
           resolve();
         };
-        listeners.add(look);
-        look();
+        listeners.add(check);
+        check();
         void ended.then(
           (code) =>
             has(text) || reject(new Error(`ended with ${code} without saying "${text}":\n${texts.out}${texts.err}`)),

@@ -52,7 +52,7 @@ export const earliestCases: readonly {
   },
 ];
 
-export const bookCases: readonly {
+export const reserveCases: readonly {
   name: string;
   ring: Ring;
   limit: number;

@@ -258,8 +258,8 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       item('e3', 'https://a.example/2'),
     ];
     const pages = pagesOf(changed);
-    const [told] = await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
-    expect(told).toMatchObject({ events: 3, added: 0, changed: 2 });
+    const [loaded] = await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
+    expect(loaded).toMatchObject({ events: 3, added: 0, changed: 2 });
     expect(await here.query('SELECT title, event_id FROM websets')).toEqual([{ title: 'second', event_id: 'e2' }]);
     expect(await here.query('SELECT status, event_id FROM webset_monitors')).toEqual([
       { status: 'disabled', event_id: 'e1' },
@@ -319,7 +319,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await begin();
     let page = 0;
     /** Loads one event, and folds before the next one comes. */
-    const tell = async (one: MadeEvent) => {
+    const loadAndFold = async (one: MadeEvent) => {
       await load([], { pages: pagesOf([one], 200, ++page) });
       await here.events.foldAll('sandbox');
     };
@@ -338,11 +338,11 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       [{ id: 'i', webset_id: 'w', url: `https://x.example/${seconds}`, gone: false }],
       parts.map((name) => ['i', name]),
     ];
-    await tell(item(5, ['a', 'b']));
+    await loadAndFold(item(5, ['a', 'b']));
     expect(await stands()).toEqual(is(5, ['a', 'b']));
-    await tell(item(9, ['b', 'c', 'd']));
+    await loadAndFold(item(9, ['b', 'c', 'd']));
     expect(await stands()).toEqual(is(9, ['b', 'c', 'd']));
-    await tell(item(7, ['e']));
+    await loadAndFold(item(7, ['e']));
     expect(await stands()).toEqual(is(9, ['b', 'c', 'd']));
     const webset = (type: string, seconds: number, updated: number) =>
       event(type, seconds, { id: 'w', title: `at ${updated}`, updatedAt: iso(updated) });
@@ -351,42 +351,43 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       return [row?.title, row?.gone];
     };
     const at = (seconds: number) => expect.stringContaining(iso(seconds).slice(11, 19));
-    await tell(webset('webset.idle', 5, 5));
+    await loadAndFold(webset('webset.idle', 5, 5));
     expect(await websets()).toEqual(['at 5', null]);
     // An older version, but deleted; then an earlier deletion; then a later one, which changes nothing.
-    await tell(webset('webset.deleted', 8, 4));
+    await loadAndFold(webset('webset.deleted', 8, 4));
     expect(await websets()).toEqual(['at 5', at(8)]);
-    await tell(webset('webset.deleted', 6, 3));
+    await loadAndFold(webset('webset.deleted', 6, 3));
     expect(await websets()).toEqual(['at 5', at(6)]);
-    await tell(webset('webset.deleted', 9, 2));
+    await loadAndFold(webset('webset.deleted', 9, 2));
     expect(await websets()).toEqual(['at 5', at(6)]);
-    await tell(webset('webset.idle', 20, 20));
+    await loadAndFold(webset('webset.idle', 20, 20));
     expect(await websets()).toEqual(['at 20', at(6)]);
   });
 
   it('reports missing, changed and gone events of a verified range by day, and each verification starts from zero', async () => {
     const day = 86_400;
-    const told = (seconds: number, title = 'as it was') => event('webset.idle', seconds, { id: `w${seconds}`, title });
+    const idleAt = (seconds: number, title = 'as it was') =>
+      event('webset.idle', seconds, { id: `w${seconds}`, title });
     const [before, same, changed, gone, missing, after] = [-day - 1, -day, 10, 20, day, 2 * day + 1].map((seconds) =>
-      told(seconds),
+      idleAt(seconds),
     ) as [MadeEvent, MadeEvent, MadeEvent, MadeEvent, MadeEvent, MadeEvent];
     const strange = event('webset.created', 15, { id: 'w15' });
     await begin();
     await load([before, same, changed, gone, after, strange]);
-    const stretch = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
+    const range = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
     const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
     /** Reads these events in a verification; meanwhile the other walk loads further ones. */
     const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
       // In another millisecond than the events before.
       for (const loaded = Date.now(); Date.now() === loaded; );
-      const { pending } = await here.events.begin(verify, stretch);
+      const { pending } = await here.events.begin(verify, range);
       const window = pending[0] ?? 0;
       await here.events.claim(verify, window, 'one');
       if (meanwhile.length > 0) await load([], { pages: pagesOf(meanwhile, 200, 2) });
       await here.events.load([{ ...verify, window, attempt: 'one', pages: pagesOf(events), walk: walked(true) }]);
       return here.events.verified(verify);
     };
-    const late = told(30);
+    const late = idleAt(30);
     const other = { ...changed, data: { id: 'w10', title: 'other' } };
     const first = await verified([same, other, missing], [late]);
     expect(first).toEqual({
@@ -549,10 +550,10 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
   it('folds many loads at once, on request at the latest, and none twice', async () => {
     await begin();
     const titles = () => raw('SELECT title FROM websets');
-    const told = (seconds: number, title: string) =>
+    const idleAt = (seconds: number, title: string) =>
       event('webset.idle', seconds, { id: 'w', title, updatedAt: iso(seconds) });
-    await load([told(1, 'one')]);
-    await load([], { pages: pagesOf([told(2, 'two')], 200, 2) });
+    await load([idleAt(1, 'one')]);
+    await load([], { pages: pagesOf([idleAt(2, 'two')], 200, 2) });
     expect(await titles()).toEqual([]);
     await here.events.foldAll('elsewhere');
     expect(await titles()).toEqual([]);
@@ -560,7 +561,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await titles()).toEqual([{ title: 'two' }]);
     const marks = () => raw('SELECT CAST(in_state AS integer) AS mark FROM event_loads ORDER BY load_id');
     expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }]);
-    await load([], { pages: pagesOf([told(3, 'three')], 200, 3) });
+    await load([], { pages: pagesOf([idleAt(3, 'three')], 200, 3) });
     expect(await titles()).toEqual([{ title: 'two' }]);
     expect(await marks()).toEqual([{ mark: 1 }, { mark: 1 }, { mark: 0 }]);
   });

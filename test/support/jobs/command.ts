@@ -48,13 +48,13 @@ export const serverOf = ({ address, namespace }: TestWorkflowEnvironment) => ({
   namespace: namespace as string,
 });
 
-interface Place {
+interface Surroundings {
   readonly temporal: TestWorkflowEnvironment;
   readonly sandbox: Sandbox;
 }
 
 /** A folder with these rows, and a command on it. */
-export function place({ temporal, sandbox }: Place, rows: readonly InputRow[]) {
+export function openJob({ temporal, sandbox }: Surroundings, rows: readonly InputRow[]) {
   const folder = new Folder();
   onTestFinished(() => folder.remove());
   folder.write(rows);

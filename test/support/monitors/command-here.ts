@@ -8,7 +8,7 @@ import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 
 /** The surroundings of a command: a service, a folder, and a Temporal server with a worker that others run. */
-interface Place {
+interface Surroundings {
   readonly url: string;
   readonly key: string;
   readonly cwd: string;
@@ -19,7 +19,7 @@ interface Place {
 /** `searchflow monitors …` in this process, from its arguments to its exit code: a command of its own takes seconds to start. */
 export async function commandHere(
   args: readonly string[],
-  { url, key, cwd, temporal }: Place,
+  { url, key, cwd, temporal }: Surroundings,
 ): Promise<{ readonly code: ExitCode; readonly out: string; readonly err: string }> {
   const env = { SEARCHFLOW_API_KEY: key, SEARCHFLOW_BASE_URL: url };
   const { terminal, out, err } = fakeTerminal({ env });

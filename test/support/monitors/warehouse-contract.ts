@@ -232,8 +232,8 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
     await runs.endMonitors(origin, 'export-1', 0);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m1', 'm2']);
-    const goesOn = runRecord('run-2', { status: 'running', output: null, completedAt: null });
-    await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), goesOn]);
+    const unfinished = runRecord('run-2', { status: 'running', output: null, completedAt: null });
+    await runs.loadRuns(origin, 'export-1', 'm1', [runRecord('run-1'), unfinished]);
     expect(await runs.counts(origin, 'export-1')).toEqual({ read: 0, added: 2, again: 0, results: 2 });
     expect(await runs.knownRuns(origin, 'm1')).toEqual(
       expect.arrayContaining([

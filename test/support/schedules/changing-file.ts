@@ -37,14 +37,14 @@ export class ChangingFile {
   change(): void {
     this.day++;
     this.#times(4, () => this.#add());
-    this.#times(4, () => this.rows.splice(this.#place(), 1));
+    this.#times(4, () => this.rows.splice(this.#index(), 1));
     this.#times(3, () => this.#comeBack());
     // Another cell: a new row, with a URL that is bought.
     this.#times(3, () => this.#edit(([id, name, url]) => [id, `${name}+`, url]));
     this.#times(2, () => this.#edit(([id, name]) => [id, name, this.#url()]));
-    this.#times(2, () => this.#edit(([id, name]) => [id, name, this.rows[this.#place()]?.[2] as string]));
+    this.#times(2, () => this.#edit(([id, name]) => [id, name, this.rows[this.#index()]?.[2] as string]));
     if (this.#random() < 0.5) this.rows.sort(() => this.#random() - 0.5);
-    else this.#times(3, () => this.rows.splice(this.#place(), 0, ...this.rows.splice(this.#place(), 1)));
+    else this.#times(3, () => this.rows.splice(this.#index(), 0, ...this.rows.splice(this.#index(), 1)));
   }
 
   /** The purchases that a run on this day must make; added to the bill. */
@@ -63,7 +63,7 @@ export class ChangingFile {
 
   #add(): void {
     const id = String(this.#next);
-    this.rows.splice(this.#place(), 0, [id, `Company ${id}`, this.#url()]);
+    this.rows.splice(this.#index(), 0, [id, `Company ${id}`, this.#url()]);
   }
 
   #url(): string {
@@ -73,18 +73,18 @@ export class ChangingFile {
   #comeBack(): void {
     const { vanished } = this;
     const back = vanished[Math.floor(this.#random() * vanished.length)];
-    if (back) this.rows.splice(this.#place(), 0, back);
+    if (back) this.rows.splice(this.#index(), 0, back);
   }
 
   #edit(change: (row: InputRow) => InputRow): void {
-    const place = this.#place();
-    const row = this.rows[place];
+    const index = this.#index();
+    const row = this.rows[index];
     const changed = row && change(row);
     if (!row || !changed || this.rows.some((other) => other.join() === changed.join())) return;
-    this.rows[place] = changed;
+    this.rows[index] = changed;
   }
 
-  #place(): number {
+  #index(): number {
     return Math.floor(this.#random() * this.rows.length);
   }
 

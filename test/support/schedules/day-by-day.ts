@@ -74,7 +74,7 @@ export class DayByDay {
   }
 
   /** Kills the worker and starts another one. */
-  async workAnew(): Promise<void> {
+  async restartWorker(): Promise<void> {
     await this.kill();
     await this.work();
   }
@@ -143,12 +143,12 @@ export async function live(days: DayByDay, file: ChangingFile, story: Story): Pr
   for (let run = 0; run < story.days; run++) {
     if (run > 0) file.change();
     due += file.due().length;
-    if (killedBefore.includes(run)) await days.workAnew();
+    if (killedBefore.includes(run)) await days.restartWorker();
     const before = days.sandbox.log().length;
     const summary = await days.run(file, async () => {
       if (!killedIn.includes(run)) return;
       await expect.poll(() => days.sandbox.log().length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(before);
-      await days.workAnew();
+      await days.restartWorker();
     });
     const { rows, success, missing, vanished } = summary.warehouse;
     expect({ run, rows, success, missing, vanished }).toEqual({

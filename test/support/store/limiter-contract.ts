@@ -5,9 +5,9 @@ import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 const one: RateCost = { rateClass: 'contents', weight: 1 };
 
 /** Takes a turn and waits for its time, as `purchase` does; returns the time of the start. */
-export async function pass(limiter: Limiter, draw: RateCost = one, signal?: AbortSignal): Promise<number> {
+export async function pass(limiter: Limiter, rateCost: RateCost = one, signal?: AbortSignal): Promise<number> {
   for (;;) {
-    const grant = await limiter.acquire(draw, signal);
+    const grant = await limiter.acquire(rateCost, signal);
     if ((await limiter.start(grant, signal)) === 'go') return performance.now();
   }
 }

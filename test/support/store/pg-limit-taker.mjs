@@ -11,7 +11,7 @@ const postgres = await openStore(url, { applicationName: 'taker', max: 2, patien
 const limiter = new PgLimiter({ postgres, team: 'team', key: 'key', profile: flatProfile(qps) });
 
 createInterface({ input: process.stdin }).on('line', async (line) => {
-  await limiter.block(Number(line.split(' ')[1]), 'told');
+  await limiter.block(Number(line.split(' ')[1]), 'a block');
   process.stdout.write('blocked\n');
 });
 

@@ -9,7 +9,7 @@ import { cutRows } from '../../../src/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 
 /** One fresh, empty warehouse. */
-export interface SinkUnderTest {
+export interface RowsUnderTest {
   readonly sink: RowWarehouse;
   /** Rows of a query on the warehouse, as plain values. */
   query(sql: string): Promise<unknown[][]>;
@@ -25,12 +25,12 @@ const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).jo
 const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
 const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row.name).join('');
 
-type Make = (dir: string) => SinkUnderTest | Promise<SinkUnderTest>;
+type Make = (dir: string) => RowsUnderTest | Promise<RowsUnderTest>;
 
 /** The contract of warehouses for rows. `make` gets a directory of its own that is removed afterwards. */
-export function sinkContract(make: Make): void {
+export function rowsContract(make: Make): void {
   let dir: string;
-  let test: SinkUnderTest;
+  let test: RowsUnderTest;
   let sink: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
@@ -408,31 +408,31 @@ export function sinkContract(make: Make): void {
       const found = [...(await sink.answers([...keys, 'x']))].sort((one, two) =>
         String(one.requestId).localeCompare(String(two.requestId)),
       );
-      const plain = found.map(({ outcome, ...told }) => ({
-        ...told,
+      const plain = found.map(({ outcome, ...facts }) => ({
+        ...facts,
         ...outcome,
         result: JSON.parse((outcome.result as unknown as { readonly text: string }).text),
       }));
-      const told = (nth: number, changes: object) => ({
+      const factsOf = (nth: number, changes: object) => ({
         ...{ requestId: `request-${nth + 1}`, fetchedAt: service.now, key: keys[nth], costMicros: 0 },
         ...{ unit: `https://${'abcd'[nth]}.com/`, errorTag: null, ...changes },
       });
       expect(plain).toEqual([
-        told(0, {
+        factsOf(0, {
           status: 'success',
           httpStatus: 200,
           source: 'crawled',
           result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' },
         }),
-        told(1, { status: 'success', httpStatus: null, source: null, result: { title: 1 } }),
-        told(2, {
+        factsOf(1, { status: 'success', httpStatus: null, source: null, result: { title: 1 } }),
+        factsOf(2, {
           status: 'error',
           errorTag: 'CRAWL_TIMEOUT',
           httpStatus: 504,
           source: 'live',
           result: { error: { message: 'too slow' } },
         }),
-        told(3, {
+        factsOf(3, {
           status: 'error',
           errorTag: 'CRAWL_NOT_FOUND',
           httpStatus: 504,
@@ -725,8 +725,8 @@ export function sinkContract(make: Make): void {
       }));
       await runJob(dir, sink, await stageText(dir, csv(...letters, '"b\0ad",nope')), answer);
       const out = join(dir, 'new', 'parquet');
-      const told = await sink.exportParquet('brands-1', out);
-      expect(told).toMatchObject({ rows: 9, files: 1 });
+      const exportedTo = await sink.exportParquet('brands-1', out);
+      expect(exportedTo).toMatchObject({ rows: 9, files: 1 });
       expect(readdirSync(out)).toEqual(['part-00000.parquet']);
       const rows = await parquetRows(out);
       expect(rows.map((row) => row.name)).toEqual([...'abcdefgh', 'b\0ad']);
@@ -807,9 +807,9 @@ export function sinkContract(make: Make): void {
 }
 
 /** The part of the contract that takes seconds: kills, and more rows than one sort holds. */
-export function longSinkContract(make: Make): void {
+export function longRowsContract(make: Make): void {
   let dir: string;
-  let test: SinkUnderTest;
+  let test: RowsUnderTest;
   let sink: RowWarehouse;
   let service: Service;
   beforeEach(async () => {

@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
 import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
-import type { SinkUnderTest } from './rows-contract.js';
+import type { RowsUnderTest } from './rows-contract.js';
 
 /** A process that loads batches into the warehouse of this address. */
 const loader = (address: string) => (batchesFile: string) =>
@@ -23,7 +23,7 @@ export async function queryDuckDb(file: string, sql: string): Promise<unknown[][
 }
 
 /** A new warehouse in a DuckDB file of this folder. */
-export function duckDbUnderTest(dir: string): SinkUnderTest {
+export function duckDbUnderTest(dir: string): RowsUnderTest {
   const file = placeEmptyWarehouse(join(dir, 'warehouse.duckdb'));
   const sink = createDuckDbRows({ file });
   return {
@@ -39,7 +39,7 @@ export function duckDbUnderTest(dir: string): SinkUnderTest {
 }
 
 /** A new warehouse in the PostgreSQL schema of this address. */
-export function postgresUnderTest(url: string): SinkUnderTest {
+export function postgresUnderTest(url: string): RowsUnderTest {
   const sink = createPostgresRows({ url });
   return {
     sink,

@@ -12,7 +12,7 @@ import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/t
 const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
 
 /** The record that a process which uses the server printed. */
-export type Told = Omit<EmbeddedServer, 'detach'>;
+export type ServerRecord = Omit<EmbeddedServer, 'detach'>;
 
 /** Processes and folder of one test; all of it is removed at the end. */
 export class ServerUsers {
@@ -49,7 +49,7 @@ export class ServerUsers {
   }
 
   /** Another process that attaches and lives until it is killed. */
-  async elsewhere(lingerMs: number): Promise<{ readonly child: ChildProcess; readonly server: Told }> {
+  async elsewhere(lingerMs: number): Promise<{ readonly child: ChildProcess; readonly server: ServerRecord }> {
     const script = `import { ensureTemporalServer } from ${JSON.stringify(built)};
       const [stateDir, linger] = process.argv.slice(1);
       const env = { ...process.env, SEARCHFLOW_SERVER_LINGER_MS: linger };

@@ -14,7 +14,7 @@ const api = (facts: Partial<ApiErrorParts['facts']>) =>
     facts: { phase: 'answer', status: null, tag: null, retryAfterMs: null, bodyComplete: true, ...facts },
   } as unknown as ApiErrorParts);
 const named = (name: string, more: object = {}) => Object.assign(new Error('what happened'), { name, ...more });
-const told = (error: unknown, attempt?: number) => {
+const factsOf = (error: unknown, attempt?: number) => {
   const failure = toFailure(error, attempt) as ApplicationFailure;
   const { type, message, nonRetryable, category, nextRetryDelay, details } = failure;
   return {
@@ -57,7 +57,7 @@ describe('a failure of the service', () => {
       { nonRetryable: false, benign: false, nextRetryDelay: 7000 },
     ],
   ])('%s is reported with its facts', (_, facts, expected) => {
-    expect(told(api(facts))).toMatchObject({
+    expect(factsOf(api(facts))).toMatchObject({
       ...expected,
       details: [{ status: facts.status, tag: null, requestId: 'r1' }],
     });
@@ -65,8 +65,8 @@ describe('a failure of the service', () => {
 
   it('that does not come from the service needs a person after ten in a row', () => {
     const strange = api({ status: 502, unrecognized: true });
-    expect(told(strange, 9)).toMatchObject({ nonRetryable: false });
-    expect(told(strange, 10)).toMatchObject({ type: 'ServiceUnrecognized', nonRetryable: true });
+    expect(factsOf(strange, 9)).toMatchObject({ nonRetryable: false });
+    expect(factsOf(strange, 10)).toMatchObject({ type: 'ServiceUnrecognized', nonRetryable: true });
   });
 });
 
@@ -113,7 +113,7 @@ describe('a failure of ours', () => {
       },
     ],
   ])('%s', (_, error, attempt, expected) => {
-    expect(told(error, attempt)).toMatchObject(expected);
+    expect(factsOf(error, attempt)).toMatchObject(expected);
   });
 
   it.each([

@@ -21,50 +21,50 @@ describe('a refused key or an empty account', () => {
 
 describe('the permits of paid requests in flight', () => {
   /** Enters and records the name once inside. */
-  const entering = (places: InFlight, inside: string[], name: string, signal = never) =>
-    places.enter(signal).then(() => void inside.push(name));
-  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const entering = (permits: InFlight, inside: string[], name: string, signal = never) =>
+    permits.enter(signal).then(() => void inside.push(name));
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
   it('are as many as allowed, and go to the longest waiting request', async () => {
-    const places = new InFlight(2);
+    const permits = new InFlight(2);
     const inside: string[] = [];
-    for (const name of ['a', 'b', 'c', 'd']) void entering(places, inside, name);
-    await settled();
+    for (const name of ['a', 'b', 'c', 'd']) void entering(permits, inside, name);
+    await nextTurn();
     expect(inside).toEqual(['a', 'b']);
-    places.leave();
-    await settled();
+    permits.leave();
+    await nextTurn();
     expect(inside).toEqual(['a', 'b', 'c']);
-    places.leave();
-    await settled();
+    permits.leave();
+    await nextTurn();
     expect(inside).toEqual(['a', 'b', 'c', 'd']);
-    places.leave();
-    places.leave();
-    for (const name of ['e', 'f', 'g']) void entering(places, inside, name);
-    await settled();
+    permits.leave();
+    permits.leave();
+    for (const name of ['e', 'f', 'g']) void entering(permits, inside, name);
+    await nextTurn();
     expect(inside.slice(4)).toEqual(['e', 'f']);
   });
 
   it('are not lost to a request that is cancelled while it waits', async () => {
-    const places = new InFlight(1);
+    const permits = new InFlight(1);
     const inside: string[] = [];
-    await entering(places, inside, 'a');
+    await entering(permits, inside, 'a');
     const [first, second] = [new AbortController(), new AbortController()];
-    const [gone, kept] = [entering(places, inside, 'b', first.signal), entering(places, inside, 'c', second.signal)];
+    const [gone, kept] = [entering(permits, inside, 'b', first.signal), entering(permits, inside, 'c', second.signal)];
     first.abort(new Error('stopped'));
     await expect(gone).rejects.toThrow('stopped');
-    places.leave();
+    permits.leave();
     await kept;
     expect(inside).toEqual(['a', 'c']);
     second.abort(new Error('too late'));
-    places.leave();
-    await entering(places, inside, 'd');
+    permits.leave();
+    await entering(permits, inside, 'd');
     expect(inside).toEqual(['a', 'c', 'd']);
   });
 
   it('are not taken by a request that was cancelled before', async () => {
-    const places = new InFlight(1);
-    await expect(places.enter(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
-    await places.enter(never);
+    const permits = new InFlight(1);
+    await expect(permits.enter(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    await permits.enter(never);
   });
 });
 
@@ -163,7 +163,7 @@ describe('a waiting part of a purchase', () => {
     const waits = new Waits();
     expect([waits.size, waits.first]).toEqual([0, null]);
     let end: (() => void) | undefined;
-    const open = waits.during(new Promise<void>((resolve) => (end = resolve)), 'nobody knows');
+    const open = waits.during(new Promise<void>((resolve) => (end = resolve)), 'an unknown time');
     const stop = new AbortController();
     const long = waits.sleep(60_000, 'long', stop.signal);
     const longer = waits.sleep(90_000, 'longer', stop.signal);
@@ -172,7 +172,7 @@ describe('a waiting part of a purchase', () => {
     stop.abort(new Error('stopped'));
     await expect(long).rejects.toThrow();
     await expect(longer).rejects.toThrow();
-    expect([waits.size, waits.first]).toEqual([1, { until: Number.POSITIVE_INFINITY, why: 'nobody knows' }]);
+    expect([waits.size, waits.first]).toEqual([1, { until: Number.POSITIVE_INFINITY, why: 'an unknown time' }]);
     end?.();
     await open;
     expect(waits.size).toBe(0);

@@ -3,7 +3,7 @@ import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import { RunsInProgress } from '../../../src/activities/runs/runs-in-progress.js';
 import { minutesAgo, openRunList, type Run } from '../../support/activities/run-list.js';
 
-const nobody = new Set<string | null>();
+const none = new Set<string | null>();
 
 async function open(runs: readonly Run[]) {
   const { asked, ...deps } = await openRunList(runs);
@@ -20,12 +20,12 @@ const ended = (count: number, minutes: number): Run[] =>
 it('the first read finds a run of two hours after five hundred ended ones', async () => {
   const long = { id: 'long', status: 'running', createdAt: minutesAgo(120) };
   const { seen } = await open([...ended(500, 1), long, ...ended(2000, 600)]);
-  expect((await seen.read(nobody))?.inProgress).toEqual(['long']);
+  expect((await seen.read(none))?.inProgress).toEqual(['long']);
 });
 
 it('reads only back to the longest possible duration of a run', async () => {
   const { seen, asked } = await open([...ended(50, 1), ...ended(2000, 600)]);
-  await seen.read(nobody);
+  await seen.read(none);
   expect(asked).toHaveLength(1);
 });
 
@@ -34,19 +34,19 @@ it('keeps a run that newer ones pushed off the pages until it has ended', async 
   const long = { id: 'long', status: 'running', createdAt: minutesAgo(1) };
   const runs = [long, ...ended(500, 600)];
   const { seen, asked } = await open(runs);
-  expect((await seen.read(nobody))?.inProgress).toEqual(['long']);
+  expect((await seen.read(none))?.inProgress).toEqual(['long']);
   runs.unshift(...ended(600, 0.1));
   asked.splice(0);
-  expect((await seen.read(nobody))?.inProgress).toEqual(['long']);
+  expect((await seen.read(none))?.inProgress).toEqual(['long']);
   expect(asked).not.toContain('/agent/runs/long');
   vi.setSystemTime(Date.now() + 60_000);
-  expect((await seen.read(nobody))?.inProgress).toEqual(['long']);
+  expect((await seen.read(none))?.inProgress).toEqual(['long']);
   expect(asked).toContain('/agent/runs/long');
   long.status = 'completed';
   vi.setSystemTime(Date.now() + 60_000);
-  expect((await seen.read(nobody))?.inProgress).toEqual([]);
+  expect((await seen.read(none))?.inProgress).toEqual([]);
   asked.splice(0);
-  await seen.read(nobody);
+  await seen.read(none);
   expect(asked).not.toContain('/agent/runs/long');
 });
 

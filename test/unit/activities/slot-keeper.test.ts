@@ -19,7 +19,7 @@ it('frees only slots of units that are not being bought and whose run has ended 
   const run = (id: string, status: string) => ({ id, status, createdAt: minutesAgo(2) });
   const { transport, limiter } = await openRunList([run('going', 'running'), run('over', 'completed')]);
   const slots = new MemorySlots(50);
-  const [ended, going, gone, never, served, told, young] = [1, 2, 3, 4, 5, 6, 7].map(keyOf) as [
+  const [ended, going, gone, never, served, noted, young] = [1, 2, 3, 4, 5, 6, 7].map(keyOf) as [
     string,
     string,
     string,
@@ -38,12 +38,12 @@ it('frees only slots of units that are not being bought and whose run has ended 
   await hold(gone, 'unheard-of');
   await hold(never, null);
   await hold(served, 'over');
-  await hold(told, null);
+  await hold(noted, null);
   vi.useRealTimers();
   await hold(young, 'over');
   await journal.claim([served], 'somebody');
   // Its start was answered, and the process died before the slot had the name of its run.
-  await journal.claim([told], 'dead');
+  await journal.claim([noted], 'dead');
   await journal.note(await journal.intend(intent('dead', [6])), 'dead', { run: 'going' });
   await journal.release('dead');
   const keeper = new SlotKeeper({ transport, limiter, slots, journal }, agentRunKind);
@@ -52,7 +52,7 @@ it('frees only slots of units that are not being bought and whose run has ended 
   await expect.poll(held).toEqual([
     [going, 'going'],
     [served, 'over'],
-    [told, 'going'],
+    [noted, 'going'],
     [young, 'over'],
     ['new', null],
   ]);

@@ -22,13 +22,13 @@ async function service(
 
 /** A limiter that grants at once and records its calls. */
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
-  const draws: RateCost[] = [];
+  const costs: RateCost[] = [];
   const blocks: number[] = [];
   const queued: RateCost[] = [];
   const limiter: Limiter = {
     async acquire(rateCost, signal) {
       signal?.throwIfAborted();
-      draws.push(rateCost);
+      costs.push(rateCost);
       return { rateCost, startAt: 0, reservedAt: 0 };
     },
     start: async () => starts.shift() ?? 'go',
@@ -37,7 +37,7 @@ function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
     view: async () => idleView(flatProfile(1)),
     close: async () => undefined,
   };
-  return { limiter, draws, blocks, queued };
+  return { limiter, costs, blocks, queued };
 }
 
 const ok: Handler = (_request, socket) => socket.write(json(200, { results: [{ title: 'x' }] }));
@@ -54,18 +54,18 @@ describe('the plain client', () => {
   });
 
   test('takes a turn for each call, and another one if a block began meanwhile', async () => {
-    const { limiter, draws } = recordingLimiter(['blocked', 'go']);
+    const { limiter, costs } = recordingLimiter(['blocked', 'go']);
     const { server, client } = await service(ok, { limiter });
     await client.search({ query: 'q', type: 'deep' });
-    expect(draws).toEqual(Array(2).fill({ rateClass: 'search.deep', weight: 1 }));
+    expect(costs).toEqual(Array(2).fill({ rateClass: 'search.deep', weight: 1 }));
     expect(server.requests).toHaveLength(1);
   });
 
   test('takes no turn for a request that is refused', async () => {
-    const { limiter, draws } = recordingLimiter();
+    const { limiter, costs } = recordingLimiter();
     const { client } = await service(ok, { limiter });
     await expect(client.getContents({ urls: [] })).rejects.toThrow('urls has 0 entries');
-    expect(draws).toEqual([]);
+    expect(costs).toEqual([]);
   });
 
   test('makes all callers wait after a 429 with a wait, an hour at most, and tries once', async () => {
@@ -105,13 +105,13 @@ describe('the plain client', () => {
   });
 
   test('takes two units for an agent start and none for polling, which still waits for its turn', async () => {
-    const { limiter, draws } = recordingLimiter(['go', 'blocked', 'go', 'go']);
+    const { limiter, costs } = recordingLimiter(['go', 'blocked', 'go', 'go']);
     const run = json(200, { id: 'agent_run_1', status: 'running', data: [] });
     const { server, client } = await service((_request, socket) => socket.write(run), { limiter });
     await client.createAgentRun({ query: 'q' });
     await client.getAgentRun({ id: 'agent_run_1' });
     await client.listAgentRuns({});
-    expect(draws.map(({ rateClass, weight }) => [rateClass, weight])).toEqual([
+    expect(costs.map(({ rateClass, weight }) => [rateClass, weight])).toEqual([
       ['agent', 2],
       ['agent', 0],
       ['agent', 0],
@@ -121,25 +121,25 @@ describe('the plain client', () => {
   });
 
   test('takes a turn for a stream when it is read, and makes all callers wait after its 429', async () => {
-    const { limiter, draws, blocks } = recordingLimiter();
+    const { limiter, costs, blocks } = recordingLimiter();
     const { client } = await service((_request, socket) => socket.write(json(429, {}, { 'retry-after': '4' })), {
       limiter,
     });
     const stream = client.streamAgentRun({ query: 'q' });
-    expect(draws).toEqual([]);
+    expect(costs).toEqual([]);
     await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({ verdict: { type: 'RateLimited' } });
-    expect([draws, blocks]).toEqual([[{ rateClass: 'agent', weight: 2 }], [4000]]);
+    expect([costs, blocks]).toEqual([[{ rateClass: 'agent', weight: 2 }], [4000]]);
   });
 
   test('takes a turn for each page of a list', async () => {
-    const { limiter, draws } = recordingLimiter();
+    const { limiter, costs } = recordingLimiter();
     const { client } = await service(
       (_request, socket, nth) =>
         socket.write(json(200, { data: [], hasMore: nth < 3, nextCursor: nth < 3 ? `${nth}` : null })),
       { limiter },
     );
     for await (const _monitor of client.each.listMonitors({}));
-    expect(draws).toEqual(Array(3).fill({ rateClass: 'default', weight: 1 }));
+    expect(costs).toEqual(Array(3).fill({ rateClass: 'default', weight: 1 }));
   });
 });
 

@@ -134,9 +134,9 @@ describe.each(names)('%s', (name) => {
 });
 
 test('each operation has the rate cost of the contract', () => {
-  const drawn = Object.fromEntries(names.map((name) => [name, operationTable[name].weight]));
-  expect(drawn).toMatchObject({ createAgentRun: 2, getAgentRun: 0, listAgentRuns: 0, listAgentRunEvents: 0 });
-  const others = names.filter((name) => !/AgentRun/.test(name)).map((name) => drawn[name]);
+  const weights = Object.fromEntries(names.map((name) => [name, operationTable[name].weight]));
+  expect(weights).toMatchObject({ createAgentRun: 2, getAgentRun: 0, listAgentRuns: 0, listAgentRunEvents: 0 });
+  const others = names.filter((name) => !/AgentRun/.test(name)).map((name) => weights[name]);
   expect(new Set(others)).toEqual(new Set([1]));
 });
 

@@ -47,8 +47,8 @@ describe('a list whose records are not parsed', () => {
     await transport.close();
     server.close();
   });
-  const ask = (given: string, careful = false) => {
-    body = given;
+  const ask = (content: string, careful = false) => {
+    body = content;
     return transport.sendRawList(listEventsEndpoint, {}, { careful });
   };
   const data = '[{"id":"a","data":{"x":"],\\"hasMore\\":true,\\"nextCursor\\":null}","n":1.0e400}},{"id":"\\u0000"}]';
@@ -74,8 +74,8 @@ describe('a list whose records are not parsed', () => {
     const memory = new BodyMemory();
     const first = memory.take(page.length);
     memory.giveBack(first);
-    const into = async (given: string | Buffer, more: Record<string, string> = {}) => {
-      [body, headers] = [given, more];
+    const into = async (content: string | Buffer, more: Record<string, string> = {}) => {
+      [body, headers] = [content, more];
       const { items } = await transport.sendRawList(listEventsEndpoint, {}, { memory });
       headers = {};
       const whose = items.buffer === first.buffer;

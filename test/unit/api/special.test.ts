@@ -55,8 +55,8 @@ describe('the secret of a new monitor', () => {
 });
 
 test('the secret of a monitor is never printed, at any place in an answer', async () => {
-  const told = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
-  const { client } = await service((_request, socket) => socket.write(json(200, { ...told, data: [told] })));
+  const created = { id: 'm', webhookSecret: 'canary-1', webhook: { webhookSecret: 'canary-2' } };
+  const { client } = await service((_request, socket) => socket.write(json(200, { ...created, data: [created] })));
   for (const { data } of [
     await client.getMonitor({ id: 'm' }),
     await client.listMonitors({}),
@@ -132,15 +132,15 @@ describe('a deprecated operation or field', () => {
     socket.write(json(200, { results: [] }, request.path === '/findSimilar' ? { deprecation: '@1767225600' } : {}));
 
   test('is reported once, to callers that asked for warnings', async () => {
-    const told: Deprecation[] = [];
-    const { client } = await service(results, { warn: (warning) => told.push(warning) });
+    const warnings: Deprecation[] = [];
+    const { client } = await service(results, { warn: (warning) => warnings.push(warning) });
     for (let time = 0; time < 3; time++) {
       await client.findSimilar({ url: 'https://a.example' });
       await client.getContents({ ids: ['x'] });
       await client.getContents({ urls: ['https://a.example'] });
       await client.search({ query: 'q' });
     }
-    expect(told).toEqual([
+    expect(warnings).toEqual([
       {
         operation: 'findSimilar',
         field: null,

@@ -31,15 +31,15 @@ describe('an event stream', () => {
     const word = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[\r\n\0]/g, ' '));
     const events = fc.array(fc.record({ id: word, event: word, data: fc.array(word, { minLength: 1, maxLength: 3 }) }));
     fc.assert(
-      fc.property(events, fc.constantFrom('\n', '\r\n', '\r'), fc.array(fc.nat()), (given, line, cuts) => {
-        const text = given
+      fc.property(events, fc.constantFrom('\n', '\r\n', '\r'), fc.array(fc.nat()), (list, line, cuts) => {
+        const text = list
           .map(({ id, event, data }) => [`id: ${id}`, `event: ${event}`, ...data.map((one) => `data: ${one}`), '', ''])
           .map((lines) => lines.join(line))
           .join(`:${line}`);
         const bytes = Buffer.from(text);
         const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
         const pieces = at.slice(1).map((to, index) => bytes.subarray(at[index], to));
-        const whole = given.map(({ id, event, data }) => ({ id, event: event || null, data: data.join('\n') }));
+        const whole = list.map(({ id, event, data }) => ({ id, event: event || null, data: data.join('\n') }));
         expect(read(pieces)).toEqual(whole);
       }),
     );

@@ -63,18 +63,18 @@ describe('--max-cost', () => {
   });
 
   it('is sent with a resume, which does not mention it if it was not given', async () => {
-    const told: unknown[] = [];
+    const sent: unknown[] = [];
     const handle = fakeHandle({ result: async () => Promise.reject(new Error('enough')) });
     const { runtime } = fakeRuntime({
       resume: async (_job, how) => {
-        told.push(how);
+        sent.push(how);
         return handle;
       },
     });
     for (const flags of [{ maxCost: '2' }, { maxCost: 'none' }, {}]) {
       await resume(fakeContext(runtime).context, 'brands', flags).catch(() => undefined);
     }
-    expect(told).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
+    expect(sent).toEqual([{ maxCostDollars: 2 }, { maxCostDollars: 'none' }, {}]);
   });
 
   it.each([0, 5, 'none'] as const)('of %s is kept by a schedule: each of its runs may cost this much', (dollars) => {

@@ -36,11 +36,11 @@ async function patiently(ending: ReturnType<typeof type>) {
 
 /** A handle that records its signals, and ends at once. */
 function handle(changes: Partial<JobHandle> = {}) {
-  const told: unknown[] = [];
+  const signals: unknown[] = [];
   const noting =
     (name: string) =>
     async (...args: unknown[]) => {
-      told.push(name, ...args);
+      signals.push(name, ...args);
     };
   const one = fakeHandle({
     pause: noting('pause'),
@@ -48,7 +48,7 @@ function handle(changes: Partial<JobHandle> = {}) {
     result: async () => summary,
     ...changes,
   });
-  return { told, one };
+  return { signals, one };
 }
 
 const listed = { job: 'brands-1', name: 'brands', origin: 'sandbox', input: '/in.csv', into: '/out.duckdb' };
@@ -241,13 +241,13 @@ describe('a command line', () => {
   });
 
   it('of pause, cancel and resume reaches the named job', async () => {
-    const { told, one } = handle();
+    const { signals, one } = handle();
     const attach = { attach: async () => one };
     const paused = await type('pause brands', attach);
-    expect([paused.asked, paused.code, told.splice(0)]).toEqual([[['attach', 'brands']], 0, ['pause']]);
+    expect([paused.asked, paused.code, signals.splice(0)]).toEqual([[['attach', 'brands']], 0, ['pause']]);
     expect(paused.err).toContain('searchflow resume brands');
     const cancelled = await type('cancel brands', attach);
-    expect([cancelled.asked, cancelled.code, told.splice(0)]).toEqual([[['attach', 'brands']], 0, ['cancel']]);
+    expect([cancelled.asked, cancelled.code, signals.splice(0)]).toEqual([[['attach', 'brands']], 0, ['cancel']]);
     const resumed = await type('resume brands --max-cost 2.5 --qps 3 --json', { resume: async () => one });
     expect(resumed.asked).toEqual(
       expect.arrayContaining([
@@ -305,8 +305,14 @@ describe('a command line', () => {
       const shown = await type('status brands', ended);
       expect(shown.out).toMatch(text);
       expect(shown.out).toContain('\nbrands: complete, 200 rows.');
-      const told = JSON.parse((await type('status brands --json', ended)).out);
-      expect(told).toMatchObject({ kind: 'summary', rows: 200, phase, since: new Date(since).toISOString(), ...data });
+      const signals = JSON.parse((await type('status brands --json', ended)).out);
+      expect(signals).toMatchObject({
+        kind: 'summary',
+        rows: 200,
+        phase,
+        since: new Date(since).toISOString(),
+        ...data,
+      });
     }
     const { out, asked } = await type('status brands', withStatus({}));
     expect(out).toMatch(/^brands is done\.\nbrands: complete, 200 rows\./);

@@ -69,16 +69,16 @@ describe('enrich', () => {
 
   it('describes the purchase in the words of the operation', async () => {
     const planned = async (operation: string, changes: object) => {
-      const told = {
+      const priced = {
         ...plan,
         staged: { ...plan.staged, operation, batch: 1 },
         toBuy: 3470,
         requests: 3470,
         ...changes,
       };
-      const { context, err } = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      const { context, err } = fakeContext(fakeRuntime({ plan: async () => priced }).runtime);
       await run(context, { yes: true });
-      const dry = fakeContext(fakeRuntime({ plan: async () => told }).runtime);
+      const dry = fakeContext(fakeRuntime({ plan: async () => priced }).runtime);
       await run(dry.context, { dryRun: true });
       return `${err()}\n${dry.out()}`;
     };
@@ -158,15 +158,15 @@ describe('enrich', () => {
   });
 
   it('continues to watch although a poll of the progress fails', async () => {
-    let looks = 0;
+    let polls = 0;
     let finish: () => void = () => undefined;
     const done = new Promise<void>((resolve) => {
       finish = resolve;
     });
     const handle = fakeHandle({
       progress: async () => {
-        looks++;
-        if (looks === 1) throw new Error('no worker answered the query');
+        polls++;
+        if (polls === 1) throw new Error('no worker answered the query');
         finish();
         return { progress, running: [] };
       },
@@ -174,7 +174,7 @@ describe('enrich', () => {
     });
     const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
     expect(await run(context)).toBe(0);
-    expect(looks).toBeGreaterThan(1);
+    expect(polls).toBeGreaterThan(1);
     expect(err()).not.toContain('no worker answered');
   });
 

@@ -141,7 +141,7 @@ describe('the output of --json', () => {
       unknownOutcomes: 5,
       unknownMicros: 6000,
     };
-    const told = {
+    const sums = {
       requests: 1,
       units: 2,
       dollars: 0.003,
@@ -159,8 +159,8 @@ describe('the output of --json', () => {
         kind: 'usage',
         by: 'operation',
         lines: [
-          { operation: 'search', ...told },
-          { operation: 'answer', ...told },
+          { operation: 'search', ...sums },
+          { operation: 'answer', ...sums },
         ],
       },
       total: { requests: 2, units: 4, dollars: 0.006, openDollars: 0.008, unknownOutcomes: 10, unknownDollars: 0.012 },
@@ -430,7 +430,7 @@ describe('an agent run', () => {
   } as unknown as AgentRunResult;
 
   it('shows its status, its end, and its output with each source once', () => {
-    const look = {
+    const snapshot = {
       runId: 'run-1',
       status: null,
       startedAt: at - 61_000,
@@ -438,12 +438,12 @@ describe('an agent run', () => {
       costDollars: 0.25,
       waitingFor: null,
     };
-    expect(snapshotText(look, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
-    expect(snapshotText({ ...look, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
+    expect(snapshotText(snapshot, at)).toBe('run-1: running, 1 min 1 s, 3 events, $0.25 so far');
+    expect(snapshotText({ ...snapshot, status: 'queued', startedAt: null, events: null, costDollars: null }, at)).toBe(
       'run-1: queued',
     );
-    expect(snapshotText({ ...look, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
-    expect(snapshotText({ ...look, runId: null }, at)).toBe('waiting for the run to start');
+    expect(snapshotText({ ...snapshot, runId: null, waitingFor: 'a place' }, at)).toBe('waiting for a place');
+    expect(snapshotText({ ...snapshot, runId: null }, at)).toBe('waiting for the run to start');
     expect(endText(result)).toBe('run-1: completed; $0.5.');
     const before = { ...result, status: 'failed', stopReason: 'time', error: { m: 1 }, leftOutBytes: 9, requests: [] };
     expect(endText(before)).toBe(

@@ -114,18 +114,18 @@ describe('JobProgressReader', () => {
   });
 
   it('measures the speed over the last seconds and never counts backwards', () => {
-    const meter = new JobProgressReader();
-    meter.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
-    const later = meter.read({ at: 10_000, progress, running: [beat], limits: null });
+    const reader = new JobProgressReader();
+    reader.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
+    const later = reader.read({ at: 10_000, progress, running: [beat], limits: null });
     expect(later).toMatchObject({ done: 450, rowsPerSecond: 45 });
     expect(later.etaSeconds).toBeCloseTo(550 / 45);
-    expect(meter.read({ at: 10_250, progress, running: [], limits: null })).toMatchObject({
+    expect(reader.read({ at: 10_250, progress, running: [], limits: null })).toMatchObject({
       done: 450,
       costMicros: 450_000,
       failed: 3,
     });
-    const idle = meter.read({ at: 40_000, progress, running: [], limits: null });
-    expect(meter.read({ at: 60_000, progress, running: [], limits: null }).rowsPerSecond).toBe(0);
+    const idle = reader.read({ at: 40_000, progress, running: [], limits: null });
+    expect(reader.read({ at: 60_000, progress, running: [], limits: null }).rowsPerSecond).toBe(0);
     expect(idle.rowsPerSecond).toBeLessThan(45);
   });
 
@@ -137,11 +137,11 @@ describe('JobProgressReader', () => {
       waiting: 2,
     };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
-    const meter = new JobProgressReader();
-    expect(meter.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
+    const reader = new JobProgressReader();
+    expect(reader.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
       'blocked for 3 s by POST /contents: 429 Too Many Requests',
     );
-    expect(meter.read({ at: 6_000, progress, running, limits }).waitingFor).toBe('the warehouse');
+    expect(reader.read({ at: 6_000, progress, running, limits }).waitingFor).toBe('the warehouse');
   });
 });
 
@@ -272,10 +272,10 @@ describe('summary', () => {
   });
 
   it('shows the state of a job that is only watched', () => {
-    const looked = { ...ending, ran: false };
-    expect(summaryText(looked)).toContain('brands: complete, 103 rows.');
-    expect(summaryText(looked)).toContain('Bought in all: $0.097.');
-    const open = { ...looked, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
+    const watched = { ...ending, ran: false };
+    expect(summaryText(watched)).toContain('brands: complete, 103 rows.');
+    expect(summaryText(watched)).toContain('Bought in all: $0.097.');
+    const open = { ...watched, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
     expect(summaryText(open)).toContain('brands: 7 rows of 103 to load.');
   });
 

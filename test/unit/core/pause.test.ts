@@ -7,7 +7,7 @@ const over = (scope: string, more: object = {}) =>
   failure('BudgetExceeded', {
     ...{ scope, capMicros: 5 * dollar, remainingMicros: dollar, resetsAt: Date.UTC(2026, 10, 23), ...more },
   });
-const told = (...args: Parameters<typeof pauseOf>) => {
+const pauseText = (...args: Parameters<typeof pauseOf>) => {
   const pause = pauseOf(...args);
   return pause && [pause.reason, pause.message];
 };
@@ -29,7 +29,7 @@ describe('a failure that needs a person', () => {
         ['brands', ', then resume brands'],
         [null, '; the next run continues'],
       ] as const) {
-        const [why, message = ''] = told(failure(type, details), job, null) ?? [];
+        const [why, message = ''] = pauseText(failure(type, details), job, null) ?? [];
         expect(why).toBe(reason);
         expect(message).toMatch(/^POST \/contents: no: /);
         expect(message.endsWith(`${way}${next}`)).toBe(true);
@@ -46,17 +46,19 @@ describe('a failure that needs a person', () => {
 describe('a budget that is used up', () => {
   const spent = "of this run's budget of $5.00 is spent, and the rest is not enough for another request";
   it('of a job names its spending, its limit, and the amount that is needed to continue', () => {
-    expect(told(over('job'), 'brands', null)).toEqual([
+    expect(pauseText(over('job'), 'brands', null)).toEqual([
       'budget',
       `$4.00 ${spent}. To raise the budget and resume: searchflow resume brands --max-cost 10`,
     ]);
     // The run's maximum is shown rather than the job's, and its cost rather than the reserved money.
-    expect(told(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar)).toEqual([
+    expect(
+      pauseText(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar),
+    ).toEqual([
       'budget',
       `$6.50 ${spent} (the service charges up to 1.5 times the price of the price table). ` +
         'To raise the budget and resume: searchflow resume brands --max-cost 13',
     ]);
-    expect(told(over('job', { multiple: 1.05 }), null, null)).toEqual([
+    expect(pauseText(over('job', { multiple: 1.05 }), null, null)).toEqual([
       'budget',
       `$4.00 ${spent}. The next run continues with the same budget`,
     ]);
@@ -65,11 +67,11 @@ describe('a budget that is used up', () => {
   it('of the worker names its setting', () => {
     const text =
       "of the worker's budget of $5.00 for a run of a job is spent, and the rest is not enough for another request. Raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)";
-    expect(told(over('worker'), 'brands', dollar)).toEqual([
+    expect(pauseText(over('worker'), 'brands', dollar)).toEqual([
       'budget',
       `$4.00 ${text}, restart the worker and resume: searchflow resume brands`,
     ]);
-    expect(told(over('worker'), null, null, 2 * dollar)).toEqual([
+    expect(pauseText(over('worker'), null, null, 2 * dollar)).toEqual([
       'budget',
       `$2.00 ${text}; the next scheduled run starts with a new budget of the same size`,
     ]);
@@ -78,11 +80,11 @@ describe('a budget that is used up', () => {
   it.each(['day', 'month'])('of the team names its %s, and its end', (scope) => {
     const text = `$4.00 of the team's budget of $5.00 a ${scope} is spent or in flight; the ${scope} ends at 2026-11-23T00:00:00Z.`;
     const raise = `searchflow limits set --per-${scope}`;
-    expect(told(over(scope), 'brands', null)).toEqual([
+    expect(pauseText(over(scope), 'brands', null)).toEqual([
       'budget',
       `${text} Wait, or raise the budget (${raise}); then resume: searchflow resume brands`,
     ]);
-    expect(told(over(scope), null, null)).toEqual([
+    expect(pauseText(over(scope), null, null)).toEqual([
       'budget',
       `${text} The first run after that continues, or an earlier one after the budget is raised (${raise})`,
     ]);

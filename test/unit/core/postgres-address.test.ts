@@ -23,10 +23,10 @@ describe('the address of a database', () => {
     const address = parse(
       'postgres://me:se%40cret@db.example:6000/ware%20house?schema=Odd"name&sslrootcert=/etc/ca.pem&sslmode=verify-full',
     );
-    const { shown, carried, user, password, parameters, ...place } = address;
+    const { shown, carried, user, password, parameters, ...rest } = address;
     expect(shown).toBe('postgres://db.example:6000/ware%20house?schema=Odd%22name');
     expect(carried).toBe(`${shown}&sslmode=verify-full&sslrootcert=/etc/ca.pem`);
-    expect(place).toEqual({ host: 'db.example', port: 6000, database: 'ware house', schema: 'Odd"name' });
+    expect(rest).toEqual({ host: 'db.example', port: 6000, database: 'ware house', schema: 'Odd"name' });
     expect([user, password?.reveal()]).toEqual(['me', 'se@cret']);
     expect(parameters).toEqual({ sslmode: 'verify-full', sslrootcert: '/etc/ca.pem' });
     expect(inspect(address) + JSON.stringify(address)).not.toContain('se@cret');

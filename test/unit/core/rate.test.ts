@@ -40,8 +40,8 @@ describe('the rate profiles', () => {
     ['agent', { agent: 10 }],
     ['websets', { websets: 20 }],
   ])('the public one limits %s as the service’s table does', (rateClass, limits) => {
-    const drawn = bucketsFor(rateProfiles.public as RateProfile, rateClass);
-    expect(Object.fromEntries(drawn.map(({ name, qps }) => [name, qps]))).toEqual(limits);
+    const buckets = bucketsFor(rateProfiles.public as RateProfile, rateClass);
+    expect(Object.fromEntries(buckets.map(({ name, qps }) => [name, qps]))).toEqual(limits);
   });
 
   it('treats a class that the service’s table does not name as one of its slowest, never as a free one', () => {

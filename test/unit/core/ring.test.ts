@@ -1,17 +1,17 @@
 import { fc, test as property } from '@fast-check/vitest';
 import { describe, expect, it } from 'vitest';
 import { earliest, fullRing, late, reserve, resize } from '../../../src/core/limiter/ring.js';
-import { bookCases, earliestCases, lateCases, resizeCases } from '../../support/core/ring-cases.js';
+import { earliestCases, lateCases, reserveCases, resizeCases } from '../../support/core/ring-cases.js';
 
 describe('the ring of unit times', () => {
   it.each(earliestCases)('earliest: $name', ({ ring, now, weight, limit = 4, calls = 0, units = 0, start }) => {
     expect(earliest(ring, { limit, margin: 0.01 }, now, weight, { calls, units })).toBeCloseTo(start, 6);
   });
 
-  it.each(bookCases)('book: $name', ({ ring, limit, start, weight, after }) => {
-    const booked = [...ring];
-    reserve(booked, limit, start, weight);
-    expect(booked).toEqual(after);
+  it.each(reserveCases)('reserve: $name', ({ ring, limit, start, weight, after }) => {
+    const reserved = [...ring];
+    reserve(reserved, limit, start, weight);
+    expect(reserved).toEqual(after);
   });
 
   it.each(lateCases)('late: $name', ({ ring, planned, actual, weight, after }) => {

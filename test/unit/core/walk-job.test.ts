@@ -23,10 +23,10 @@ it('the input of a stream is the one that the stream is named after, and so is i
       expect(inputOfStream(stream)).toEqual(known.types ? { ...known, types: [...known.types].sort() } : known);
       const verifying = known.kind === 'backfill' && known.verify === true;
       expect(verifies({ stream })).toBe(verifying);
-      const told =
+      const flags =
         known.kind === 'sync' ? [] : ['--from', known.from, ...(known.until ? ['--until', known.until] : [])];
       expect(walkCommand(stream, 'x.duckdb')).toEqual([
-        ...['events', verifying ? 'verify' : known.kind, ...told],
+        ...['events', verifying ? 'verify' : known.kind, ...flags],
         ...[...(known.types ?? [])].sort().flatMap((type) => ['--type', type]),
         ...['--into', 'x.duckdb'],
       ]);

@@ -61,13 +61,17 @@ describe('a batch', () => {
   });
 
   it('must agree with its dry run, as far as that has data', () => {
-    const told = (changes: object) =>
+    const contradictionOf = (changes: object) =>
       contradiction([active, paused], { ids: null, affected: null, hasMore: null, ...changes });
-    expect([told({}), told({ affected: 2 }), told({ ids: ['active', 'paused'] })]).toEqual([null, null, null]);
-    expect(told({ affected: 1, hasMore: true })).toBeNull();
-    expect(told({ affected: 1 })).toBe('the dry run has 1 monitor(s), the list 2');
-    expect(told({ affected: 3, hasMore: true })).toContain('has 3');
-    expect(told({ ids: ['active', 'other'] })).toContain('has 1 monitor(s) that the list lacks');
+    expect([
+      contradictionOf({}),
+      contradictionOf({ affected: 2 }),
+      contradictionOf({ ids: ['active', 'paused'] }),
+    ]).toEqual([null, null, null]);
+    expect(contradictionOf({ affected: 1, hasMore: true })).toBeNull();
+    expect(contradictionOf({ affected: 1 })).toBe('the dry run has 1 monitor(s), the list 2');
+    expect(contradictionOf({ affected: 3, hasMore: true })).toContain('has 3');
+    expect(contradictionOf({ ids: ['active', 'other'] })).toContain('has 1 monitor(s) that the list lacks');
   });
 
   it('deletes only the approved number, and uses the maximum of a call for other actions', () => {

@@ -112,6 +112,6 @@ test.each([
   [{ type: 'object', minProperties: 1, additionalProperties: false }, '#'],
   [{ $ref: '#/$defs/none' }, '#/$ref'],
   [{ anyOf: [{ type: 'string', minLength: 3, maxLength: 2 }] }, '#/anyOf/0'],
-])('the problem in %j is reported with its position', (schema, place) => {
-  expect(schemaProblem(schema)).toContain(`${place}:`);
+])('the problem in %j is reported with its position', (schema, position) => {
+  expect(schemaProblem(schema)).toContain(`${position}:`);
 });

@@ -15,13 +15,13 @@ describe('a message of PostgreSQL', () => {
     ['is away', away(), WarehouseBusy, 'it is away'],
     ['is locked', away(coded('55P03')), WarehouseBusy, 'db is locked by another transaction'],
     ['takes too long', away(coded('57014')), WarehouseBusy, 'db takes too long'],
-    ['wants a password', refused('28P01'), WarehouseUnusable, 'it refuses: check the address, and user and password'],
+    ['requires a password', refused('28P01'), WarehouseUnusable, 'it refuses: check the address, and user and password'],
     ['has no such database', refused('3D000'), WarehouseUnusable, 'it refuses: check the address'],
     ['forbids it', refused('42501'), WarehouseUnusable, 'it refuses: ask its owner for the missing rights'],
-    ['speaks no TLS', new Error('The server does not support SSL'), WarehouseUnusable, 'see sslmode in its address'],
+    ['does not support TLS', new Error('The server does not support SSL'), WarehouseUnusable, 'see sslmode in its address'],
     ['lacks a table', coded('42P01'), WarehouseUnusable, 'a table is missing'],
     ['lacks the schema', coded('3F000'), WarehouseUnusable, 'a table is missing'],
-    ['has other things of these names', coded('42P07'), WarehouseUnusable, 'has tables or views of the same names'],
+    ['has other tables of these names', coded('42P07'), WarehouseUnusable, 'has tables or views of the same names'],
     ['lacks a column', coded('42703'), WarehouseUnusable, 'undo the change'],
     ['refuses a row', coded('23505'), WarehouseUnusable, 'they refuse its rows'],
     ['has views on views', coded('2BP01'), WarehouseUnusable, 'drop those first'],
@@ -29,8 +29,8 @@ describe('a message of PostgreSQL', () => {
     ['has no memory', coded('53200'), WarehouseUnusable, 'is out of space'],
     ['has another encoding', coded('22P05'), WarehouseUnusable, 'its encoding is not UTF8'],
   ])('if it %s', (_, error, kind, message) => {
-    const told = ofPostgres(error, 'db') as Error;
-    expect([told.constructor, told.message]).toEqual([kind, expect.stringContaining(message)]);
+    const translated = ofPostgres(error, 'db') as Error;
+    expect([translated.constructor, translated.message]).toEqual([kind, expect.stringContaining(message)]);
   });
 
   it.each([coded('22003'), coded('40001'), new WarehouseUnusable('as it is'), 'text'])(
@@ -58,10 +58,10 @@ describe('a message of DuckDB', () => {
     ['Out of Memory Error: failed to pin', TooMuchAtOnce, 'more memory than the warehouse has'],
     ['Constraint Error: Duplicate key', WarehouseUnusable, 'differ from those that searchflow created'],
   ])('%s', (message, kind, sentence) => {
-    const told = ofDuckDb(new Error(`${message}\nmore`), 'x.duckdb') as Error & { pid?: number | null };
-    expect([told.constructor, told.message]).toEqual([kind, expect.stringContaining(sentence)]);
-    expect(told.message).not.toContain('more\n');
-    if (kind === WarehouseBusy) expect(told.pid).toBe(message.includes('77') ? 77 : null);
+    const translated = ofDuckDb(new Error(`${message}\nmore`), 'x.duckdb') as Error & { pid?: number | null };
+    expect([translated.constructor, translated.message]).toEqual([kind, expect.stringContaining(sentence)]);
+    expect(translated.message).not.toContain('more\n');
+    if (kind === WarehouseBusy) expect(translated.pid).toBe(message.includes('77') ? 77 : null);
   });
 
   it.each([new Error('Parser Error'), new WarehouseBusy('as it is', null), 7])(

@@ -27,7 +27,7 @@ const period = { since: 0, landedMicros: 0, openMicros: 0, unknownMicros: 0 };
 let files = 0;
 
 /** Plans a job of 25 URLs and a bad row, of which the journal has the first `landed`, and of these no bodies of the first `gone`. */
-async function planned(given: {
+async function planned(setting: {
   readonly landed?: number;
   readonly gone?: number;
   /** Landed units at the end that are still running at the service. */
@@ -41,7 +41,7 @@ async function planned(given: {
   readonly dayMicros?: number;
   readonly limit?: number;
 }) {
-  const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit } = given;
+  const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit } = setting;
   const input = `rows${++files}.csv`;
   const urls = Array.from({ length: 25 }, (_, nth) => `https://site-${files}-${nth}.example/`);
   writeFileSync(join(dir, input), `url\n${[...urls, 'no URL', urls[0]].join('\n')}\n`);
@@ -60,7 +60,7 @@ async function planned(given: {
         .map((key, nth) => ({ key, errorTag: first + nth < landed - overdue ? null : 'RUN_OVERDUE' }))
         .filter(({ key, errorTag }) => wanted.includes(key) && !freshness?.retryTags?.includes(errorTag ?? ''));
     },
-    caps: async () => ({ dayMicros: given.dayMicros ?? null, monthMicros: null }),
+    caps: async () => ({ dayMicros: setting.dayMicros ?? null, monthMicros: null }),
     spent: async () => ({ day: period, month: period }),
   };
   const sink = {
@@ -72,7 +72,7 @@ async function planned(given: {
     known: async (wanted: readonly string[]) =>
       new Map(wanted.filter((key) => keys.slice(25 - known).includes(key)).map((key) => [key, 1000])),
   };
-  const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...given.request };
+  const request = { ...asked, refreshAfterMs: null, retryFailed: false, rebuy: false, ...setting.request };
   const parts = {
     ...{
       staged,
@@ -85,8 +85,8 @@ async function planned(given: {
       rate: flatProfile(10),
       prices: pricesAt(now),
     },
-    before: given.completed ? ({ staged, completed: staged.generation } as unknown as JobEntry) : null,
-    maxCostPerJobMicros: given.maxCostPerJobMicros ?? null,
+    before: setting.completed ? ({ staged, completed: staged.generation } as unknown as JobEntry) : null,
+    maxCostPerJobMicros: setting.maxCostPerJobMicros ?? null,
   };
   const plan = await makePlan(parts as unknown as Parameters<typeof makePlan>[0]);
   const rest = () =>

@@ -17,8 +17,8 @@ it.each([
   ['waiting 3599 s: the team is blocked', 4, 'the team is blocked'],
   ['GET /x: 429 (request id 1, retry in 3000 s)', 2990, 'waiting 2990 s: GET /x: 429 (request id 1)'],
   ['x.duckdb is open in process 7', 2, 'x.duckdb is open in process 7'],
-])('for a failure %j whose next attempt is %i s away it shows the time left', (message, seconds, told) => {
-  expect(waitsFor(pending(message, seconds), now)).toBe(told);
+])('for a failure %j whose next attempt is %i s away it shows the time left', (message, seconds, text) => {
+  expect(waitsFor(pending(message, seconds), now)).toBe(text);
 });
 
 it('shows nothing for an activity that runs', () => {
