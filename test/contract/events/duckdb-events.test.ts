@@ -14,7 +14,7 @@ afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('events in DuckDB', () => eventContract(duckDbEvents(dir)));
 
-it('continues with a file of a version that did not separate state from loads', async () => {
+it('the event warehouse continues with a file of a version that did not separate state from loads', async () => {
   const file = join(dir, 'older.duckdb');
   const events = createDuckDbEvents({ file });
   await events.begin(sync, { from: null, to: noon(10), types: [], sweep: false });
@@ -41,7 +41,7 @@ it('continues with a file of a version that did not separate state from loads', 
   ]);
 });
 
-it('makes no second load of a few events that are already loaded', async () => {
+it('the event warehouse makes no second load of a few events that are already loaded', async () => {
   const events = createDuckDbEvents({ file: join(dir, 'again.duckdb') });
   await events.begin(sync, { from: null, to: noon(1000), types: [], sweep: false });
   await events.claim(sync, 1, 'one');

@@ -53,7 +53,7 @@ const open = () => {
 const page = (number: number, bytes = 10) => ({ page: number, events: new Uint8Array(bytes) });
 const walk = startWalk();
 
-it('loads at once when all windows wait, and collects the pages that come while a load runs', async () => {
+it('the loader loads at once when all windows wait, and collects the pages that come while a load runs', async () => {
   const { gate, join } = open();
   const [one, two] = [join(1), join(2)];
   await one.put(page(1), walk);
@@ -71,7 +71,7 @@ it('loads at once when all windows wait, and collects the pages that come while 
   one.leave();
 });
 
-it('makes a window wait while too many bytes are not loaded yet', async () => {
+it('the loader makes a window wait while too many bytes are not loaded yet', async () => {
   const { gate, join } = open();
   const one = join(1);
   const mega = 1_048_576;
@@ -96,7 +96,7 @@ it('makes a window wait while too many bytes are not loaded yet', async () => {
   one.leave();
 });
 
-it('fails all windows of a failed load, but only one window for a page without events', async () => {
+it('the loader fails all windows of a failed load, but only one window for a page without events', async () => {
   const { gate, join } = open();
   const [one, two] = [join(1), join(2)];
   await one.put(page(1), walk);
@@ -118,7 +118,7 @@ it('fails all windows of a failed load, but only one window for a page without e
   await expect(one.put(page(3), walk)).rejects.toThrow('disk full');
 });
 
-it('reuses the memory of pages once they are loaded, and not before', async () => {
+it('the loader reuses the memory of pages once they are loaded, and not before', async () => {
   const { gate, join } = open();
   const one = join(1);
   const first = one.memory.take(1000);

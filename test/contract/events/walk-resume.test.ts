@@ -73,7 +73,7 @@ async function walked(
   return { result, asked, put, reported };
 }
 
-it('requests the time and types of the window, page after page, with the returned cursors', async () => {
+it('a walk requests the time and types of the window, page after page, with the returned cursors', async () => {
   const { result, asked, put } = await walked((cursor) => page(`e${cursor}`, cursor === null ? 'b' : null));
   expect(result).toMatchObject({ parts: null, walked: { done: true, pages: 2 } });
   expect(put.map((raw) => raw.page)).toEqual([1, 2]);
@@ -86,7 +86,7 @@ it('requests the time and types of the window, page after page, with the returne
   });
 });
 
-it('requests a page again after a temporary failure, reports the wait, and continues after it', async () => {
+it('a walk requests a page again after a temporary failure, reports the wait, and continues after it', async () => {
   const { result, asked, put, reported } = await walked(
     (cursor, nth) => (nth === 2 ? 500 : nth === 3 ? 429 : page(`e${cursor}`, cursor === null ? 'b' : null)),
     startWalk(),
@@ -99,12 +99,12 @@ it('requests a page again after a temporary failure, reports the wait, and conti
   expect(waits.at(-1)).toBeNull();
 });
 
-it('returns early if a wait is too long', async () => {
+it('a walk returns early if a wait is too long', async () => {
   const { result, asked } = await walked(() => 503, startWalk(), { 'retry-after': '3600' });
   expect([asked.length, (result as { verdict?: object }).verdict]).toMatchObject([1, { retry: true }]);
 });
 
-it('reports how much of its window is read after a page, in either order', async () => {
+it('a walk reports how much of its window is read after a page, in either order', async () => {
   const times = ['2025-01-01T12:00:00Z', '2025-01-01T13:00:00Z'];
   for (const [order, coveredMs] of [
     [times, 3_600_000],
@@ -123,7 +123,7 @@ const halves = [
   { from: noon(5000), to: noon(10_000) },
 ];
 
-it('requests a repeated page again, and continues without a trace of it', async () => {
+it('a walk requests a repeated page again, and continues without a trace of it', async () => {
   let repeats = 2;
   const { result, asked, put } = await walked((cursor) => {
     if (cursor === 'b' && repeats-- > 0) return page('enull', 'b');
@@ -134,7 +134,7 @@ it('requests a repeated page again, and continues without a trace of it', async 
   expect(put).toHaveLength(2);
 });
 
-it('continues after any number of repeated pages that lead to a new one', async () => {
+it('a walk continues after any number of repeated pages that lead to a new one', async () => {
   const { result, asked, put } = await walked((cursor) => {
     const nth = Number(cursor);
     // Every third page repeats the one before.
@@ -149,7 +149,7 @@ it.each([
   ['page', (cursor: string | null) => page('same', `c${cursor}`)],
   ['cursor', (cursor: string | null) => page(`e${cursor}${Math.random()}`, 'again')],
 ])(
-  'restarts in halves when the service returns the same %s again and again, and fails in the end',
+  'a walk restarts in halves when the service returns the same %s again and again, and fails in the end',
   async (_, answer) => {
     let begin = startWalk();
     for (const circles of [1, 2]) {
@@ -169,19 +169,19 @@ it.each([
   },
 );
 
-it('restarts in halves when the service no longer accepts the cursor, and forgets earlier repeats', async () => {
+it('a walk restarts in halves when the service no longer accepts the cursor, and forgets earlier repeats', async () => {
   const kept = { ...startWalk('kept', 2), pages: 5 };
   const expired = await walked((cursor) => (cursor === 'kept' ? 400 : page('e', null)), kept);
   expect(expired.result).toMatchObject({ parts: halves, begin: startWalk(), walked: { pages: 5 } });
 });
 
-it('fails with the message of the service when the refusal is not about the cursor', async () => {
+it('a walk fails with the message of the service when the refusal is not about the cursor', async () => {
   const { result } = await walked(() => 400);
   expect(result).toMatchObject({ name: 'ApiError', verdict: { type: 'InvalidRequest' } });
   expect(result).not.toBeInstanceOf(WalkError);
 });
 
-it('returns its progress when its time is up', async () => {
+it('a walk returns its progress when its time is up', async () => {
   const { result, put } = await walked((cursor) => page(`e${cursor}`, `${Number(cursor) + 1}`));
   expect(result).toMatchObject({ parts: null, walked: { done: false, pages: 20, cursor: '20' } });
   expect(put).toHaveLength(20);

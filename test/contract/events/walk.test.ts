@@ -69,7 +69,7 @@ it('a backfill without an end loads late events at its next run: it reads the la
   expect((await setting.ids()).size).toBe(1200);
 });
 
-it('repairs on verification the events that the warehouse lacks', async () => {
+it('a verification loads the events that the warehouse lacks', async () => {
   await open();
   await (await setting.backfill({ from, until: to })).result();
   await remove('hash(id) % 10 = 0');
@@ -80,7 +80,7 @@ it('repairs on verification the events that the warehouse lacks', async () => {
   await expectAll(setting);
 });
 
-it('reports all problems of dates', async () => {
+it('a walk with wrong dates is refused', async () => {
   await open();
   await expect((await setting.backfill({ from: 'yesterday' })).result()).rejects.toMatchObject({
     cause: { type: 'BadInput' },

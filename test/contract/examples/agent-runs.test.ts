@@ -45,7 +45,7 @@ function start(...args: string[]): ChildProcess {
   return child;
 }
 
-it('returns structured output that fits the schema, and continues from that run in a chain', async () => {
+it('examples/agent-runs returns structured output that fits the schema, and continues from that run in a chain', async () => {
   const worker = start(example('lib', 'worker.js'));
   const client = start(example('lib', 'client.js'), 'Acme');
   const log = text(worker.stderr as NodeJS.ReadableStream);

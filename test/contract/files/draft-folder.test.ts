@@ -36,7 +36,7 @@ async function killedIn(target: string): Promise<string> {
   return said.toString().trim();
 }
 
-it('allows one at a time for a target, also through links, and leaves no files', async () => {
+it('a target has one draft folder at a time, also through links, and no files are left', async () => {
   const dir = folder();
   symlinkSync(dir, join(dir, 'link'));
   let inside = 0;
@@ -52,7 +52,7 @@ it('allows one at a time for a target, also through links, and leaves no files',
   expect(readdirSync(dir)).toEqual(['link']);
 });
 
-it('names the other process after a long wait, and lets other targets through', async () => {
+it('a wait for a draft folder ends with the name of the other process, and other targets do not wait', async () => {
   const target = join(folder(), 'out.csv');
   await withDraftFolder(
     target,
@@ -66,7 +66,7 @@ it('names the other process after a long wait, and lets other targets through', 
   );
 });
 
-it('removes the draft of a killed process for the target, and no file of others', async () => {
+it('the draft of a killed process is removed for the target, and no file of others', async () => {
   const dir = folder();
   const target = join(dir, 'out.csv');
   const dead = await killedIn(target);
@@ -92,7 +92,7 @@ it('removes the draft of a killed process for the target, and no file of others'
   expect(readdirSync(dir)).not.toContain(basename(mine[2] as string));
 });
 
-it('restores the name of a folder that a killed process had just moved aside', async () => {
+it('a folder that a killed process had just moved aside gets its name back', async () => {
   const dir = folder();
   const target = join(dir, 'out');
   mkdirSync(join(await killedIn(target), 'aside'));
@@ -101,7 +101,7 @@ it('restores the name of a folder that a killed process had just moved aside', a
   expect(readdirSync(dir)).toEqual(['out']);
 });
 
-it('does not empty a file of a user that has the name of its lock', async () => {
+it('a file of a user that has the name of a lock is not emptied', async () => {
   const dir = folder();
   const target = join(dir, 'out.csv');
   const dead = await killedIn(target);

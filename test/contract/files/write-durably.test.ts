@@ -15,7 +15,7 @@ function folder(): string {
   return dir;
 }
 
-it('replaces a file whole, with its mode, and leaves nothing beside it', async () => {
+it('writeDurably replaces a file whole, with its mode, and leaves nothing beside it', async () => {
   const dir = folder();
   const file = join(dir, 'state.json');
   await writeDurably(file, 'first');
@@ -25,13 +25,13 @@ it('replaces a file whole, with its mode, and leaves nothing beside it', async (
   expect(readdirSync(dir)).toEqual(['state.json']);
 });
 
-it('removes its draft if the file cannot be replaced', async () => {
+it('writeDurably removes its draft if the file cannot be replaced', async () => {
   const dir = folder();
   await expect(writeDurably(dir, 'text')).rejects.toThrow();
   expect(readdirSync(join(dir, '..')).filter((name) => name.endsWith('.draft'))).toEqual([]);
 });
 
-it('replaces a link by the file and never writes to the target of the link', async () => {
+it('writeDurably replaces a link by the file and never writes to the target of the link', async () => {
   const dir = folder();
   const [file, elsewhere] = [join(dir, 'state.json'), join(dir, 'elsewhere')];
   writeFileSync(elsewhere, 'kept');
@@ -42,7 +42,7 @@ it('replaces a link by the file and never writes to the target of the link', asy
 
 // Only the system calls show the order in which data reaches the disk.
 it.runIf(process.platform === 'linux' && hasStrace())(
-  'syncs the file before its name, and the folder after it',
+  'writeDurably syncs the file before its name, and the folder after it',
   async () => {
     const dir = folder();
     const code = `import { writeDurably } from ${JSON.stringify(built)}; await writeDurably(${JSON.stringify(join(dir, 'a'))}, 'x');`;
@@ -70,7 +70,7 @@ it.runIf(process.platform === 'linux' && hasStrace())(
   },
 );
 
-it('leaves a whole file, the old or the new one, when its process is killed', async () => {
+it('writeDurably leaves a whole file, the old or the new one, when its process is killed', async () => {
   const dir = folder();
   const file = join(dir, 'state.json');
   const text = (fill: string) => fill.repeat(200_000);
@@ -89,7 +89,7 @@ it('leaves a whole file, the old or the new one, when its process is killed', as
   }
 });
 
-it('is the only file of the sources that renames a file', () => {
+it('write-durably.ts is the only file of the sources that renames files', () => {
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const renaming = names.filter((name) => /\brename(Sync)?\(/.test(readFileSync(join(root, name), 'utf8')));
   expect(renaming).toEqual([join('files', 'write-durably.ts')]);

@@ -20,7 +20,7 @@ afterAll(async () => {
 // 40 rows a slice: the limits below end in a slice, at its end, and after it.
 const rows = plainRows(100);
 
-it('buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {
+it('a limit buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {
   const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -34,7 +34,7 @@ it('buys the first rows only and shows the cost of the rest; without a limit the
   expect(boughtAgain(sandbox)).toEqual({});
 });
 
-it('counts a unit on both sides once, and bad rows on their own side', async () => {
+it('a limit counts a unit on both sides once, and bad rows on their own side', async () => {
   const shared: InputRow[] = [
     ['0', 'bad', 'n/a'],
     ...plainRows(9),
@@ -49,7 +49,7 @@ it('counts a unit on both sides once, and bad rows on their own side', async () 
   expect((await run({ limit: 500 })).plan).toMatchObject({ rest: null, toBuy: 0 });
 });
 
-it('works in a workflow of any client, whose progress counts the requested rows', async () => {
+it('a limit works in a workflow of any client, and its progress counts the requested rows', async () => {
   const setting = await openSetting(temporal);
   onTestFinished(() => setting.close());
   const job = await setting.begin(rows, { limit: 25 });

@@ -35,7 +35,7 @@ it.each<[string, Partial<EnrichCsvInput>, string]>([
   await job.result().catch(() => undefined);
 });
 
-it('a run that reached it continues after it was raised and the worker restarted; a resume alone is not enough', async () => {
+it('a run that reached maxCostPerJob continues after a raise and a restart of the worker, not after a resume alone', async () => {
   const setting = await openSetting(temporal, { config: { maxCostPerJobMicros: 100_000 } });
   onTestFinished(() => setting.close());
   const rows = plainRows(200);
@@ -53,7 +53,7 @@ it('a run that reached it continues after it was raised and the worker restarted
   expect(boughtAgain(setting.sandbox)).toEqual({});
 });
 
-it('a single agent run gets it as its budget, or is refused if its fixed price is higher', async () => {
+it('a single agent run gets maxCostPerJob as its budget, or is refused if its fixed price is higher', async () => {
   const service = await startService({ agents: {} });
   const folder = new Folder();
   const config = folder.config(service.url, { maxCostPerJobMicros: 2_000_000 });

@@ -26,7 +26,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
 
 exactBatches(batchCases.slice(-1), () => temporal);
 
-it('a batch call that always reports more ends the loop with an error after three calls without progress', async () => {
+it('a batch call that always reports more ends the loop with an error within three calls without progress', async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(60);
   setting.server.monitors.batches = 'endless';

@@ -114,7 +114,7 @@ it.each([
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'Europe/Berlin'], 'for all monitors'],
   [['quiet', '--from', '20:00', '--until', '07:00', '--tz', 'UTC', '--metadata', '__proto__=x'], '__proto__'],
   [['export', '--every', '5'], 'must be a duration'],
-])('refuses %j in a sentence before anything is sent', async (args, sentence) => {
+])('the command refuses %j in a sentence before anything is sent', async (args, sentence) => {
   const server = await startService({ key: 'key-of-the-strict-service' });
   onTestFinished(() => server.close());
   const { code, err } = await commandHere(args, { url: server.url, key: server.key, cwd: import.meta.dirname });
@@ -123,7 +123,7 @@ it.each([
 });
 
 it.runIf(process.platform === 'linux')(
-  'refuses a secret file that cannot be created before anything is sent',
+  'the command refuses a secret file that cannot be created before anything is sent',
   async () => {
     const { server, run } = await open();
     const { code, err } = await run('create', 'definition.json', '--secret-file', '/proc/nowhere/s.json');

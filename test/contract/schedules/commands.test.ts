@@ -120,7 +120,7 @@ it.each([
   ['6h', 6 * hour, 30_000, 6 * hour],
   ['1w', 168 * hour, 30_000, 24 * hour],
 ])(
-  '--every %s runs at that interval, with a small spread, and catches up on missed runs of the same time',
+  '--every %s runs at that interval, with a small spread, and catches up on missed runs for a limited time',
   async (every, everyMs, jitter, catchupWindow) => {
     const { err } = await made('often', `--every ${every}`);
     expect(err).toContain('Each run buys new rows of the file, without a cap (set one with --max-cost).');

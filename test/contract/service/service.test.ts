@@ -18,7 +18,7 @@ async function post({ url, key }: Pick<Service, 'url' | 'key'>, path: string, bo
 
 const page = (number: number) => ({ urls: [`https://site-${number}.example/`], text: true });
 
-it('admits the set number of units in any second, refuses others with a wait, and logs each call', async () => {
+it('the strict service admits the set number of units in any second, refuses others with a wait, and logs each call', async () => {
   const { service, post } = await open({ qps: 3, retryAfter: 1 });
   const statuses = [];
   for (const path of ['/contents', '/agent/runs', '/contents'])
@@ -41,7 +41,7 @@ it.each([
   ['/findSimilar', { url: 'https://a.example/' }, 1, 5000],
   ['/answer', { query: 'q' }, 1, 5000],
   ['/agent/runs', { query: 'q' }, 1, 250_000],
-])('charges %s %j by its own price table', async (path, body, units, micros) => {
+])('the strict service charges %s %j by its own price table', async (path, body, units, micros) => {
   const { service, post } = await open();
   const { status, text } = await post(path, body);
   const { costDollars } = JSON.parse(text);
@@ -51,7 +51,7 @@ it.each([
   expect(Object.keys(service.purchases.report().units)).toHaveLength(units);
 });
 
-it('charges nothing for missing pages', async () => {
+it('the strict service charges nothing for missing pages', async () => {
   const { service, post } = await open({ rows: { failureRate: 1 } });
   const { text } = await post('/contents', page(1));
   expect(JSON.parse(text)).toMatchObject({ results: [], statuses: [{ status: 'error' }], costDollars: { total: 0 } });
@@ -76,7 +76,7 @@ it.each([
   expect(service.purchases.chargedAgain()).toEqual(new Map(times ? [['https://site-1.example/', 1]] : []));
 });
 
-it('applies a rule to the same calls on every run', async () => {
+it('the strict service applies a rule to the same calls on every run', async () => {
   const rounds = [];
   for (let round = 0; round < 2; round++) {
     const { post } = await open({ faults: [{ what: 'rows', how: 'status', status: 503, share: 0.3, seed: 7 }] });
@@ -95,19 +95,19 @@ it.each([
   ['/answer', {}, 400],
   ['/monitors', { search: { query: 'q' } }, 400],
   ['/nothing', {}, 404],
-])('refuses %s with %j', async (path, body, status) => {
+])('the strict service refuses %s with %j', async (path, body, status) => {
   const { service, post } = await open();
   expect((await post(path, body)).status).toBe(status);
   expect(service.purchases.report().requests).toBe(0);
 });
 
-it('accepts only its own key', async () => {
+it('the strict service accepts only its own key', async () => {
   const { post } = await open({ key: 'right' });
   expect((await post('/contents', page(1), 'wrong')).status).toBe(401);
   expect((await post('/contents', page(1))).status).toBe(200);
 });
 
-it('as a process shows its log and its purchases, and ends with its standard input', async () => {
+it('the strict service as a process shows its log and its purchases, and ends with its standard input', async () => {
   const main = fileURLToPath(new URL('../../service/main.mjs', import.meta.url));
   const child = spawn(process.execPath, [main, '{"qps":100}'], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [line] = await once(child.stdout, 'data');
@@ -122,7 +122,7 @@ it('as a process shows its log and its purchases, and ends with its standard inp
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
-it('reports the time of the clock of its events, which can be moved forward', async () => {
+it('the strict service reports the time of the clock of its events, which can be moved forward', async () => {
   const { service } = await open({ events: { arrivingPerSecond: 0 } });
   service.events.advance(3_600_000);
   const answer = await fetch(`${service.url}/websets/v0/events?limit=1`, { headers: { 'x-api-key': 'any' } });

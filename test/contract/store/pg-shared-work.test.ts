@@ -106,7 +106,7 @@ describe('staged rows in a store', () => {
     for (const path of await Promise.all(paths)) expect(existsSync(path)).toBe(true);
   });
 
-  it('are removed except for the newest generations, here and there, with a remedy in the error', async () => {
+  it('are removed except for the newest generations, and the error names the remedy', async () => {
     const { one, other, cacheDir } = await machines();
     const all = Array.from({ length: 6 }, (_, index) => stage(`gen${index}`, 1));
     for (const staged of all) {

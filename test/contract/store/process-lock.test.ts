@@ -34,7 +34,7 @@ async function holderOf(path: string): Promise<ChildProcess> {
   return child;
 }
 
-it('allows one holder, also within one process, and releasing it twice does no harm', () => {
+it('a lock has one holder, also within one process, and a second release does no harm', () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   expect(lock).not.toBeNull();
@@ -47,7 +47,7 @@ it('allows one holder, also within one process, and releasing it twice does no h
   again?.release();
 });
 
-it('names the process that holds the lock, and none after its release', () => {
+it('a lock names the process that holds it, and none after its release', () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   expect(lockHolder(path)).toEqual({ pid: process.pid });
@@ -56,7 +56,7 @@ it('names the process that holds the lock, and none after its release', () => {
   expect(lockHolder(join(dir, 'none.lock'))).toBeNull();
 });
 
-it('makes lock files and their new folders private', () => {
+it('a lock has a private file in private folders', () => {
   const path = join(dir, 'made', 'for', 'a.lock');
   tryLock(path)?.release();
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -75,7 +75,7 @@ it('28: a lock ends with its process, even if that was killed', async () => {
   lock?.release();
 });
 
-it('27: waits for the lock of another process, names it, and continues when it is free', async () => {
+it('27: a lock that another process holds is waited for, with its name, until it is free', async () => {
   const path = join(dir, 'a.lock');
   const child = await holderOf(path);
   const said: string[] = [];
@@ -88,7 +88,7 @@ it('27: waits for the lock of another process, names it, and continues when it i
   expect(lockHolder(path)).toBeNull();
 });
 
-it('stops waiting after the given time and names the holder', async () => {
+it('a lock is waited for until the given time, and the error names the holder', async () => {
   const path = join(dir, 'a.lock');
   const lock = tryLock(path);
   const refused = await withLock(path, () => 'done', { waitMs: 100 }).catch((error: unknown) => error);
@@ -97,14 +97,14 @@ it('stops waiting after the given time and names the holder', async () => {
   lock?.release();
 });
 
-it('releases the lock if the work under it fails', async () => {
+it('a lock is released if the work under it fails', async () => {
   const path = join(dir, 'a.lock');
   const failing = () => Promise.reject(new Error('no'));
   await expect(withLock(path, failing, { waitMs: 0 })).rejects.toThrow('no');
   expect(await withLock(path, () => 'done', { waitMs: 0 })).toBe('done');
 });
 
-it('admits callers one after the other', async () => {
+it('a lock admits callers one after the other', async () => {
   const path = join(dir, 'a.lock');
   let inside = 0;
   let most = 0;

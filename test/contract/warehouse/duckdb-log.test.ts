@@ -15,7 +15,7 @@ function resolvers() {
   return { promise, resolve: () => resolve() };
 }
 
-it('writes a large log into the file although other writes never stop', async () => {
+it('a DuckDB warehouse writes a large log into the file although other writes never stop', async () => {
   const file = join(dir, 'large.duckdb');
   const warehouse = Warehouse.at(file);
   const logBytes = () => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 
-it('refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {
+it('a DuckDB warehouse refuses the file to another instance in the same process meanwhile, and accepts it afterwards', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, `it's "one" file.duckdb`);
@@ -23,7 +23,7 @@ it('refuses the file to another instance in the same process meanwhile, and acce
   theirs.closeSync();
 });
 
-it('is one warehouse, with one instance and one queue, for all users of the file in a process', async () => {
+it('all users of a DuckDB file in a process share one warehouse, one instance and one queue', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-shared-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'shared.duckdb');
@@ -59,7 +59,10 @@ it('is one warehouse, with one instance and one queue, for all users of the file
 });
 
 // Its folders belong to the system: no process can create one there, and Node's own recursive mkdir would try for ever.
-it.runIf(existsSync('/proc/self'))('refuses a file below /proc, as in all folders that cannot be created', async () => {
-  const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
-  await expect(warehouse.use(async () => null)).rejects.toThrow('cannot be opened: name another file');
-});
+it.runIf(existsSync('/proc/self'))(
+  'a DuckDB warehouse refuses a file below /proc, as in all folders that cannot be created',
+  async () => {
+    const warehouse = Warehouse.at('/proc/searchflow/tests/x.duckdb');
+    await expect(warehouse.use(async () => null)).rejects.toThrow('cannot be opened: name another file');
+  },
+);

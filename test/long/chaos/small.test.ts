@@ -6,7 +6,7 @@ it.runIf(process.platform === 'linux').each([
   ['events', 'duckdb', 4],
   ['events', 'postgres', 4],
 ] as const)(
-  'faults 4, 5, 6, 8, 24, 31, 39, 46, 49 and 52: %s into %s under a small campaign are all there once, and the bill is that of the service',
+  'faults 4, 5, 6, 8, 24, 31, 39, 46, 49 and 52: %s into %s under a small campaign are loaded once, and the bill is that of the service',
   async (shape, into, kills) => {
     const { findings, done } = await runCampaign({ shape, into, kills, seed: 1 });
     expect(findings).toEqual([]);

@@ -57,7 +57,7 @@ async function open(count: number, more: Partial<SandboxOptions> = {}) {
 /** Number of events in the warehouse, and number of different ones. */
 const census = 'SELECT count(*)::INTEGER AS n, count(DISTINCT id)::INTEGER AS ids FROM events';
 
-it('syncs, shows its status, and a verification finds and repairs events that were changed by hand', async () => {
+it('the command syncs, shows its status, and a verification finds and repairs events that were changed by hand', async () => {
   const { run, json, sql } = await open(2000);
   const synced = await json('events', 'sync', '--qps', '500');
   expect([synced.code, synced.err]).toEqual([
@@ -146,7 +146,7 @@ it('a refused key pauses the walk until the same command runs again, and an inte
   expect(again.err()).toContain('To resume:\n  searchflow events sync --parallel 1 --qps 500');
 });
 
-it('refuses invalid input in a sentence, before anything is read; a missing warehouse is no failure', async () => {
+it('the command refuses invalid input in a sentence, before anything is read; a missing warehouse is no failure', async () => {
   const { run, sandbox, folder } = await open(10);
   const there = join(folder.dir, 'nobody-made.duckdb');
   const cases = [

@@ -15,7 +15,7 @@ afterAll(() => temporal?.teardown());
 const HOUR = 3_600_000;
 
 it.each(['newest', 'oldest'] as const)(
-  'fault 52: events that appear within a day are found by syncs, after two days only by a verification; the %s events first',
+  'fault 52: syncs find events that appear within a day, only a verification later ones; the %s events first',
   async (order) => {
     const [from, to] = [Date.now() - 30 * HOUR, Date.now() - HOUR];
     const times = { from, to, late: 0.3, lateMs: 80 * HOUR };

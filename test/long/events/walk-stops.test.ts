@@ -23,7 +23,7 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
   return setting;
 };
 
-it('continues at the last landed cursor when another worker takes over', async () => {
+it('a walk continues at the last landed cursor when another worker takes over', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(async () => (await setting.pages()) > 7, soon).toBe(true);
@@ -34,7 +34,7 @@ it('continues at the last landed cursor when another worker takes over', async (
   await expectAll(setting);
 });
 
-it('is paused and continues where it was', async () => {
+it('a walk is paused and continues where it was', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
   const run = await setting.sync({ parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);
@@ -49,7 +49,7 @@ it('is paused and continues where it was', async () => {
   await expectAll(setting);
 });
 
-it('pauses for a person if the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
+it('a walk pauses for a person if the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
   const refuse = (times: number) => ({ when: {}, do: { kind: 'status' as const, status: 401 }, limit: times });
   await open();
   for (const nth of [1, 2]) {
@@ -68,7 +68,7 @@ it('pauses for a person if the service refuses the key; a scheduled run ends ins
   await expectAll(setting);
 });
 
-it('folds everything that it loaded, if a window fails', async () => {
+it('a walk folds everything that it loaded, if a window fails', async () => {
   await open({ count: 4000 });
   setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);
   const run = await setting.sync({ parallel: 1 });
@@ -79,7 +79,7 @@ it('folds everything that it loaded, if a window fails', async () => {
   await run.cancel();
 });
 
-it('continues after a long run with the events that came since its start, before it ends', async () => {
+it('a walk continues after a long run with the events that came since its start, before it ends', async () => {
   await open();
   const { watermark, pages } = await (await setting.sync()).result();
   const { into } = setting.folder;
@@ -100,7 +100,7 @@ it('continues after a long run with the events that came since its start, before
   expect(setting.pages() - before).toBe(2);
 });
 
-it('survives temporary failures: 500s, lost connections, truncated answers and a Retry-After', async () => {
+it('a walk survives temporary failures: 500s, lost connections, truncated answers and a Retry-After', async () => {
   await open(
     { count: 3000 },
     {
@@ -117,7 +117,7 @@ it('survives temporary failures: 500s, lost connections, truncated answers and a
   await expectAll(setting);
 });
 
-it('reads a window again, in halves, when its cursor expires', async () => {
+it('a walk reads a window again, in halves, when its cursor expires', async () => {
   await open({ count: 3000, cursorTtlMs: 600 }, { latencyMs: 150 });
   const run = await setting.backfill({ from, until: to, parallel: 1 });
   await expect.poll(() => setting.pages() > 5, soon).toBe(true);

@@ -21,7 +21,7 @@ const open = async (events: SandboxOptions['events'] = {}, more: Partial<Sandbox
   return setting;
 };
 
-it('loads only the given types, as a stream of its own', async () => {
+it('a walk loads only the given types, as a stream of its own', async () => {
   await open();
   const types = ['webset.item.created', 'webset.deleted'];
   expect(await (await setting.sync({ types })).result()).toMatchObject({

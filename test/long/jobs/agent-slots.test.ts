@@ -17,7 +17,7 @@ afterAll(() => temporal?.teardown());
 const SLOTS = 5;
 const RUNS = 60;
 
-it('fills the slots of the team and never uses more, however many workflows need one', async () => {
+it('workflows that run agents fill the slots of the team and never use more', async () => {
   const service = await startService({ qps: 50, agents: { slots: SLOTS, durationMs: { min: 1000, max: 3000 } } });
   const folder = new Folder();
   // One of the slots is taken by another client's run.

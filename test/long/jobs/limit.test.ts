@@ -22,7 +22,7 @@ afterAll(async () => {
 // 40 rows a slice: the limits below end in a slice, at its end, and after it.
 const rows = plainRows(100);
 
-it('buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
+it('a limit buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
   const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -48,7 +48,7 @@ it('buys the next rows with each greater limit, and without a limit exactly the 
   expect((await run()).plan.status).toBe('complete');
 });
 
-it('changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
+it('a limit changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
   const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
   await run();
   const tried = await run({ limit: 10 });
@@ -81,7 +81,7 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
     2,
     3,
   ],
-])('works with %s', async (_, request, first, rest) => {
+])('a limit works with %s', async (_, request, first, rest) => {
   const { folder, run } = openJob({ temporal, sandbox }, plainRows(20));
   const tried = await run({ ...request, limit: 7 });
   expect(tried.plan).toMatchObject({ toBuy: first, rest: { rows: 13, toBuy: rest } });
@@ -96,7 +96,7 @@ const wholeRequest = {
   ...{ refreshAfterMs: null, retryFailed: false, rebuy: false },
 };
 
-it('ends a paused run of the whole job, instead of resuming it', async () => {
+it('a limit ends a paused run of the whole job, instead of resuming it', async () => {
   const all = plainRows(200);
   const { folder, run, config, bought } = openJob({ temporal, sandbox }, all);
   const runtime = await openRuntime(config);

@@ -19,7 +19,7 @@ afterAll(async () => {
 const calls = 4;
 
 it.each(Array.from({ length: calls + 1 }, (_, index) => index + 1))(
-  'fault 5: the answer to call %i is lost after it was charged: listed, bounded, every row whole',
+  'fault 5: the answer to call %i is lost after it was charged: listed, bounded, every row complete',
   async (nth) => {
     const rows = plainRows(calls * 10, nth * 1000);
     const faults: Fault[] = [{ when: { nth }, do: { kind: 'reset', moment: 'after' } }];

@@ -20,7 +20,7 @@ const faults: Fault[] = [
   { when: { probability: 0.03, seed: 3 }, do: { kind: 'status', status: 500 } },
 ];
 
-it('faults 24 and 39: with a worker of two and the database killed, every row is there once and no landed answer was bought again', async () => {
+it('faults 24 and 39: after kills of a worker and the database every row is loaded once, no landed answer bought again', async () => {
   const rows = plainRows(240);
   const cluster = await startCluster(temporal, {
     rows,

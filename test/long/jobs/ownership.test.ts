@@ -127,7 +127,7 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   expect(await third.ended).toBe(6);
 }, 240_000);
 
-it('fault 61: one job name with two files on a store belongs to one of them; after a kill of its command it is free again', async () => {
+it('fault 61: one job name with two files on a store belongs to one of them, and a killed command ends its job', async () => {
   const cluster = await startCluster(temporal, {
     rows: plainRows(400),
     sandbox: { latencyMs: 50 },

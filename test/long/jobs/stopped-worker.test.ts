@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-it('fault 26: a worker that was stopped and wakes after its slices were retried doubles no row, and its late purchases are counted', async () => {
+it('fault 26: a worker that wakes after its slices were retried doubles no row, and its late purchases count', async () => {
   const rows = plainRows(80);
   const cluster = await startCluster(temporal, {
     rows,

@@ -64,7 +64,7 @@ it('fault 59: rows that were deleted from the warehouse are loaded again by the 
   expect((await folder.warehouseRows()).map((row) => row.input)).toEqual(rows);
 });
 
-it('fault 59: a journal that was lost or restored from a backup is reported before anything is bought, and its answers are adopted', async () => {
+it('fault 59: a lost or older journal is reported before anything is bought, and its answers are adopted', async () => {
   const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
   onTestFinished(async () => {

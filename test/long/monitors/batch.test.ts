@@ -27,7 +27,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
 exactBatches(batchCases.slice(0, -1), () => temporal);
 
 it.each(['circling', 'inventing'] as const)(
-  'a batch endpoint that is %s ends the loop with an error after three calls without progress',
+  'a batch endpoint that is %s ends the loop with an error within three calls without progress',
   async (batches) => {
     const setting = await MonitorSetting.open(temporal);
     setting.populate(60);

@@ -81,7 +81,7 @@ describe.concurrent('the command', () => {
     ['pause', 1200, [6]],
     ['delete', 400, [2]],
   ] as const)(
-    'fault 24: %s among %i monitors, seven a call, killed with its server under faults: each is affected once, and once in the audit',
+    'fault 24: %s among %i monitors, seven a call, killed with its server: each is affected once, and once in the audit',
     async ([action, monitors, kills], context) => {
       const { server, folder, start } = await open(context);
       for (let index = 0; index < monitors; index++) {

@@ -49,7 +49,7 @@ function callsSince(setting: MonitorSetting, from: number): number {
   return setting.server.log.length - from;
 }
 
-it('loads monitors, runs and results, with the full output that only the call for a single run returns', async () => {
+it('an export loads monitors, runs and results, with the full output that only the call for a single run returns', async () => {
   const setting = await open();
   const { server } = setting;
   const { id } = server.monitors.add({ name: 'one' });

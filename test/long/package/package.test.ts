@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => packed?.remove());
 
-it('contains all files that run and a reader needs, and no development files', () => {
+it('the package contains all files that run and a reader needs, and no development files', () => {
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/cli/main.js', 'dist/worker/workflow-bundle.js']) {
     expect(packed.files).toContain(file);
   }
@@ -28,14 +28,14 @@ it('contains all files that run and a reader needs, and no development files', (
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
 });
 
-it('passes publint', async () => {
+it('the package passes publint', async () => {
   const bytes = readFileSync(packed.tarball);
   const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
   const { messages, pkg } = await publint({ pack: { tarball }, strict: true });
   expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
 });
 
-it('has types that are right for importers and for CommonJS on a Node that can require them', () => {
+it('the package has types that are right for importers and for CommonJS on a Node that can require them', () => {
   // The only ignored rule warns that require() meets ES modules: Node 20.19 and later read them so, and nothing older is served.
   const { status, stdout } = spawnSync(
     process.execPath,
@@ -48,7 +48,7 @@ it('has types that are right for importers and for CommonJS on a Node that can r
   expect(status, stdout).toBe(0);
 });
 
-it('can be imported and required from every entry, with the same names', () => {
+it('the package can be imported and required from every entry, with the same names', () => {
   const list = (load: string) => `${load}.then((names) => process.stdout.write(JSON.stringify(names)))`;
   const imported = list(
     `Promise.all(${JSON.stringify(entries)}.map(async (e) => [e, Object.keys(await import(e)).sort()]))`,
@@ -68,7 +68,7 @@ it('can be imported and required from every entry, with the same names', () => {
   ).toEqual(names);
 });
 
-it('runs as a command of its name', () => {
+it('the package runs as a command of its name', () => {
   const version = (JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }).version;
   const main = `${packed.project}/node_modules/searchflow/dist/cli/main.js`;
   expect(readFileSync(main, 'utf8').startsWith('#!/usr/bin/env node\n')).toBe(true);

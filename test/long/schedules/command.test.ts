@@ -114,12 +114,12 @@ it('a schedule is created after its cost was shown, listed, shown, paused, trigg
 it.each([
   [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a cap'],
   [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server refused '99 6 * * *'"],
-])('refuses enrich with %j in a sentence', async (args, sentence) => {
+])('the command refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
 });
 
-it('backfills a day that is not over yet up to now', async () => {
+it('the command backfills a day that is not over yet up to now', async () => {
   await run('events', 'sync', '--every', '1h', '--schedule-name', 'hourly');
   const { code, err } = await run('schedule', 'backfill', 'hourly', '--from', '1d', '--until', '0d');
   const until = /T00:00:00Z to (\S+),/.exec(err)?.[1] ?? err;
@@ -128,12 +128,12 @@ it('backfills a day that is not over yet up to now', async () => {
   await run('schedule', 'delete', 'hourly');
 });
 
-it('refuses a backfill of the future, and reports all mistakes', async () => {
+it('the command refuses a backfill of the future, and reports all mistakes', async () => {
   const { code, err } = await run('schedule', 'backfill', 'daily', '--until', '2099-01-01');
   expect([code, err]).toEqual([2, expect.stringMatching(/--from is required.*\n.*--until is in the future/s)]);
 });
 
-it('names the workers that need the credentials of a warehouse, which are in no schedule', async () => {
+it('the command names the workers that need the credentials of a warehouse, which are in no schedule', async () => {
   const server = await startPostgres();
   onTestFinished(() => server.stop());
   const { port } = server;
@@ -159,7 +159,7 @@ it('names the workers that need the credentials of a warehouse, which are in no 
   expect(refused.err + made.err + listed.out).not.toMatch(/canary-p/);
 });
 
-it('waits for the database of a warehouse before anything is started or scheduled', async () => {
+it('the command waits for the database of a warehouse before anything is started or scheduled', async () => {
   const into = ['--into', 'postgres://loader:canary-pw@127.0.0.1:1/dw'];
   const commands = [
     ['events', 'sync', ...into],
@@ -178,7 +178,7 @@ it('waits for the database of a warehouse before anything is started or schedule
   expect((await run('schedule', 'show', 'dead')).err).toContain('There is no schedule dead');
 });
 
-it('creates no schedule whose warehouse is a file that cannot be written', async () => {
+it('the command creates no schedule whose warehouse is a file that cannot be written', async () => {
   // The file of rows is not a database.
   const files = [join(folder.input, 'events.duckdb'), folder.dir, folder.input];
   const tries = await Promise.all(files.map((into) => run('events', 'sync', '--every', '1h', '--into', into)));

@@ -64,7 +64,7 @@ describe('the limit of a key that two folders use', () => {
     expect(await b.view()).not.toHaveProperty('heldBy');
   }, 30_000);
 
-  it('is shared among the workers of other machines too, or refused', async () => {
+  it('is reserved among the workers of other machines too, or waited for', async () => {
     const { a, b } = folders();
     let taken = 0;
     await a.reservation.alsoTake(async () => (taken++ === 0 ? { heldBy: 'another machine' } : async () => undefined));

@@ -41,7 +41,7 @@ it('27: a second process gets the server of the first, and one that detaches lea
   expect(readdirSync(files().users)).toEqual(before.filter((name) => name !== `${process.pid}.json`));
 });
 
-it('has a web UI only if a port is set for it', async () => {
+it('a server has a web UI only if a port is set for it', async () => {
   const port = await freePort();
   const here = await users.here(LONG, process.env, port);
   expect(here.uiUrl).toBe(`http://127.0.0.1:${port}`);

@@ -9,23 +9,26 @@ const HOUR = 60;
 it.each([
   ['behind', -HOUR],
   ['ahead of', HOUR],
-])('finds a run of two minutes ago after 250 newer ones if the clock of the service is %s ours', async (_, minutes) => {
-  const at = (ago: number) => minutesAgo(ago - minutes);
-  const newer = Array.from(
-    { length: 250 },
-    (_one, index): Run => ({ id: `new_${index}`, status: 'running', createdAt: at(0) }),
-  );
-  const lost = { id: 'lost', status: 'running', createdAt: at(2) };
-  const older = Array.from(
-    { length: 500 },
-    (_one, index): Run => ({ id: `old_${index}`, status: 'completed', createdAt: at(600) }),
-  );
-  const { asked, ...deps } = await openRunList([...newer, lost, ...older], minutes * 60_000);
-  const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
-  const { runs, whole, clockAheadMs } = await recent.since(Date.now() - 5 * 60_000, new AbortController().signal);
-  expect(runs.map(({ id }) => id)).toContain('lost');
-  expect(whole).toBe(true);
-  expect(Math.abs(clockAheadMs - minutes * 60_000)).toBeLessThan(5000);
-  // The list is read only back to the given time.
-  expect(asked).toHaveLength(3);
-});
+])(
+  'the list of recent runs finds a run of two minutes ago after 250 newer ones if the clock of the service is %s ours',
+  async (_, minutes) => {
+    const at = (ago: number) => minutesAgo(ago - minutes);
+    const newer = Array.from(
+      { length: 250 },
+      (_one, index): Run => ({ id: `new_${index}`, status: 'running', createdAt: at(0) }),
+    );
+    const lost = { id: 'lost', status: 'running', createdAt: at(2) };
+    const older = Array.from(
+      { length: 500 },
+      (_one, index): Run => ({ id: `old_${index}`, status: 'completed', createdAt: at(600) }),
+    );
+    const { asked, ...deps } = await openRunList([...newer, lost, ...older], minutes * 60_000);
+    const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
+    const { runs, whole, clockAheadMs } = await recent.since(Date.now() - 5 * 60_000, new AbortController().signal);
+    expect(runs.map(({ id }) => id)).toContain('lost');
+    expect(whole).toBe(true);
+    expect(Math.abs(clockAheadMs - minutes * 60_000)).toBeLessThan(5000);
+    // The list is read only back to the given time.
+    expect(asked).toHaveLength(3);
+  },
+);

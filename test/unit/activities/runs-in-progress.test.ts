@@ -23,13 +23,13 @@ it('the first read finds a run of two hours after five hundred ended ones', asyn
   expect((await seen.read(none))?.inProgress).toEqual(['long']);
 });
 
-it('reads only back to the longest possible duration of a run', async () => {
+it('the list of runs in progress reads only back to the longest possible duration of a run', async () => {
   const { seen, asked } = await open([...ended(50, 1), ...ended(2000, 600)]);
   await seen.read(none);
   expect(asked).toHaveLength(1);
 });
 
-it('keeps a run that newer ones pushed off the pages until it has ended', async () => {
+it('the list of runs in progress keeps a run that newer ones pushed off the pages until it has ended', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const long = { id: 'long', status: 'running', createdAt: minutesAgo(1) };
   const runs = [long, ...ended(500, 600)];
@@ -50,7 +50,7 @@ it('keeps a run that newer ones pushed off the pages until it has ended', async 
   expect(asked).not.toContain('/agent/runs/long');
 });
 
-it('does not poll runs whose slot is held here', async () => {
+it('the list of runs in progress does not poll runs whose slot is held here', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const runs = [{ id: 'ours', status: 'running', createdAt: minutesAgo(1) }];
   const { seen, asked } = await open(runs);

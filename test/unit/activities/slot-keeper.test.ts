@@ -9,7 +9,7 @@ import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
 import { intent, keyOf } from '../../support/store/journal-contract.js';
 
-it('frees only slots of units that are not being bought and whose run has ended or never existed', async () => {
+it('the slot keeper frees only slots of units that are not being bought and whose run has ended or never existed', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
   const journal = await FileJournal.open(dir, { writes: true });
   onTestFinished(async () => {

@@ -3,7 +3,7 @@ import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 
 const mega = 1_048_576;
 
-it('reuses released memory, by any view of it, and never twice', () => {
+it('the memory of bodies reuses released memory, by any view of it, and never twice', () => {
   const memory = new BodyMemory();
   const first = memory.take(100_000);
   expect(first.length).toBeGreaterThanOrEqual(100_000);
@@ -14,7 +14,7 @@ it('reuses released memory, by any view of it, and never twice', () => {
   expect(other.buffer).not.toBe(first.buffer);
 });
 
-it('takes no memory for a body that is far too large or too small', () => {
+it('the memory of bodies takes no memory for a body that is far too large or too small', () => {
   const memory = new BodyMemory();
   const large = memory.take(10 * mega);
   memory.giveBack(large);
@@ -23,14 +23,14 @@ it('takes no memory for a body that is far too large or too small', () => {
   expect(memory.take(9 * mega).buffer).toBe(large.buffer);
 });
 
-it('accepts only its own memory', () => {
+it('the memory of bodies accepts only its own memory', () => {
   const memory = new BodyMemory();
   const strange = Buffer.alloc(65_536);
   memory.giveBack(strange);
   expect(memory.take(65_536).buffer).not.toBe(strange.buffer);
 });
 
-it('keeps at most 32 MB, and nothing after a release', () => {
+it('the memory of bodies keeps at most 32 MB, and nothing after a release', () => {
   const memory = new BodyMemory();
   const taken = Array.from({ length: 5 }, () => memory.take(10 * mega));
   for (const one of taken) memory.giveBack(one);

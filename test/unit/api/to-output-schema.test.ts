@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { toOutputSchema } from '../../../src/api/schemas/to-output-schema.js';
 
-it('makes the JSON Schema of the input that a zod schema accepts', () => {
+it('toOutputSchema makes the JSON Schema of the input that a zod schema accepts', () => {
   const schema = z.object({
     name: z.string(),
     site: z.url().optional(),
@@ -22,6 +22,6 @@ it('makes the JSON Schema of the input that a zod schema accepts', () => {
   });
 });
 
-it('refuses types that JSON Schema cannot express', () => {
+it('toOutputSchema refuses types that JSON Schema cannot express', () => {
   expect(() => toOutputSchema(z.object({ founded: z.date() }))).toThrow('Date');
 });

@@ -42,7 +42,7 @@ const problemOf = (work: () => unknown) => {
 };
 
 it.each([{ toleranceSeconds: Number.NaN }, { toleranceSeconds: 'abc' as unknown as number }, { now: Number.NaN }])(
-  'refuses a maximum age of %j, which would accept any webhook',
+  'verifyWebhook refuses a maximum age of %j, which would accept any webhook',
   (options) => {
     const header = `t=${NOW / 1000 - 100_000},v1=${sign(body, secret, NOW / 1000 - 100_000)}`;
     expect(() => verifyWebhook(body, header, secret, { now: NOW, ...options })).toThrow(TypeError);

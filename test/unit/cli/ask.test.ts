@@ -96,7 +96,7 @@ describe('without a terminal', () => {
   });
 });
 
-it('asks on a terminal, even with --max-cost, and takes every answer except yes as no', async () => {
+it('the command asks on a terminal, even with --max-cost, and takes every answer except yes as no', async () => {
   const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...dear, request: asked }) });
   for (const [key, code] of [
     ['\r', 2],
@@ -112,7 +112,7 @@ it('asks on a terminal, even with --max-cost, and takes every answer except yes 
   }
 });
 
-it('asks on a terminal before it creates a schedule, however little each run may cost', async () => {
+it('the command asks on a terminal before it creates a schedule, however little each run may cost', async () => {
   const cheap = { ...request, maxCostDollars: 0.01 };
   const { runtime, calls } = fakeRuntime({ plan: async (asked) => ({ ...plan, request: asked }) });
   const { context, err } = fakeContext(runtime, { tty: true });
@@ -141,9 +141,12 @@ it('a plan shows the lower of --max-cost and the maximum of the worker', () => {
   expect(most(1, null)).toMatchObject({ maxDollars: 1 });
 });
 
-it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])('refuses a %s that is not an amount', (name) => {
-  const { context } = fakeContext(fakeRuntime().runtime);
-  expect(() => settings({ ...context, env: { ...context.env, [name]: '-1' } }, {})).toThrow(
-    `${name}: '-1' (environment) is not an amount of dollars such as 5 or 0.50.`,
-  );
-});
+it.each(['SEARCHFLOW_ASK_ABOVE', 'SEARCHFLOW_MAX_COST_PER_JOB'])(
+  'the command refuses a %s that is not an amount',
+  (name) => {
+    const { context } = fakeContext(fakeRuntime().runtime);
+    expect(() => settings({ ...context, env: { ...context.env, [name]: '-1' } }, {})).toThrow(
+      `${name}: '-1' (environment) is not an amount of dollars such as 5 or 0.50.`,
+    );
+  },
+);

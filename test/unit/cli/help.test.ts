@@ -24,7 +24,7 @@ function examplesIn(help: string): string[] {
   return lines.split('\n').flatMap((line) => (line === '' ? [] : [line.trim()]));
 }
 
-it('groups the commands', () => {
+it('the help groups the commands', () => {
   const help = helpOf(program());
   const headings = Object.values(helpGroups);
   expect(headings.filter((heading) => help.includes(`\n${heading}\n`))).toEqual(headings);

@@ -13,7 +13,7 @@ function doubling() {
   return { ask, served, gates };
 }
 
-it('serves all waiting requests at once, and later ones the next time', async () => {
+it('batched serves all waiting requests at once, and later ones the next time', async () => {
   const { ask, served, gates } = doubling();
   const first = [ask(1), ask(2), ask(3)];
   expect(gates).toHaveLength(1);
@@ -25,7 +25,7 @@ it('serves all waiting requests at once, and later ones the next time', async ()
   expect(served).toEqual([[1, 2, 3], [4]]);
 });
 
-it('fails the requests of the failed batch, and no others', async () => {
+it('batched fails the requests of the failed batch, and no others', async () => {
   const { ask, gates } = doubling();
   const failed = Promise.allSettled([ask(1), ask(2)]);
   gates[0]?.fail(new Error('the file is open elsewhere'));

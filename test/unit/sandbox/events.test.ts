@@ -129,7 +129,7 @@ test('new events arrive during a walk, and shift none of its pages', async () =>
   expect(times(second.data)[0]).toBeLessThanOrEqual(times(first.data).at(-1) as number);
 });
 
-test('paged by offset, arriving events push known ones onto the next page', async () => {
+test('in a list paged by offset, new events push known ones onto the next page', async () => {
   await start({ arrivingPerSecond: 500, paging: 'offset' });
   const first = await page('limit=100');
   await eventually(async () => (await page('limit=1')).data[0].id).not.toBe(first.data[0].id);

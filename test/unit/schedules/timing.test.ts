@@ -15,7 +15,7 @@ it.each([
   ['0 0 1,30-31 feb mon', 'UTC'],
   ['0 0 */30 2 *', 'UTC'],
   ['0 0 31 2/5 *', 'UTC'],
-])('accepts the cron %s in %s', (cron, tz) => {
+])('a schedule accepts the cron %s in %s', (cron, tz) => {
   expect(timingProblems({ cron, tz })).toEqual([]);
 });
 
@@ -30,7 +30,7 @@ it.each([
   ['0 0 31 4,6-7/2,sep *', 'UTC', ['never fires']],
   ['0 6 * * *', 'Berlin', ["tz must be a time zone such as Europe/Berlin (got 'Berlin')"]],
   ['@every 5m', 'Mars/City', ['has 2 fields', "(got 'Mars/City')"]],
-])('refuses the cron %j in %s, with all mistakes', (cron, tz, said) => {
+])('a schedule refuses the cron %j in %s, with all mistakes', (cron, tz, said) => {
   const problems = timingProblems({ cron, tz });
   expect(problems).toHaveLength(said.length);
   for (const [index, part] of said.entries()) expect(problems[index]).toContain(part);
@@ -44,7 +44,7 @@ it.each([
     { name: 'x', timing: 'never' },
   ],
   [{ cron: '0 6 * * *' }, { name: null, timing: { cron: '0 6 * * *', tz: 'UTC' } }],
-])('reads %j as an interval', (flags, wish) => {
+])('a schedule reads %j as an interval', (flags, wish) => {
   const mistakes: string[] = [];
   expect(toScheduleWish(flags, mistakes)).toEqual(wish);
   expect(mistakes).toEqual([]);
@@ -57,18 +57,18 @@ it.each([
   [{ every: '1d', tz: 'UTC' }, /--tz needs --cron/],
   [{ scheduleName: 'x' }, /needs --every or --cron/],
   [{ every: '1d', scheduleName: 'a b' }, /must have at most 100 letters/],
-])('refuses %j in a sentence', (flags, sentence) => {
+])('a schedule refuses %j in a sentence', (flags, sentence) => {
   const mistakes: string[] = [];
   toScheduleWish(flags, mistakes);
   expect(mistakes.join('\n')).toMatch(sentence);
 });
 
-it('catches up on missed runs for a day at most, and delays none by more than a tenth of its interval', () => {
+it('a schedule catches up on missed runs for a day at most, and delays none by more than a tenth of its interval', () => {
   expect([60_000, DAY / 2, 7 * DAY].map((everyMs) => catchUpMs({ everyMs }))).toEqual([3_600_000, DAY / 2, DAY]);
   expect([60_000, DAY].map((everyMs) => jitterMs({ everyMs }))).toEqual([6000, 30_000]);
 });
 
-it('shows an interval in its largest unit', () => {
+it('a schedule shows an interval in its largest unit', () => {
   expect([900_000, DAY, 90_000, 14 * DAY].map((everyMs) => timingText({ everyMs }))).toEqual([
     'every 15m',
     'every 1d',

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('keeps a secret for the next process, in a file that only its owner may read', async () => {
+it('the secret file keeps a secret for the next process, in a file that only its owner may read', async () => {
   await new FileSecrets(file).put('webhook/mon_1', new Secret('whsec canary'));
   const again = new FileSecrets(file);
   expect((await again.get('webhook/mon_1'))?.reveal()).toBe('whsec canary');
@@ -23,7 +23,7 @@ it('keeps a secret for the next process, in a file that only its owner may read'
   expect(await again.get('webhook/mon_2')).toBeNull();
 });
 
-it('replaces, forgets and lists, and leaves no other file behind', async () => {
+it('the secret file replaces, removes and lists secrets, and leaves no other file behind', async () => {
   const secrets = new FileSecrets(file);
   expect(await secrets.names()).toEqual([]);
   for (const name of ['b', '__proto__', 'a/../c']) await secrets.put(name, new Secret('old'));
@@ -35,14 +35,14 @@ it('replaces, forgets and lists, and leaves no other file behind', async () => {
   expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
 });
 
-it('loses nothing if two stores write one file at once', async () => {
+it('the secret file loses nothing if two stores write it at once', async () => {
   const stores = [new FileSecrets(file), new FileSecrets(file)];
   const names = Array.from({ length: 12 }, (_, index) => `secret-${String(index).padStart(2, '0')}`);
   await Promise.all(names.map((name, index) => stores[index % 2]?.put(name, new Secret(name))));
   expect(await stores[0]?.names()).toEqual(names);
 });
 
-it.skipIf(process.platform === 'win32')('follows no link, neither of the file nor of its lock', async () => {
+it.skipIf(process.platform === 'win32')('the secret file is not written through a link, nor is its lock', async () => {
   const precious = join(folder, 'precious.txt');
   const secrets = new FileSecrets(file);
   await writeFile(precious, 'precious', { mode: 0o600 });
@@ -60,7 +60,7 @@ it.skipIf(process.platform === 'win32')('follows no link, neither of the file no
   expect(await readFile(precious, 'utf8')).toBe('precious');
 });
 
-it('empties no file that has the name of its lock by accident', async () => {
+it('the secret file leaves a file unchanged that has the name of its lock by accident', async () => {
   const other = join(folder, 'yarn.lock');
   await writeFile(other, '# yarn lockfile v1\n\nleft-pad@1:\n');
   const refused = new FileSecrets(join(folder, 'yarn')).put('a', new Secret('x'));
@@ -68,7 +68,7 @@ it('empties no file that has the name of its lock by accident', async () => {
   expect(await readFile(other, 'utf8')).toBe('# yarn lockfile v1\n\nleft-pad@1:\n');
 });
 
-it('refuses a file that others may read, and names the remedy', async () => {
+it('the secret file is refused if others may read it, with the remedy', async () => {
   const secrets = new FileSecrets(file);
   await secrets.put('a', new Secret('canary'));
   await chmod(file, 0o640);
@@ -77,7 +77,7 @@ it('refuses a file that others may read, and names the remedy', async () => {
 });
 
 it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canary":1}}}'])(
-  'refuses the damaged file %j without showing it, and leaves it unchanged',
+  'the secret file is refused if it is damaged (%j), without showing it, and left unchanged',
   async (text) => {
     const secrets = new FileSecrets(join(folder, 'damaged.json'));
     await writeFile(join(folder, 'damaged.json'), text, { mode: 0o600 });
@@ -98,7 +98,7 @@ it('fault 24: the remains of a killed change are removed by the next one', async
 });
 
 it.runIf(process.platform === 'linux')(
-  'fails if its folder cannot be created, and does not retry for ever',
+  'the secret file fails if its folder cannot be created, and does not retry for ever',
   async () => {
     await expect(new FileSecrets('/proc/nowhere/secrets.json').put('a', new Secret('x'))).rejects.toThrow(
       /ENOENT|EACCES/,

@@ -21,6 +21,6 @@ it.each([
   expect(waitsFor(pending(message, seconds), now)).toBe(text);
 });
 
-it('shows nothing for an activity that runs', () => {
+it('waitsFor shows nothing for an activity that runs', () => {
   expect(waitsFor(pending('GET /x: 500', 20, STARTED), now)).toBeNull();
 });

@@ -12,7 +12,7 @@ function folder(): string {
   return dir;
 }
 
-it('accepts a DuckDB file and a missing one, and leaves nothing behind', async () => {
+it('whyUnwritable accepts a DuckDB file and a missing one, and leaves nothing behind', async () => {
   const dir = folder();
   const [there, missing] = [join(dir, 'a.duckdb'), join(dir, 'new', 'b.duckdb')];
   const instance = await DuckDBInstance.create(there);
@@ -31,7 +31,7 @@ it('accepts a DuckDB file and a missing one, and leaves nothing behind', async (
   expect(existsSync(join(dir, 'new'))).toBe(false);
 });
 
-it('refuses a folder, and a file that DuckDB does not open', async () => {
+it('whyUnwritable refuses a folder, and a file that DuckDB does not open', async () => {
   const dir = folder();
   const files = ['', 'short', 'url,name\nhttps://example.com,a\n'].map((text, index) => {
     writeFileSync(join(dir, `${index}.txt`), text);
