@@ -24,19 +24,22 @@ describe('the schemas of inputs', () => {
 
 describe('inputProblems', () => {
   const folder = 'test/fixtures/histories/';
-  it.each(readdirSync(at(folder)))('accepts the recorded input of the history %s', (file) => {
-    const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
-      events: {
-        workflowExecutionStartedEventAttributes: {
-          workflowType: { name: string };
-          input: { payloads: { data: Uint8Array }[] };
-        };
-      }[];
-    };
-    const { workflowType, input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
-    const [first] = input?.payloads.map(({ data }) => JSON.parse(Buffer.from(data).toString())) ?? [];
-    expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
-  });
+  it.each(readdirSync(at(folder)).filter((name) => name.endsWith('.bin')))(
+    'accepts the recorded input of the history %s',
+    (file) => {
+      const { events } = History.decode(readFileSync(at(folder + file))) as unknown as {
+        events: {
+          workflowExecutionStartedEventAttributes: {
+            workflowType: { name: string };
+            input: { payloads: { data: Uint8Array }[] };
+          };
+        }[];
+      };
+      const { workflowType, input } = events[0]?.workflowExecutionStartedEventAttributes ?? {};
+      const [first] = input?.payloads.map(({ data }) => JSON.parse(Buffer.from(data).toString())) ?? [];
+      expect(inputProblems(workflowType?.name ?? '', [first], true)).toEqual([]);
+    },
+  );
 
   it('accepts null where it always meant no value', () => {
     const input = { input: 'rows.csv', urlColumn: null, into: null, csv: null, job: null, options: null, batch: null };
