@@ -10,7 +10,7 @@ import {
 } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
 import type { Pause } from '../../core/rows/pause.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { type LoadedRows, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
@@ -36,10 +36,18 @@ export interface OpenedJob {
   readonly carried: boolean;
   /** The warehouse held answers already: each slice asks it for answers that the journal lacks. Absent in the first version. */
   readonly adopts?: boolean;
+  /** Absent where no row is loaded, and from older workers. */
+  readonly loaded?: LoadedRows;
   /** The job as its folder or store has it. Absent in earlier versions. */
   readonly staged?: StagedJob;
   /** The path of its CSV; absent in earlier versions. */
   readonly csv?: string | null;
+}
+
+/** Result of `jobSpent`. */
+export interface SpentSoFar extends Spent {
+  /** For a job that pauses; absent where its warehouse can't be read now, and from older workers. */
+  readonly loaded?: LoadedRows;
 }
 
 /** A job that pauses, with no request in flight. */
@@ -98,7 +106,9 @@ export function createJobActivities(deps: ActivityDeps) {
         const adopts = await warehouse.holdsAnswers();
         const slices = await warehouse.openJob(jobRecord(staged), files, freshness);
         const wanted = wantedSlices(staged);
+        const loaded = carried ? await warehouse.loadedRows(staged.job, staged.generation, freshness) : undefined;
         return {
+          ...(loaded ? { loaded } : {}),
           slices: slices.filter((slice) => slice < wanted),
           carried,
           before,
@@ -111,20 +121,23 @@ export function createJobActivities(deps: ActivityDeps) {
 
     /**
      * `jobSpent`: returns all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
-     * answers and records the pause.
+     * answers, counts what is loaded then, and records the pause.
      */
-    async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<Spent> {
+    async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
       return withHeartbeat(async () => {
-        if (paused) {
-          const { slices, freshness, why, since } = paused;
-          const { staged } = await deps.staged(paused.staged);
-          // A pause does not wait for a warehouse: the rows are loaded later.
-          await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
-            log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
-          );
-          await deps.noteState(staged, { phase: 'paused', ...why, since });
-        }
-        return spentOn(deps, job);
+        if (!paused) return spentOn(deps, job);
+        const { slices, freshness, why, since } = paused;
+        const { staged } = await deps.staged(paused.staged);
+        // A pause does not wait for a warehouse: the rows are loaded later.
+        await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
+          log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
+        );
+        const loaded = await deps
+          .warehouseFor(staged)
+          .loadedRows(job, staged.generation, freshness)
+          .catch(() => undefined);
+        await deps.noteState(staged, { phase: 'paused', ...why, since });
+        return { ...(await spentOn(deps, job)), ...(loaded ? { loaded } : {}) };
       });
     },
 

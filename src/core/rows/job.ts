@@ -237,12 +237,12 @@ export interface JobProgress {
   /** Why it is paused or failed, and how to resume; one sentence. */
   readonly message: string | null;
   readonly job: string;
-  /** Rows of the input, and those whose slice is loaded. */
+  /** Rows of the input, and those that are loaded; a slice in progress counts once it is done. */
   readonly rows: number;
   readonly rowsDone: number;
   readonly slices: number;
   readonly slicesDone: number;
-  /** Units of done slices that were bought in this run and ended in an error. */
+  /** Loaded rows with an error, as counted at the start and at each pause; units of later slices are added. */
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;

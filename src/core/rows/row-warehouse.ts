@@ -91,6 +91,14 @@ export interface WarehouseSummary {
   readonly tags: Readonly<Record<string, number>>;
 }
 
+/** Loaded rows of a job; rows with stale answers are not counted. */
+export interface LoadedRows {
+  /** Rows with an error, in all slices. */
+  readonly failed: number;
+  /** Loaded rows of the slices without a line in the ledger. */
+  readonly partial: readonly (readonly [slice: number, rows: number])[];
+}
+
 /** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
 export interface RunRecord
   extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished'> {
@@ -148,6 +156,8 @@ export interface RowWarehouse {
   answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
   /** Numbers of the slices of this generation in the ledger whose rows are all loaded; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
+  /** Counts the rows of this generation that are loaded. */
+  loadedRows(job: string, generation: string, freshness?: Freshness): Promise<LoadedRows>;
   /** Unit keys of this slice whose rows are missing or stale in the warehouse, each once. */
   pendingKeys(
     job: string,

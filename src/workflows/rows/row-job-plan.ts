@@ -16,7 +16,7 @@ export async function planRowJob(
     ? { staged: input.staged, freshness: input.freshness }
     : await stageRows(input);
   const asksFor = { staged, csv: input.csv ?? null, ...(freshness ? { freshness } : {}) };
-  const { slices, before, carried, adopts = false, ...opened } = await openJob(asksFor);
+  const { slices, before, carried, adopts = false, loaded, ...opened } = await openJob(asksFor);
   return {
     version: 1,
     // Activities of earlier versions return neither; their input had all of it.
@@ -31,7 +31,8 @@ export async function planRowJob(
     carried,
     adopts,
     requests: 0,
-    failed: 0,
+    failed: loaded?.failed ?? 0,
+    partial: loaded?.partial ?? [],
     costMicros: 0,
     unknownOutcomes: 0,
   };

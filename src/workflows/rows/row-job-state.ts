@@ -12,6 +12,7 @@ import {
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
+import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import { toMicros } from '../../core/text/money.js';
 import type { Ranges } from './slice-set.js';
 
@@ -35,6 +36,8 @@ export interface RowJobState {
   readonly maxCostMicros?: number | null;
   readonly requests: number;
   readonly failed: number;
+  /** Loaded rows of slices that are not done, as last counted. Absent in the first version. */
+  readonly partial?: LoadedRows['partial'];
   readonly costMicros: number;
   readonly unknownOutcomes: number;
 }
@@ -50,15 +53,25 @@ export function capOf({
   return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
 }
 
-/** The progress of a job; `undone`: slices that are not loaded. Until the job is opened, its name is its workflow's id. */
+/**
+ * The progress of a job. `running`: slices in progress, whose heartbeats count their rows; `queued`: other slices that are not done. Until the job is
+ * opened, its name is its workflow's id.
+ */
 export function progressOf(
   input: EnrichCsvInput,
   state: RowJobState | null,
-  undone: readonly number[],
+  { running, queued }: { readonly running: readonly number[]; readonly queued: readonly number[] },
   workflowId: string,
 ): Omit<JobProgress, 'phase' | 'message' | 'startedAt'> {
   const staged = state?.staged ?? null;
-  const left = undone.reduce((sum, slice) => sum + (staged ? wantedRowsOf(staged, slice) : 0), 0);
+  const undone = [...running, ...queued];
+  const wanted = (slice: number) => (staged ? wantedRowsOf(staged, slice) : 0);
+  // A carried job asks its warehouse first, so the heartbeats of its slices leave out the rows that are loaded.
+  const idle = new Set(state?.carried ? undone : queued);
+  const left = undone.reduce((sum, slice) => sum + wanted(slice), 0);
+  const partial = (state?.partial ?? [])
+    .filter(([slice]) => idle.has(slice))
+    .reduce((sum, [slice, count]) => sum + Math.min(count, wanted(slice)), 0);
   // Until the job is opened, the count from the command is shown.
   const { rows: counted = 0, limit } = input.staged ?? {};
   const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
@@ -67,7 +80,7 @@ export function progressOf(
     pausedFor: state?.paused?.reason ?? null,
     job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,
-    rowsDone: staged ? rows - left : 0,
+    rowsDone: staged ? rows - left + partial : 0,
     slices,
     slicesDone: staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,

@@ -100,11 +100,15 @@ class RowJob {
     return {
       phase: this.#phase,
       ...(this.#state?.paused && !this.#summedUp ? { landing: true } : {}),
-      ...progressOf(this.#input, this.#state, [...this.#running, ...this.#queue.numbers], workflowInfo().workflowId),
+      ...progressOf(this.#input, this.#state, this.#undone, workflowInfo().workflowId),
       message: this.#state?.paused?.message ?? this.#message,
       maxCostMicros: this.#state ? (this.#state.maxCostMicros ?? null) : this.#maxCost,
       startedAt: this.#state?.startedAt ?? workflowInfo().startTime.getTime(),
     };
+  }
+
+  get #undone() {
+    return { running: [...this.#running], queued: this.#queue.numbers };
   }
 
   pause(paused: Pause): void {
@@ -258,6 +262,7 @@ class RowJob {
       requests: now.requests - before.requests,
       costMicros: now.costMicros - before.costMicros,
       unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
+      ...now.loaded,
       // A resume may have come meanwhile.
       ...(exact && this.#state?.paused === paused ? { paused: exact } : {}),
     });

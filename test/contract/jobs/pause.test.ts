@@ -61,6 +61,7 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
     "SELECT DISTINCT url FROM enriched_rows WHERE status = 'success'",
   );
   expect(loaded).toHaveLength(10 * sent);
+  expect(await job.progress()).toMatchObject({ rows: rows.length, rowsDone: 10 * sent, failed: 0 });
   expect(await job.totals(setting.host())).toMatchObject({ costMicros: sandbox.bill().micros, openMicros: 0 });
   await job.resume();
   await expectWhole(sandbox, job, rows);

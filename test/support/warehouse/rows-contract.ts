@@ -113,6 +113,23 @@ export function rowsContract(make: Make): void {
       expect(await sink.summary('brands-1')).toMatchObject({ success: 8, invalid: 1, missing: 0, vanished: 0 });
     });
 
+    it('counts loaded rows of slices that are not whole, and failed rows, without stale ones', async () => {
+      service = new Service((url) =>
+        /[ad]\./.test(url) ? { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, result: null } : {},
+      );
+      const staged = await stageText(dir, csv('bad,nope', ...letters));
+      const { generation } = staged.record;
+      await sink.openJob(staged.record, staged.files);
+      expect(await sink.loadedRows('brands-1', generation)).toEqual({ failed: 0, partial: [] });
+      const cut = await cutRows(staged.files[0] as string, ({ n }) => n <= 2, join(dir, 'cut.jsonl.gz'));
+      const part: StagedTest = { ...staged, files: [cut] };
+      await sink.load({ ...batchOf(part, 0, await buySlice(dir, sink, part, 0, service), 'one'), partial: true });
+      await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service), 'two'));
+      expect(await sink.loadedRows('brands-1', generation)).toEqual({ failed: 2, partial: [[0, 2]] });
+      const stale = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: Date.now() + 60_000 };
+      expect(await sink.loadedRows('brands-1', generation, stale)).toEqual({ failed: 0, partial: [[0, 1]] });
+    });
+
     it('loads all slices at once', async () => {
       const staged = await stageText(dir, csv(...letters));
       const slices = await sink.openJob(staged.record, staged.files);

@@ -75,7 +75,7 @@ describe('the progress of a job', () => {
   const input = { input: 'rows.csv' } as EnrichCsvInput;
 
   it('counts the rows of loaded slices', () => {
-    const progress = (undone: readonly number[]) => progressOf(input, state(), undone, 'w');
+    const progress = (undone: readonly number[]) => progressOf(input, state(), { running: [], queued: undone }, 'w');
     expect(progress([0, 1, 2])).toMatchObject({ job: 'rows-1', rows: 100, rowsDone: 0, slices: 3, slicesDone: 0 });
     expect(progress([2])).toMatchObject({ rowsDone: 80, slicesDone: 2 });
     expect(progress([])).toMatchObject({ rowsDone: 100, slicesDone: 3, requests: 2, failed: 1, costMicros: 5 });
@@ -83,10 +83,35 @@ describe('the progress of a job', () => {
 
   it('counts only the requested rows', () => {
     const limited = state({ staged: { ...staged, limit: 50 } });
-    expect(progressOf(input, limited, [1], 'w')).toMatchObject({ rows: 50, rowsDone: 40, slices: 2, slicesDone: 1 });
+    expect(progressOf(input, limited, { running: [], queued: [1] }, 'w')).toMatchObject({
+      rows: 50,
+      rowsDone: 40,
+      slices: 2,
+      slicesDone: 1,
+    });
+  });
+
+  it('counts loaded rows of slices that are not done, and leaves those of a slice in progress to its heartbeat', () => {
+    const partial = [
+      [0, 30],
+      [1, 10],
+      [2, 20],
+    ] as const;
+    const rowsDone = (running: readonly number[], queued: readonly number[], changes: Partial<RowJobState> = {}) =>
+      progressOf(input, state({ partial, ...changes }), { running, queued }, 'w').rowsDone;
+    expect(rowsDone([], [1, 2])).toBe(40 + 10 + 20);
+    expect(rowsDone([1], [2])).toBe(40 + 20);
+    // The heartbeats of a carried job leave out the rows that were loaded.
+    expect(rowsDone([1], [2], { carried: true })).toBe(40 + 10 + 20);
+    expect(rowsDone([], [])).toBe(100);
+    expect(rowsDone([], [1], { staged: { ...staged, limit: 45 } })).toBe(40 + 5);
   });
 
   it('is empty before there is a plan, under the name of its workflow', () => {
-    expect(progressOf(input, null, [], 'searchflow-rows-1')).toMatchObject({ job: 'rows-1', rows: 0, rowsDone: 0 });
+    expect(progressOf(input, null, { running: [], queued: [] }, 'searchflow-rows-1')).toMatchObject({
+      job: 'rows-1',
+      rows: 0,
+      rowsDone: 0,
+    });
   });
 });

@@ -4,7 +4,7 @@ import type { Freshness } from '../../../core/purchase/freshness.js';
 import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../../shared/known-answers.js';
-import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
+import { checkGeneration, loadedRowsSql, slicesLackingRows, toLoadedRows } from '../../shared/ledger.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
@@ -100,6 +100,13 @@ export function createDuckDbRows(options: {
         return slices.getRowsJson().map((row) => Number(row[0]));
       });
     },
+
+    loadedRows: (job, generation, freshness) =>
+      existing(job).useWhole(async (connection) => {
+        await useFreshness(connection, freshness);
+        const sql = loadedRowsSql(stale('e'), '$job', '$generation');
+        return toLoadedRows((await connection.runAndReadAll(sql, { job, generation })).getRowObjectsJson());
+      }),
 
     pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
       warehouse.use((connection) => pendingKeys(connection, job, rowsFile, freshness)),

@@ -3,7 +3,7 @@ import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { type AnswerRow, answersSql, knownSql, toKnownAnswer } from '../../shared/known-answers.js';
-import { checkGeneration, slicesLackingRows } from '../../shared/ledger.js';
+import { checkGeneration, loadedRowsSql, slicesLackingRows, toLoadedRows } from '../../shared/ledger.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import { setMemory, withScratchDuckDb } from '../driver/scratch-duckdb.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
@@ -84,6 +84,14 @@ export function createPostgresRows(
           [job, generation],
         );
         return slices.map(({ slice }) => slice);
+      });
+    },
+
+    async loadedRows(job, generation, freshness) {
+      await existing(job);
+      return warehouse.transaction(async (tx) => {
+        await useFreshness(tx, freshness);
+        return toLoadedRows(await tx.query(loadedRowsSql(stale('e'), '$1', '$2'), [job, generation]));
       });
     },
 
