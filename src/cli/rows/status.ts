@@ -2,7 +2,6 @@ import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
-import { walkStatus } from '../events/events-status.js';
 import { JobProgressReader } from '../progress/progress.js';
 import { progressText, rowLine } from '../progress/progress-line.js';
 import { summaryData, summaryText } from '../progress/summary.js';
@@ -22,7 +21,15 @@ export async function status(context: Context, job: string, flags: { readonly js
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
     const walk = findWalk(await runtime.walks(), job);
-    if (walk) return walkStatus(context, config, runtime, walk, flags.json ?? false);
+    // The status of a walk needs Temporal's client, that of a job mostly not.
+    if (walk)
+      return (await import('../events/events-status.js')).walkStatus(
+        context,
+        config,
+        runtime,
+        walk,
+        flags.json ?? false,
+      );
     const found = await runtime.status(job);
     const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {

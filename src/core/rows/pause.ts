@@ -15,6 +15,9 @@ export interface Pause {
   readonly message: string;
 }
 
+/** Reason of work that was stopped because its command had ended. */
+export const COMMAND_ENDED = 'its command ended';
+
 /** Type of the failure where not one more unit fits under a cap; its detail is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 

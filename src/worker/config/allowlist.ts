@@ -1,7 +1,5 @@
 import { hostname } from 'node:os';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { ApplicationFailure } from '@temporalio/common';
-import { localFailures } from '../../activities/call/failure.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
@@ -43,7 +41,10 @@ export class Allowlist {
   /** Throws `BadInput`, which is not retried, if a name is not allowed. Changes nothing. */
   async check(names: Names): Promise<void> {
     const why = await this.whyRefused(names);
-    if (why !== null) throw ApplicationFailure.nonRetryable(why, localFailures.badInput);
+    if (why === null) return;
+    // Commands read their settings with this file, and need no part of Temporal for that.
+    const { ApplicationFailure } = await import('@temporalio/common');
+    throw ApplicationFailure.nonRetryable(why, 'BadInput');
   }
 
   /** Why the first refused name is refused, in a sentence; null if all are allowed. */

@@ -1,4 +1,5 @@
-import { loadClientConfigProfile } from '@temporalio/envconfig';
+import { createRequire } from 'node:module';
+import type * as Envconfig from '@temporalio/envconfig';
 import { z } from 'zod';
 import type { Environment, Found, SettingsReader } from './settings-reader.js';
 
@@ -24,6 +25,8 @@ export function readTemporal(
   if (asked) {
     const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
     try {
+      // Most commands have none of these variables, and settings are read without waiting.
+      const { loadClientConfigProfile } = createRequire(import.meta.url)('@temporalio/envconfig') as typeof Envconfig;
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
       const where = `${asked.name} in the environment`;
       if (profile.address) address = { text: profile.address, name: 'Temporal address', where };

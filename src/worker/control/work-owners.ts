@@ -4,11 +4,11 @@ import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow, signalNames, workflowNames } from '../../core/rows/job.js';
 import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
+import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
-import { costOfRest } from '../staging/plan.js';
 import type { Store } from '../store/store.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
@@ -26,8 +26,6 @@ const STOP_MS = 15_000;
 
 /** Prefix of the reason of a workflow that was terminated because it could not stop by itself. */
 export const STOPPED = 'stopped: ';
-/** Reason of work that was stopped because its command had ended. */
-export const COMMAND_ENDED = 'its command ended';
 
 /** Workflows that stop by a signal. A batch is cancelled, so that its audit is written. All others hold nothing and are terminated. */
 const bySignal: readonly string[] = [
@@ -245,6 +243,8 @@ export class WorkOwners {
       const { stages } = this.#store;
       const prices = pricesAt(Date.now(), this.#config.prices);
       const file = (slice: number) => stages.slice(staged, slice);
+      // A status needs this file, and rarely the reader of staged rows.
+      const { costOfRest } = await import('../staging/plan.js');
       const left = await costOfRest({ staged, journal, prices, rate: rateProfileOf(this.#config), file });
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
       return `${spent}, about ${dollars(left)} is left${most}`;

@@ -1,12 +1,13 @@
 import { PostgresAway, PostgresRefused } from '../../postgres/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { FolderStore } from './folder-store.js';
-import { PostgresStore } from './postgres-store.js';
 import type { Store } from './store.js';
 
 /** Opens the store of a configuration: PostgreSQL for many workers, else the state folder. Throws `UsageError` if PostgreSQL refuses or is away. */
 export async function openStore(config: RuntimeConfig): Promise<Store> {
   if (!config.store) return new FolderStore(config);
+  // A folder needs neither its statements nor the reader of staged rows.
+  const { PostgresStore } = await import('./postgres-store.js');
   try {
     return await PostgresStore.open(config, config.store);
   } catch (error) {

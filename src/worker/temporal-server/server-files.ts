@@ -105,3 +105,5 @@ function readJson(path: string): unknown {
     return null;
   }
 }
+
+export const addressOf = (record: Pick<ServerRecord, 'port'>): string => `127.0.0.1:${record.port}`;

@@ -3,7 +3,15 @@ import { isAlive } from '../../files/process-identity.js';
 import { withLock } from '../../files/process-lock.js';
 import { freePort } from './free-port.js';
 import { keepWatcher } from './keep-watcher.js';
-import { enrol, readRecord, removeRecord, type ServerFiles, type ServerRecord, serverFiles } from './server-files.js';
+import {
+  addressOf,
+  enrol,
+  readRecord,
+  removeRecord,
+  type ServerFiles,
+  type ServerRecord,
+  serverFiles,
+} from './server-files.js';
 import { awaitServer } from './server-health.js';
 import { endProcess, startServer } from './server-process.js';
 import { findTemporalBinary } from './temporal-binary.js';
@@ -73,12 +81,6 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
     leave();
     throw error;
   }
-}
-
-/** Address of the server of a state folder; null if its process is not alive. */
-export function runningServer(stateDir: string): string | null {
-  const record = readRecord(serverFiles(stateDir));
-  return record !== null && isAlive(record.pid, record.startTime) ? addressOf(record) : null;
 }
 
 async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
@@ -158,8 +160,6 @@ function databaseIsMade(files: ServerFiles): void {
   chmodSync(files.database, 0o600);
   rmSync(files.unfinished, { force: true });
 }
-
-const addressOf = (record: ServerRecord) => `127.0.0.1:${record.port}`;
 
 const isDamage = (output: string) => /not a database|malformed|corrupt|disk image|no such table/i.test(output);
 

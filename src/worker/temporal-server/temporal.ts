@@ -1,18 +1,11 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { retriesUntilClose } from './retries-until-close.js';
-import { ensureTemporalServer, runningServer } from './temporal-server.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Longest wait for a server to accept a connection. */
-const CONNECT_MS = 2000;
-
-interface OpenedClient {
+export interface OpenedClient {
   readonly client: Client;
   /** The options of its connection, for a worker's connection. */
   readonly options: ConnectionOptions & { readonly address: string };
@@ -21,13 +14,16 @@ interface OpenedClient {
 }
 
 /** A client of this address, with Temporal's environment configuration if the server is not embedded. */
-async function openClient(
+export async function openClient(
   { temporalAddress, namespace }: Pick<RuntimeConfig, 'temporalAddress' | 'namespace'>,
   env: Environment,
   address: string,
   connectTimeout: '3s' | '10s',
 ): Promise<OpenedClient> {
-  const loaded = temporalAddress === null ? null : loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
+  const loaded =
+    temporalAddress === null
+      ? null
+      : (await import('@temporalio/envconfig')).loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
   const options = { ...loaded?.connectionOptions, address };
   const retries = retriesUntilClose();
   const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [retries.interceptor] });
@@ -49,6 +45,8 @@ export interface Temporal {
 /** Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers. */
 export async function connectTemporal(config: RuntimeConfig, env: Environment): Promise<Temporal> {
   const { say, stateDir, namespace, temporalUi: ui = null } = config;
+  // A command that only asks a running server needs no part that installs and starts one.
+  const { ensureTemporalServer } = await import('./temporal-server.js');
   const embedded =
     config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace, ui }) : null;
   if (embedded && ui !== null)
@@ -79,30 +77,6 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
       await embedded?.detach();
     },
   };
-}
-
-/** A client of the configured or running embedded server; null if it does not answer. Starts no server. */
-export async function connectIfRunning(
-  config: RuntimeConfig,
-  env: Environment,
-): Promise<Pick<OpenedClient, 'client' | 'close'> | null> {
-  const address = config.temporalAddress ?? runningServer(config.stateDir);
-  if (address === null || !(await takesConnections(address))) return null;
-  return openClient(config, env, address, '3s').catch(() => null);
-}
-
-/** Whether the address accepts connections. Temporal's own client would retry for seconds. */
-async function takesConnections(address: string): Promise<boolean> {
-  const { hostname, port } = new URL(`tcp://${address}`);
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) });
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }
 
 function definedOnly(env: Environment): Record<string, string> {

@@ -1,4 +1,4 @@
-import type { Spent } from '../../activities/rows/job.js';
+import type { Spent } from '../../activities/rows/summarize.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,

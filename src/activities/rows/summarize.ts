@@ -1,0 +1,81 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { type JobSummary, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import type { Pause } from '../../core/rows/pause.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { ActivityDeps } from '../base/deps.js';
+
+/** Answered requests and their cost, in micro-dollars. */
+export interface Spent {
+  readonly requests: number;
+  readonly costMicros: number;
+  /** Their price by the price table. Absent from older workers. */
+  readonly listMicros?: number;
+  /** The cost with requests in flight and unknown outcomes at their estimates: the amount that counts against a budget. Absent in the first version. */
+  readonly committedMicros?: number;
+  /** Absent in the first version. */
+  readonly unknownOutcomes?: number;
+}
+
+/** Input of `finishJob`. */
+export interface FinishInput {
+  readonly staged: StagedJob;
+  readonly csv: string | null;
+  readonly startedAt: number;
+  /** Purchases for the job before this run; null: none, all of them belong to this run. */
+  readonly before: Spent | null;
+  /** Id of the run; absent: the run is not recorded. */
+  readonly run?: string;
+  readonly scheduled?: boolean;
+  /** Why a scheduled run ends early; absent or null: the run is complete. */
+  readonly stopped?: Pause | null;
+  readonly freshness?: Freshness;
+}
+
+/** Sums a job up from its warehouse and the journal; also records unknown outcomes and exports. */
+export async function summarize(
+  deps: Pick<ActivityDeps, 'journal' | 'warehouseFor'>,
+  input: FinishInput,
+): Promise<JobSummary> {
+  const { staged, csv, stopped = null } = input;
+  const warehouse = deps.warehouseFor(staged);
+  const totals = await deps.journal.totals(`${staged.job}/`);
+  // Counted from the journal: killed and refused slices report nothing, but may have bought something.
+  const before = input.before ?? totals;
+  await warehouse.recordUnknown(staged.job, totals.unknown);
+  const counts = await warehouse.summary(staged.job);
+  const written = csv === null ? null : await warehouse.exportCsv(staged.job, csv);
+  const unasked = staged.rows - wantedRows(staged);
+  const missing = Math.max(counts.missing, counts.rows - (written?.rows ?? counts.rows)) - unasked;
+  if (input.run !== undefined && !stopped && missing > 0) {
+    throw new WarehouseUnusable(
+      `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
+    );
+  }
+  const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
+  const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
+  if (input.run !== undefined) {
+    const { tags: _tags, ...rows } = counts;
+    await warehouse.recordRun({
+      ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
+      ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
+      ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
+      ...rows,
+      ...bought,
+    });
+  }
+  return {
+    job: staged.job,
+    name: staged.name,
+    phase: stopped ? 'stopped' : 'done',
+    ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
+    ...(staged.limit === undefined ? {} : { limit: staged.limit }),
+    into: staged.into,
+    csv,
+    warehouse: counts,
+    ...bought,
+    ...(estimateMicros === null ? {} : { estimateMicros }),
+    totalCostMicros: totals.costMicros,
+    unknownOutcomes: totals.unknown.length,
+    seconds: (Date.now() - input.startedAt) / 1000,
+  };
+}

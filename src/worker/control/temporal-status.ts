@@ -1,0 +1,100 @@
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { isUnderWay } from '../../core/rows/job.js';
+import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
+import { COMMAND_ENDED } from '../../core/rows/pause.js';
+import { type JobStatus, JobStopped } from '../config/runtime-types.js';
+import { WalkHandle } from './event-control.js';
+import { jobHandle } from './job-handle.js';
+
+/** Longest wait for the server or a worker; both answer within milliseconds. */
+const ANSWER_MS = 500;
+/** The same for a paused job, whose recorded state says as much as its worker. */
+const PAUSED_ANSWER_MS = 200;
+/** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
+const FRESH_BEAT_MS = 15_000;
+
+type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
+
+/** Status of work whose command is dead, since its last heartbeat. */
+function orphaned(state: JobEntry['state'], lastBeat: number | null): Reported {
+  return { phase: 'stopped', message: COMMAND_ENDED, since: lastBeat ?? state?.since ?? null };
+}
+
+/**
+ * The status of a job as Temporal knows it; null if the server does not answer in time, or does not know the job. `abandoned`: the command that owns the work is dead, so a recent
+ * heartbeat does not mean that the work is running.
+ */
+export async function askTemporal(
+  client: Client,
+  { staged, state }: JobEntry,
+  workflowId: string,
+  abandoned: boolean,
+): Promise<Reported | null> {
+  const within = <T>(ask: () => Promise<T>, ms = ANSWER_MS) => inTime(client, ask, ms);
+  const about = await within(() => client.workflow.getHandle(workflowId).describe());
+  if (about === null) return null;
+  const handle = jobHandle(client, staged.job, workflowId);
+  if (about.status.name === 'RUNNING') {
+    const begun = state?.since ?? about.startTime.getTime();
+    const shown = abandoned
+      ? null
+      : await within(() => handle.progress(), state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS);
+    if (shown && isUnderWay(shown.progress.phase)) {
+      const { phase, message } = shown.progress;
+      return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
+    }
+    if (state?.phase === 'paused' && (abandoned || !isFresh(about))) return { message: null, ...state };
+    if (abandoned) return orphaned(state, lastBeatOf(about));
+    return { phase: isFresh(about) ? 'running' : 'waiting', since: begun };
+  }
+  const since = about.closeTime?.getTime() ?? null;
+  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
+  const ending = await within(() => handle.ending());
+  if (ending) return { ...ending, since };
+  return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
+}
+
+/** Returns what a server or worker answers in time; null without an answer. */
+function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
+  return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
+}
+
+/** The state of a walk, in the same way. */
+export async function askWalk(
+  client: Client,
+  { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
+  abandoned: boolean,
+): Promise<Pick<JobStatus, 'phase' | 'since'> | null> {
+  const about = await inTime(client, () => client.workflow.getHandle(workflowId).describe());
+  if (about === null) return null;
+  const walk = new WalkHandle(client, job, workflowId);
+  if (about.status.name === 'RUNNING') {
+    const since = about.startTime.getTime();
+    const progress = abandoned ? null : await inTime(client, () => walk.progress());
+    if (progress && isUnderWay(progress.phase)) return { phase: progress.phase, since };
+    if (abandoned) return { phase: 'stopped', since: lastBeatOf(about) };
+    return { phase: isFresh(about) ? 'running' : 'waiting', since };
+  }
+  const since = about.closeTime?.getTime() ?? null;
+  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
+  const ended = () =>
+    walk.result().then(
+      ({ phase }) => phase,
+      (error: unknown) => (error instanceof JobStopped ? ('stopped' as const) : ('failed' as const)),
+    );
+  const phase = await inTime(client, ended);
+  return phase && { phase, since };
+}
+
+/** Unix ms of the newest heartbeat of its activities; null without one. */
+function lastBeatOf({ raw }: WorkflowExecutionDescription): number | null {
+  const beats = (raw.pendingActivities ?? []).map(
+    ({ lastHeartbeatTime }) => Number(lastHeartbeatTime?.seconds ?? 0) * 1000,
+  );
+  const last = Math.max(0, ...beats);
+  return last === 0 ? null : last;
+}
+
+function isFresh(about: WorkflowExecutionDescription): boolean {
+  return Date.now() - (lastBeatOf(about) ?? 0) < FRESH_BEAT_MS;
+}

@@ -1,0 +1,306 @@
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { freshnessOf } from '../core/purchase/freshness.js';
+import { pricesAt } from '../core/purchase/prices.js';
+import type { EnrichCsvInput, Resumption, StagedJob } from '../core/rows/job.js';
+import { workflowIdOf, workflowNames } from '../core/rows/job.js';
+import type { Work } from '../core/rows/job-entries.js';
+import { entryAfter, type JobEntry, type Owner } from '../core/rows/job-entries.js';
+import type { WatchedRun } from '../core/schedules/schedule.js';
+import { isPostgresUrl } from '../postgres/index.js';
+import { allowedBy } from './config/allowlist.js';
+import { rateProfileOf } from './config/rate-setting.js';
+import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from './config/runtime-types.js';
+import { UsageError } from './config/runtime-types.js';
+import { jobHandle } from './control/job-handle.js';
+import { runningFor, startReason } from './control/running-job.js';
+import { startedByCommand, WorkOwners } from './control/work-owners.js';
+import { folderTaken, openTransport } from './host/parts.js';
+import { WorkerHere } from './host/worker-here.js';
+import { findJob, refuseOtherUse } from './staging/find-job.js';
+import { makePlan, requestText } from './staging/plan.js';
+import { reparse } from './staging/reparse.js';
+import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
+import type { Store } from './store/store.js';
+import type { Temporal } from './temporal-server/temporal.js';
+import type { Warehouses } from './warehouse/warehouses.js';
+
+/** Parts of a runtime that its work uses. */
+interface WorkParts {
+  readonly config: RuntimeConfig;
+  readonly store: Store;
+  readonly warehouses: Warehouses;
+  connect(): Promise<Temporal>;
+  /** Adds to a handle what a command does when the job ends. */
+  ending(handle: JobHandle, staged: StagedJob): JobHandle;
+}
+
+/** The part of a runtime that stages and starts jobs and runs a worker. */
+export class RuntimeWork {
+  readonly #parts: WorkParts;
+  readonly #config: RuntimeConfig;
+  readonly #store: Store;
+  readonly #warehouses: Warehouses;
+  readonly #owners: WorkOwners;
+  readonly #here: WorkerHere;
+
+  constructor(parts: WorkParts) {
+    this.#parts = parts;
+    const { config, store, warehouses } = parts;
+    this.#config = config;
+    this.#store = store;
+    this.#warehouses = warehouses;
+    this.#owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
+    this.#here = new WorkerHere(config, store, () => this.#connect(), this.#owners);
+  }
+
+  get clientOnly(): boolean {
+    return this.#here.refused;
+  }
+
+  get inFlight(): number {
+    return this.#here.parts?.inFlight.sent ?? 0;
+  }
+
+  async plan(asked: EnrichRequest): Promise<JobPlan> {
+    const transport = openTransport(this.#config);
+    try {
+      const jobs = () => this.#store.entries.all();
+      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs };
+      const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
+      const request = { ...asked, ...kept };
+      const plan = await makePlan({
+        staged,
+        manifest,
+        asked,
+        request,
+        before,
+        journal: await this.#store.journal(),
+        warehouse: this.#warehouses.of(staged),
+        rate: rateProfileOf(this.#config),
+        prices: pricesAt(Date.now(), this.#config.prices),
+        maxCostPerJobMicros: this.#config.maxCostPerJobMicros ?? null,
+        now: Date.now(),
+      });
+      return this.#store.shared && !isPostgresUrl(staged.into) ? { ...plan, notes: [...plan.notes, oneMachine] } : plan;
+    } finally {
+      await transport.close();
+    }
+  }
+
+  async start(plan: JobPlan): Promise<JobHandle> {
+    const { staged } = plan;
+    const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
+    let claimed = await this.#claimJob(work, plan);
+    try {
+      await this.#here.run();
+      const { client } = await this.#connect();
+      const handle = jobHandle(client, staged.job);
+      for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+        if (!reported) this.#config.say(watchText(staged, claimed.owner));
+        reported = true;
+        const running = await runningFor(client, handle);
+        if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
+          return this.#parts.ending(handle, staged);
+        await delay(START_POLL_MS);
+      }
+      forgetEarlierStages(staged);
+      return await this.#startOwned(plan, handle, claimed.before);
+    } catch (error) {
+      // Nothing runs under the entry that this command made, so the earlier one is restored.
+      const entry = { job: staged.job, now: claimed.before };
+      if (claimed.owner === null)
+        await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Makes this command the owner of the job and writes its entry, in one step; or a watcher if another command owns it. */
+  #claimJob(work: Work, { staged, request }: JobPlan) {
+    const csv = request.csv === null ? null : resolve(request.csv);
+    const freshness = freshnessOf(request, Date.now());
+    const asked = {
+      ...boundsOf(request),
+      ...(freshness ? { freshness } : {}),
+    };
+    return this.#owners.claim(work, ({ jobs }, owner) => {
+      const named = request.job !== null;
+      refuseOtherUse(staged, named, jobs);
+      const before = jobs.find((one) => one.staged.job === staged.job) ?? null;
+      if (owner !== null) {
+        const was = before?.staged;
+        if (was && (was.generation !== staged.generation || was.limit !== staged.limit))
+          throw new UsageError(otherUseText(staged, owner));
+        return { before };
+      }
+      const state = { phase: 'running' as const, since: Date.now() };
+      const now = { staged, named, csv, completed: before?.completed ?? null, state, asked };
+      return { before, entry: { job: staged.job, now: entryAfter(before, now) } };
+    });
+  }
+
+  async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
+    const { client } = await this.#connect();
+    const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
+    const freshness = freshnessOf(request, Date.now());
+    const why = await startReason({
+      client,
+      handle,
+      staged,
+      asksMore: freshness !== undefined,
+      shared: this.#store.shared,
+      warehouse: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
+    });
+    if (why === null) {
+      await this.#owners.leaveToWorkers(handle);
+      await handle.resume(maxCost);
+      return this.#parts.ending(handle, staged);
+    }
+    if (why !== '') {
+      this.#config.say(why);
+      // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
+      await handle.cancel({ handOver: before !== null && requestText(before.staged) === requestText(staged) });
+      await handle.result().catch(() => undefined);
+    }
+    await this.#store.stages.share(staged);
+    const csv = request.csv === null ? null : resolve(request.csv);
+    await this.#startWorkflow(
+      handle.workflowId,
+      staged,
+      { ...boundsOf(request), ...(freshness ? { freshness } : {}) },
+      csv,
+    );
+    return this.#parts.ending(handle, staged);
+  }
+
+  async #startWorkflow(
+    workflowId: string,
+    staged: StagedJob,
+    asked: JobEntry['asked'],
+    csv: string | null,
+  ): Promise<void> {
+    const input: EnrichCsvInput = {
+      input: staged.input,
+      urlColumn: staged.unitColumn ?? '',
+      staged,
+      // In a shared store any worker may end the job and would write the file on its own machine.
+      ...(csv === null || this.#store.shared ? {} : { csv }),
+      ...asked,
+    };
+    const { client } = await this.#connect();
+    this.#owners.check();
+    try {
+      await client.workflow.start(workflowNames.enrichCsv, {
+        workflowId,
+        taskQueue: this.#config.taskQueue,
+        args: [input],
+        memo: {
+          ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
+          ...startedByCommand,
+        },
+      });
+    } catch (error) {
+      // A schedule has started the job first, so this command watches it.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      await this.#owners.leaveToWorkers({ workflowId });
+    }
+  }
+
+  async resume(job: string, how: Resumption): Promise<JobHandle> {
+    const {
+      staged,
+      workflowId = workflowIdOf(staged.job),
+      csv,
+      completed,
+      asked = {},
+    } = await findJob(this.#store.entries, job);
+    const { owner } = await this.#owners.claim({ job: staged.job, workflowId }, () => ({}));
+    await this.#here.run();
+    const { client } = await this.#connect();
+    const handle = jobHandle(client, staged.job, workflowId);
+    if ((await runningFor(client, handle)) !== null) {
+      await this.#owners.leaveToWorkers(handle);
+      await handle.resume(how);
+    } else if (completed === staged.generation)
+      throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
+    else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...how }, csv);
+    else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
+    return this.#parts.ending(handle, staged);
+  }
+
+  async own(work: Work): Promise<void> {
+    await this.#owners.claim(work, () => ({}));
+    await this.#here.run();
+    await this.#owners.leaveToWorkers(work);
+  }
+
+  owned(): Promise<readonly Work[]> {
+    return this.#owners.owned();
+  }
+
+  release(workflowId: string): Promise<void> {
+    return this.#owners.release(workflowId);
+  }
+
+  stop(until: Promise<unknown>): Promise<void> {
+    return this.#owners.stop('its command was stopped', until);
+  }
+
+  async reparse({ staged }: JobPlan) {
+    return reparse(this.#warehouses.of(staged), staged, join(this.#config.stateDir, 'scratch'));
+  }
+
+  takeOver(): Promise<boolean> {
+    return this.#here.takeOver();
+  }
+
+  runHere(): Promise<void> {
+    return this.#here.run();
+  }
+
+  async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
+    await this.#here.run('worker', report);
+    if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
+    running();
+    await this.#here.ended;
+  }
+
+  /** Records the names in the input of a workflow as typed by a person. */
+  allow(input: object): Promise<void> {
+    return this.#store.entries.allow(allowedBy(input));
+  }
+
+  async close(mode: 'drain' | 'now'): Promise<void> {
+    if (mode === 'drain') await this.#here.drain();
+    // If the owners cannot be read now, the work stays with this command.
+    if (mode === 'drain') await this.#owners.close().catch(() => undefined);
+  }
+
+  #connect(): Promise<Temporal> {
+    return this.#parts.connect();
+  }
+}
+
+const oneMachine =
+  'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
+
+/** Interval at which a watching command checks whether the other one has started the job. */
+const START_POLL_MS = 250;
+
+const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;
+
+const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;
+
+/** The limits of a run of a job. */
+function boundsOf({
+  maxCostDollars,
+  maxRunSeconds,
+}: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds'> {
+  return {
+    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+  };
+}

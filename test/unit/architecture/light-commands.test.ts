@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const src = fileURLToPath(new URL('../../../src/', import.meta.url));
+const statement = /^(?:import|export)\s+(?!type\b)(?:[^;'"]*?\sfrom\s+)?'([^']+)';/gm;
+
+/** The packages that are loaded together with these files, without later imports; with the files that import them. */
+function packagesWith(...files: readonly string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  const seen = new Set<string>();
+  const queue = files.map((file) => resolve(src, file));
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(statement)) {
+      if (name.startsWith('.')) queue.push(resolve(dirname(file), name.replace(/\.js$/, '.ts')));
+      else if (!name.startsWith('node:')) found[name] = file.slice(src.length);
+    }
+  }
+  return found;
+}
+
+it('the help and the version load the parser of the command line and nothing else', () => {
+  expect(Object.keys(packagesWith('cli/main.ts')).sort()).toEqual(['commander', 'picocolors']);
+});
+
+it('a command that shows jobs or limits loads no library of Temporal, of a database or of HTTP before it needs one', () => {
+  const commands = ['rows/status', 'rows/jobs', 'team/limits'].map((name) => `cli/${name}.ts`);
+  const packages = packagesWith('cli/main.ts', ...commands, 'worker/runtime.ts');
+  expect(Object.keys(packages).sort()).toEqual(['commander', 'liquidjs', 'picocolors', 'zod']);
+});
+
+it('a status of a job that its server knows loads the client of Temporal, and no part that starts servers or buys', () => {
+  const packages = packagesWith('worker/control/temporal-status.ts', 'worker/temporal-server/temporal.ts');
+  expect(Object.keys(packages).sort()).toEqual(['@temporalio/client', '@temporalio/common', 'zod']);
+});
