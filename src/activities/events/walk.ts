@@ -48,13 +48,19 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
       return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
-        // A walk whose warehouse cannot be opened leaves no record.
+        // A walk whose warehouse cannot be opened, or whose types or start are refused, leaves no record.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
-        await deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
-        const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk));
+        const note = () => deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
+        const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk)).catch(async (error: unknown) => {
+          // A walk that waits for its warehouse is listed.
+          await note();
+          throw error;
+        });
+        const now = known === null ? await firstAsked(deps, input, walk.types) : null;
+        await note();
         if (known && known.pending.length > 0) return opened(walk, known, true);
         if (known && isOver(input, known)) return opened(walk, known, false);
-        const run = await runOf(deps, input, known);
+        const run = await runOf(deps, input, known, now);
         if (known && run === null) return opened(walk, known, false);
         const begun = { ...(run as NonNullable<typeof run>), types: walk.types };
         return opened(walk, await waitingFor(WAREHOUSE, () => warehouse.begin(walk, begun)), false);
@@ -120,22 +126,52 @@ function isOver(input: WalkInput, { to }: StreamState): boolean {
   return to !== null && to >= Date.parse(input.until);
 }
 
+/**
+ * The service's time, where types or a start are to be checked by it; null where it was not asked or did not answer. Rejects where the
+ * service refuses the types, or where the start is not before its time.
+ */
+async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly string[]): Promise<number | null> {
+  const start = input.kind === 'backfill' && input.from !== undefined ? Date.parse(input.from) : null;
+  if (types.length === 0 && start === null) return null;
+  try {
+    const { date } = await sendFree(deps, listEventsEndpoint, { limit: 1, ...(types.length > 0 ? { types } : {}) });
+    const now = date ?? Date.now();
+    if (start !== null) spanOf(input, start, now);
+    return now;
+  } catch (error) {
+    const refuses = error instanceof ApplicationFailure && refusals.includes(error.type ?? '');
+    // After other failures the walk pauses or is retried, and is listed by its record.
+    if (!refuses && error instanceof ApplicationFailure) return null;
+    throw error;
+  }
+}
+
+const refusals: readonly string[] = [localFailures.badInput, 'InvalidRequest'];
+
+/** The range of a backfill from its start; rejects with `BadInput` where it is empty. */
+function spanOf(input: WalkInput, from: number | null, now: number): Span {
+  const until = input.kind === 'backfill' ? input.until : undefined;
+  const to = Math.min(until === undefined ? now : Date.parse(until), now - SETTLE_MS);
+  if (from !== null && from > to) throw badInput('from must not be later than until, or than a minute ago');
+  return { from, to };
+}
+
 /** The range of a new run, by the service's clock; null where it is too soon for one. */
 async function runOf(
   deps: WalkDeps,
   input: WalkInput,
   known: StreamState | null,
+  asked: number | null,
 ): Promise<(Span & { readonly sweep: boolean }) | null> {
-  const answer = await sendFree(deps, listEventsEndpoint, { limit: 1 });
-  const now = answer.date ?? Date.now();
+  const now = asked ?? (await sendFree(deps, listEventsEndpoint, { limit: 1 })).date ?? Date.now();
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
-  const to = Math.min(input.until === undefined ? now : Date.parse(input.until), now - SETTLE_MS);
   // Its last run ended before its end, or it has no end.
-  if (known?.to != null && !input.verify)
-    return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
-  if (from !== null && from > to) throw badInput('from must not be later than until, or than a minute ago');
-  return { from, to, sweep: false };
+  if (known?.to != null && !input.verify) {
+    const { to } = spanOf(input, null, now);
+    return to !== null && to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
+  }
+  return { ...spanOf(input, from, now), sweep: false };
 }
 
 function badInput(message: string): ApplicationFailure {

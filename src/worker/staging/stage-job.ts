@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
@@ -109,6 +110,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     };
   } finally {
     rmSync(draft, { recursive: true, force: true });
+    // A refused input leaves no empty folder.
+    for (const folder of [stages, dirname(stages)]) await rmdir(folder).catch(() => undefined);
   }
 }
 

@@ -1,0 +1,93 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { type Host, startHost } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+// Inputs of the right form that the header of the file, or the service, refuses. Warehouses are new files.
+let temporal: TestWorkflowEnvironment;
+let sandbox: Sandbox;
+let host: Host;
+const folder = new Folder();
+const taskQueue = folder.dir;
+const { input } = folder;
+const [into, csv] = [join(folder.dir, 'new.duckdb'), join(folder.dir, 'new.csv')];
+
+beforeAll(async () => {
+  temporal = await openTemporal();
+  sandbox = await startSandbox({ failureRate: 0 });
+  folder.write(plainRows(4));
+  writeFileSync(join(folder.dir, 'empty.csv'), '');
+  writeFileSync(join(folder.dir, 'header.csv'), 'name,url\n');
+  host = await startHost(temporal, folder.config(sandbox.url));
+});
+afterAll(async () => {
+  await host?.stop();
+  await sandbox?.close();
+  await temporal?.teardown();
+  folder.remove();
+});
+
+const rows = { input, into };
+const unknown = { into, types: ['webset.nope'] };
+const ever = { from: '2025-01-01T00:00:00Z' };
+const filter = { status: 'nope' };
+const hours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+const daily = (workflow: string, of: object) => ({
+  schedule: 'daily',
+  workflow,
+  workflowId: `searchflow-${workflow}`,
+  input: of,
+});
+
+const cases: readonly (readonly [why: string, workflow: string, input: object])[] = [
+  ['an unknown type of events', 'syncEvents', unknown],
+  ['an unknown type of events of a range', 'backfillEvents', { ...unknown, ...ever }],
+  ['a range that begins later than now', 'backfillEvents', { into, from: '2999-01-01T00:00:00Z' }],
+  ['a range that ends before it begins', 'backfillEvents', { into, ...ever, until: '2024-01-01T00:00:00Z' }],
+  ['a column of URLs that the file lacks', 'enrichCsv', { ...rows, csv, urlColumn: 'nope' }],
+  [
+    'a template with a column that the file lacks',
+    'enrichCsv',
+    { ...rows, operation: 'answer', template: { query: '{{nope}}' } },
+  ],
+  ['a template that is no template', 'enrichCsv', { ...rows, operation: 'answer', template: { query: '{{name' } }],
+  ['a template without a query', 'enrichCsv', { ...rows, operation: 'answer', template: { text: true } }],
+  ['options that the service refuses', 'enrichCsv', { ...rows, urlColumn: 'url', options: { text: 5 } }],
+  ['a file that is missing', 'enrichCsv', { ...rows, input: join(folder.dir, 'missing.csv') }],
+  ['a file without a header', 'enrichCsv', { ...rows, input: join(folder.dir, 'empty.csv') }],
+  ['a file without rows', 'enrichCsv', { ...rows, input: join(folder.dir, 'header.csv') }],
+  ['a delimiter that gives another column', 'enrichCsv', { ...rows, urlColumn: 'url', delimiter: ';' }],
+  ['a CSV that is the input', 'enrichCsv', { ...rows, urlColumn: 'url', csv: input }],
+  ['a warehouse that is no database', 'enrichCsv', { ...rows, into: input }],
+  ['a query with a column that the file lacks', 'runAgentRows', { ...rows, query: 'Who leads {{nope}}?' }],
+  ['a filter of monitors', 'exportMonitorRuns', { into, filter }],
+  ['a filter of monitors to pause', 'batchMonitors', { action: 'pause', into, filter }],
+  ['a filter of quiet hours', 'quietMonitors', { name: 'nights', into, hours, filter }],
+  ['a filter of a turn of quiet hours', 'quietTurn', { name: 'nights', into, hours, filter }],
+  ['a time zone', 'quietMonitors', { name: 'nights', into, hours: { ...hours, tz: 'Europe/Nope' }, filter: {} }],
+  ['an unknown type of events in a schedule', 'scheduledJob', daily('syncEvents', unknown)],
+  ['a column in a schedule', 'scheduledJob', daily('enrichCsv', { ...rows, urlColumn: 'nope' })],
+  ['a filter in a schedule', 'scheduledJob', daily('exportMonitorRuns', { into, filter })],
+];
+
+it('nothing is written where a workflow refuses its input by the header of the file, or because the service refuses it', async () => {
+  const before = tree();
+  const started = cases.map(async ([why, workflow, args]) => {
+    const workflowId = `refused-${workflow}-${why}`;
+    const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [args] });
+    const end = await handle.result().then(
+      () => 'done',
+      (error: Error) => error.name,
+    );
+    return [why, workflow, end];
+  });
+  expect(await Promise.all(started)).toEqual(cases.map(([why, workflow]) => [why, workflow, 'WorkflowFailedError']));
+  expect(tree()).toEqual(before);
+});
+
+/** All files and folders of the worker's folder. */
+const tree = () => readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).sort();
