@@ -83,10 +83,19 @@ const SAID_AFTER_MS = 300;
  */
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
+  const { default: pgpass } = await import('pgpass');
+  // The driver reads the password file itself only with a warning that it will not in its next version.
+  class Client extends pg.Client {
+    constructor(config?: ClientConfig) {
+      super(config);
+      const without = this as { password?: string | null | ((asked: object) => Promise<string | undefined>) };
+      without.password ??= (asked) => new Promise((resolve) => pgpass(asked, resolve));
+    }
+  }
   const settings = settingsOf(address, options.applicationName);
   // All clients from their creation on, also those that are still connecting.
   const clients = new Set<ClientBase>();
-  class KnownClient extends pg.Client {
+  class KnownClient extends Client {
     constructor(config?: ClientConfig) {
       super(config);
       clients.add(this);
@@ -99,7 +108,7 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
   // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   const watch = new SilenceWatch(
-    () => new pg.Client({ ...settings, application_name: `${options.applicationName} (asks)` }),
+    () => new Client({ ...settings, application_name: `${options.applicationName} (asks)` }),
     (reason) => options.say?.(`Waiting for the database ${address.shown}: ${reason}`),
   );
   const absence = new Absence(address, options);
@@ -122,7 +131,7 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
         signal,
       ),
     async listen(channel, onMessage, onBack) {
-      const end = await listen(() => new pg.Client(settings), watch, channel, onMessage, onBack);
+      const end = await listen(() => new Client(settings), watch, channel, onMessage, onBack);
       listeners.add(end);
       return async () => {
         listeners.delete(end);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { summarize } from '../activities/rows/summarize.js';
 import type { Spend } from '../core/purchase/spend.js';
 import type { JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
@@ -244,7 +245,9 @@ class StoreRuntime implements Runtime {
   async close(mode: 'drain' | 'now'): Promise<void> {
     await (await this.#working)?.close(mode);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
-    const temporal = await this.#temporal?.catch(() => null);
+    // A server that is still starting is not waited for: its watcher ends it where nobody uses it.
+    const starting = sleep(STARTING_MS, null, { ref: false });
+    const temporal = await Promise.race([this.#temporal?.catch(() => null), starting]);
     await temporal?.close().catch(() => undefined);
     await this.#warehouses.close();
     await this.#store.close();
@@ -303,5 +306,8 @@ class StoreRuntime implements Runtime {
     );
   }
 }
+
+/** Longest wait, on closing, for a server that is still starting. */
+const STARTING_MS = 1000;
 
 const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });

@@ -32,20 +32,21 @@ export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Pro
   }
 }
 
-/** A live worker answers within milliseconds, on a busy machine within seconds. */
-const ANSWER_MS = 5000;
+/** A live worker answers within milliseconds, on a busy machine within seconds; a server that has to start takes some, too. */
+const ANSWER_MS = 8000;
 
 /**
- * Returns a workflow's answer, or null without one: the workflow never ran on this server, or no worker is alive. Throws only
- * `UsageError` and `JobFailed`.
+ * Returns a workflow's answer, or null without one: no server can be reached or started in time, the workflow never ran on it, or no
+ * worker is alive. Throws only `UsageError` and `JobFailed`.
  */
 export async function answered<Handle, Answer>(
   connect: () => Promise<Handle>,
   ask: (handle: Handle) => Promise<Answer>,
+  ms = ANSWER_MS,
 ): Promise<Answer | null> {
   try {
-    const handle = await connect();
-    return await Promise.race([ask(handle), sleep(ANSWER_MS, null, { ref: false })]);
+    const asked = connect().then(ask);
+    return await Promise.race([asked, sleep(ms, null, { ref: false })]);
   } catch (error) {
     if (error instanceof UsageError || error instanceof JobFailed) throw error;
     return null;

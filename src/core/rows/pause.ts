@@ -122,7 +122,7 @@ function budgetText(
     `flight${dearer}; the ${scope} ends at ${day}. ${
       job === null
         ? `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`
-        : `Wait, or raise the budget (searchflow limits set --per-${scope}); then resume: searchflow resume ${job}`
+        : `Wait until then, or raise --per-${scope} of the team's limits; then resume: searchflow resume ${job}`
     }`
   );
 }

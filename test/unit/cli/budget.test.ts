@@ -122,7 +122,7 @@ describe('a paused job', () => {
       budget('day', Date.UTC(2026, 10, 22)),
       'budget',
       "$6.9996 of the team's budget of $7.00 a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. " +
-        'Wait, or raise the budget (searchflow limits set --per-day); then resume: searchflow resume brands-1',
+        "Wait until then, or raise --per-day of the team's limits; then resume: searchflow resume brands-1",
     ],
     [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
   ])('shows the reason and the remedy of %o', (what, reason, sentence) => {

@@ -82,7 +82,7 @@ describe('a budget that is used up', () => {
     const raise = `searchflow limits set --per-${scope}`;
     expect(pauseText(over(scope), 'brands', null)).toEqual([
       'budget',
-      `${text} Wait, or raise the budget (${raise}); then resume: searchflow resume brands`,
+      `${text} Wait until then, or raise --per-${scope} of the team's limits; then resume: searchflow resume brands`,
     ]);
     expect(pauseText(over(scope), null, null)).toEqual([
       'budget',

@@ -74,6 +74,11 @@ describe('a message of DuckDB', () => {
     if (kind === WarehouseBusy) expect(translated.pid).toBe(message.includes('77') ? 77 : null);
   });
 
+  it('of a full disk is no part of the sentence, which says all of it', () => {
+    const told = ofDuckDb(new Error('IO Error: Could not write file "x": No space left on device'), 'x.duckdb');
+    expect((told as Error).message).toMatch(/^The disk of x\.duckdb is full: [^():]+$/);
+  });
+
   it.each([new Error('Parser Error'), new WarehouseBusy('as it is', null), 7])(
     'about anything else is passed on: %s',
     (error) => {

@@ -146,6 +146,8 @@ describe('the allowlist of a worker', () => {
   });
 
   it.each([
+    ['postgres//ann:canary@h/dw', /is not an address of PostgreSQL; write postgres:\/\/host:5432\/database/],
+    ['postgresql;//ann:canary@h/dw', /is not an address of PostgreSQL/],
     ['postgres:/h/dw', /is not an address of PostgreSQL; write postgres:\/\/host:5432\/database/],
     ['postgresql+psycopg://ann:canary@h/dw', /is not an address of PostgreSQL/],
     [' postgres://ann:canary@h/dw', /begins or ends with white space; remove it/],

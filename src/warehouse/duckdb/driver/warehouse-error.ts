@@ -4,6 +4,8 @@ const cases: readonly {
   readonly when: RegExp;
   readonly say: (file: string) => string;
   readonly as?: typeof WarehouseUnusable;
+  /** The sentence says all that DuckDB's message does. */
+  readonly whole?: boolean;
 }[] = [
   {
     when: /not a valid DuckDB database file/,
@@ -17,6 +19,7 @@ const cases: readonly {
   {
     when: /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
     say: (file) => `The disk of ${file} is full: free some space, then run the job again; no paid answer is lost`,
+    whole: true,
   },
   {
     when: /Permission denied|Read-only file system|read-only mode|EACCES|EROFS/i,
@@ -55,8 +58,8 @@ export function warehouseError(error: unknown, file: string): unknown {
   }
   const found = cases.find(({ when }) => when.test(message));
   if (!found) return error;
-  const { say, as: Kind = WarehouseUnusable } = found;
-  return new Kind(`${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
+  const { say, as: Kind = WarehouseUnusable, whole = false } = found;
+  return new Kind(whole ? say(file) : `${say(file)} (DuckDB: ${firstLine(message)})`, { cause: error });
 }
 
 function firstLine(message: string): string {

@@ -1,0 +1,5 @@
+declare module 'pgpass' {
+  /** Calls back with the password for a connection, from the file of `PGPASSFILE` or `~/.pgpass`; undefined without one. */
+  function pgpass(connection: object, callback: (password: string | undefined) => void): void;
+  export = pgpass;
+}
