@@ -232,7 +232,7 @@ export interface SliceHeartbeat {
 export interface JobProgress {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
-  /** Paused while requests are still in flight: the cost is not final yet. */
+  /** Paused while requests are still in flight or answers are being loaded: cost and rows are not final yet. */
   readonly landing?: boolean;
   /** Why it is paused or failed, and how to resume; one sentence. */
   readonly message: string | null;

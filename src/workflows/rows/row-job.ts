@@ -82,6 +82,8 @@ class RowJob {
   #pausedBy: Failure | null = null;
   /** Whether the cost was summed up in this pause, once nothing was in flight. */
   #summedUp = false;
+  /** Whether landed answers are being loaded and counted. */
+  #isSummingUp = false;
   /** Slices that were interrupted since landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
@@ -99,7 +101,7 @@ class RowJob {
   progress(): JobProgress {
     return {
       phase: this.#phase,
-      ...(this.#state?.paused && !this.#summedUp ? { landing: true } : {}),
+      ...(this.#state?.paused && (!this.#summedUp || this.#isSummingUp) ? { landing: true } : {}),
       ...progressOf(this.#input, this.#state, this.#undone, workflowInfo().workflowId),
       message: this.#state?.paused?.message ?? this.#message,
       maxCostMicros: this.#state ? (this.#state.maxCostMicros ?? null) : this.#maxCost,
@@ -250,11 +252,14 @@ class RowJob {
     const { staged, before, paused, freshness, maxCostMicros = null } = this.#state as RowJobState;
     const slices = [...this.#broken];
     this.#broken.clear();
+    this.#isSummingUp = true;
     const now = await jobSpent({
       job: staged.job,
       ...(paused
         ? { paused: { staged, slices, ...(freshness ? { freshness } : {}), why: paused, since: Date.now() } }
         : {}),
+    }).finally(() => {
+      this.#isSummingUp = false;
     });
     const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
     const exact = this.#pausedBy && pauseOf(this.#pausedBy, this.#resumable, maxCostMicros, spent);
