@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withDraftFolder } from '../../files/draft-folder.js';
 import { LockBusy } from '../../files/process-lock.js';
-import { warehouseError } from '../duckdb/driver/warehouse-error.js';
+import { warehouseError } from '../shared/duckdb-error.js';
 import { exportCsv } from './export-csv.js';
 import { exportParquet } from './export-parquet.js';
 import type { RowReader } from './job-rows.js';

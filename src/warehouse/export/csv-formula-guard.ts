@@ -1,5 +1,5 @@
-import { resultSql } from '../duckdb/dialect/result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
+import { resultSql } from '../shared/duckdb-result-sql.js';
 
 /** Stored columns without text from the web; values that are not text are safe too. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];

@@ -2,7 +2,7 @@ import { createReadStream, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { moveDurably } from '../../files/write-durably.js';
-import { literal } from '../duckdb/driver/quote.js';
+import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';

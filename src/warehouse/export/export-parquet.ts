@@ -3,7 +3,7 @@ import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
-import { literal } from '../duckdb/driver/quote.js';
+import { literal } from '../shared/duckdb-quote.js';
 import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 import { parquetQuery } from './parquet-query.js';
 

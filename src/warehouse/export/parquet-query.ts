@@ -1,7 +1,7 @@
-import { resultSql } from '../duckdb/dialect/result-sql.js';
-import { identifier } from '../duckdb/driver/quote.js';
 import type { ResultColumn } from '../rows/result-column.js';
-import { dollarsOf } from '../shared/spend-view.js';
+import { dollarsOf } from '../rows/spend-view.js';
+import { identifier } from '../shared/duckdb-quote.js';
+import { resultSql } from '../shared/duckdb-result-sql.js';
 import { viewColumns } from '../shared/view-columns.js';
 
 /**

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ResultColumn } from '../../rows/result-column.js';
+import { identifier, literal } from '../../shared/duckdb-quote.js';
+import { resultSql } from '../../shared/duckdb-result-sql.js';
 import { freeName } from '../../shared/free-name.js';
 import { viewColumns } from '../../shared/view-columns.js';
-import { identifier, literal } from '../driver/quote.js';
-import { resultSql } from './result-sql.js';
 
 /** Names of all tables and views, in lower case. */
 export async function relationNames(connection: DuckDBConnection): Promise<Set<string>> {

@@ -1,6 +1,6 @@
 import type { ResultDialect, ResultValue } from '../../rows/make-views.js';
 import type { Path } from '../../rows/result-column.js';
-import { literal } from '../driver/quote.js';
+import { literal } from '../../shared/duckdb-quote.js';
 
 const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name}`).join(''));
 

@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { plainPath } from './quote.js';
+import { plainPath } from '../../shared/duckdb-quote.js';
 
 const format = (name: string, columns: string, more = '') =>
   `read_json($${name}::VARCHAR[], format = 'newline_delimited', columns = {${columns}}${more})`;

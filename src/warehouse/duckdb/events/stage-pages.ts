@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WindowPages } from '../../../core/events/event-warehouse.js';
 import type { StagedPages } from '../../events/event-sql.js';
+import { literal, plainPath } from '../../shared/duckdb-quote.js';
 import { mendSurrogates } from '../../shared/mend-escapes.js';
 import { hasHalves, inOneLine } from '../../shared/one-line.js';
 import { duckDbDialect } from '../dialect/event-dialect.js';
-import { literal, plainPath } from '../driver/quote.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;

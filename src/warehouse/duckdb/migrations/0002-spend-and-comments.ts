@@ -1,5 +1,5 @@
+import { spendView } from '../../rows/spend-view.js';
 import { commentsOn } from '../../shared/comments.js';
-import { spendView } from '../../shared/spend-view.js';
 
 const named = ['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes'];
 

@@ -1,6 +1,6 @@
 import { makeResultViews } from '../../rows/make-views.js';
+import { dollarsOf, spendView } from '../../rows/spend-view.js';
 import { commentsOn } from '../../shared/comments.js';
-import { dollarsOf, spendView } from '../../shared/spend-view.js';
 import { duckDbResults } from '../dialect/result-dialect.js';
 
 const REPLACE = 'CREATE OR REPLACE VIEW';

@@ -2,8 +2,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Json } from '../../../core/text/json.js';
 import type { JobRows } from '../../export/job-rows.js';
 import { jobColumns, type StoredRequest, storedShape } from '../../rows/job-columns.js';
+import { literal } from '../../shared/duckdb-quote.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
-import { literal } from '../driver/quote.js';
 
 /** The rows of a job for exports, read in the file itself. */
 export async function jobRows(connection: DuckDBConnection, job: string, warehouse: string): Promise<JobRows> {

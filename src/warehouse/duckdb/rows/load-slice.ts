@@ -2,10 +2,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import { leftOut } from '../../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../../core/rows/row-warehouse.js';
+import { literal } from '../../shared/duckdb-quote.js';
+import { rowPart } from '../../shared/duckdb-result-sql.js';
 import { checkGeneration } from '../../shared/ledger.js';
-import { rowPart } from '../dialect/result-sql.js';
 import { withMendedFiles } from '../driver/mended-files.js';
-import { literal } from '../driver/quote.js';
 import { largest, MAX_OBJECT, plainPaths, unitRecords } from '../driver/read-files.js';
 import { makePending } from './pending.js';
 

@@ -1,5 +1,5 @@
+import { spendView } from '../../rows/spend-view.js';
 import { commentsOn } from '../../shared/comments.js';
-import { spendView } from '../../shared/spend-view.js';
 import { lz4 } from './lz4.js';
 
 /** Columns that only this database needs: see docs/decisions/0009. */

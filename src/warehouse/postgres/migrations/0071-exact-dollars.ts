@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 import { makeResultViews } from '../../rows/make-views.js';
 import { resultRelations } from '../../rows/result-relations.js';
+import { dollarsOf, spendView } from '../../rows/spend-view.js';
 import { commentsOn } from '../../shared/comments.js';
-import { dollarsOf, spendView } from '../../shared/spend-view.js';
 import { postgresResults } from '../dialect/result-dialect.js';
 import { exact } from './0001-row-jobs.js';
 

@@ -1,4 +1,4 @@
-import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
+import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 
 const cases: readonly {
   readonly when: RegExp;

@@ -1,6 +1,6 @@
-import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
-import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
-import { literal } from '../driver/quote.js';
+import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
+import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
+import { literal } from './duckdb-quote.js';
 
 /**
  * SQL for result columns: the columns that an inner query adds to its rows, and the expressions over those, in the order of the
