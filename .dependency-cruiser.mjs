@@ -69,7 +69,6 @@ export function ruleSet(tree, kind) {
     to: { ...outside.drivers, dynamic: false },
   };
   const circular = { name: 'circular', severity: 'error', from: {}, to: { circular: true } };
-  const circularFolders = { ...circular, name: 'circular folders', scope: 'folder' };
   const examples = {
     name: 'examples: the package name only',
     severity: 'error',
@@ -77,7 +76,7 @@ export function ruleSet(tree, kind) {
     to: { path: '^(src|test|bench|scripts)/' },
   };
   return {
-    forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular, circularFolders],
+    forbidden: kind === 'values' ? [...forbidden, lazy, circular] : [...forbidden, examples, circular],
   };
 }
 

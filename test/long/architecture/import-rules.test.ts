@@ -117,6 +117,15 @@ const planted: readonly (readonly [file: string, text: string, inSrc: string | n
   ['src/files/a/last.ts', 'export type Last = 1;', null, null],
   ['src/files/b/second.ts', 'export type Second = 1;', null, null],
   ['src/files/b/third.ts', `import type { Last } from '../a/last.js';\nexport type Third = Last;`, null, null],
+  [
+    'src/rows/c/one/first.ts',
+    `import type { Second } from '../../d/second.js';\nexport type First = Second;`,
+    null,
+    null,
+  ],
+  ['src/rows/c/two/last.ts', 'export type Last = 1;', null, null],
+  ['src/rows/d/second.ts', 'export type Second = 1;', null, null],
+  ['src/rows/d/third.ts', `import type { Last } from '../c/two/last.js';\nexport type Third = Last;`, null, null],
   ['src/index.ts', `import { thing } from './store/thing.js';\nexport const a = thing;`, null, 'index: values of ours'],
   [
     'examples/reaches-in.ts',
@@ -154,10 +163,13 @@ describe('the rules, in a project with planted violations,', () => {
     expect([inSrc.length, inDist.length]).toEqual([count(2), count(3)]);
   });
 
-  it('report the two folders that import each other', () => {
-    expect(folders.map((line) => line.split(' -> ')[0]).sort()).toEqual([
-      'circular folders | src/files/a',
-      'circular folders | src/files/b',
+  it('report folders that import each other, with the folders in them', () => {
+    const within = folders.filter((line) => /src\/(files|rows)\//.test(line));
+    expect(within.sort()).toEqual([
+      'circular folders | src/files/a -> src/files/b',
+      'circular folders | src/files/b -> src/files/a',
+      'circular folders | src/rows/c -> src/rows/d',
+      'circular folders | src/rows/d -> src/rows/c',
     ]);
   });
 
