@@ -16,10 +16,11 @@ export function summaries(source) {
 }
 
 const after = {
-  repeat: 'repeated until it is answered',
-  rebuy: 'may have been charged: bought again a bounded number of times (`rebuy`)',
-  adopt: 'may have started a run or task: searched for and adopted, never blindly started again (`adopt`)',
-  check: 'may have had an effect: the effect is checked first (`check`)',
+  repeat: 'is repeated until it is answered',
+  rebuy: 'may have been charged. It is retried a limited number of times (`rebuy`)',
+  adopt:
+    'may have started a run or task. That is searched for and adopted, never started again without a check (`adopt`)',
+  check: 'may have had an effect. The effect is checked before it is repeated (`check`)',
 };
 
 const schemaOf = (schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
@@ -86,7 +87,7 @@ function section(name, endpoint, summary, stream) {
     summary.replace(/ API reference: [^ ]+ [^ ]+\.$/, ''),
     '',
     `- ${endpoint.paid ? 'Paid' : 'Free'}; ${rateOf(endpoint)}; ${endpoint.idempotent ? 'idempotent' : 'not idempotent'}.`,
-    `- A call without an answer: ${after[endpoint.retry]}.`,
+    `- A call without an answer ${after[endpoint.retry]}.`,
     ...(variants.length === 0 ? [] : [`- Other forms, by the option \`variant\`: ${variants.join(', ')}.`]),
     `- Request: ${fieldLines(endpoint.request, [], 1)}`,
     `- ${stream ? 'Chunk' : 'Answer'}: ${shown.join(' · ')}`,
