@@ -51,7 +51,7 @@ export const stateMarks: readonly RelationColumn[] = [
   {
     name: 'in_state',
     type: 'integer',
-    is: '0 until current state has been made from these events, at the latest when a run ends.',
+    is: '1 once these events are in current state (at the latest at the end of the run); else 0.',
   },
 ];
 

@@ -93,7 +93,7 @@ export const quietMonitors: MonitorTable = {
     text('state', 'pausing, paused or unpausing.', true),
     text('before_updated_at', 'Its updatedAt before the pause, as the service returned it.'),
     text('after_updated_at', 'Its updatedAt after the pause.'),
-    text('kept_by', 'Person who paused it as well; it then stays paused.'),
+    text('kept_by', 'Person who also paused the monitor; quiet hours then do not unpause it.'),
   ],
 };
 

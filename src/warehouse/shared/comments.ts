@@ -18,7 +18,7 @@ const row: Readonly<Record<string, string>> = {
   status: 'success, error (the service returned an error) or invalid (never sent).',
   error_tag: 'Error tag of the service, or of searchflow for a row that was never sent.',
   error_message:
-    'Error message, if there is one. Of a row that was never sent: line, column and mistake. Of a success: the fields of the answer that do not fit their types, so that their columns are NULL.',
+    'Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.',
   http_status: 'HTTP status of the page, if the service returned one.',
   source: 'Source of the content at the service: cached, crawled.',
   title: 'Title of the page.',

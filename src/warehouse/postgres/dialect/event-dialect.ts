@@ -19,7 +19,7 @@ export function postgresDialect(prefix = ''): EventDialect {
       {
         name: 'event_exact',
         type: 'json',
-        is: 'Only if the event contains NUL, half a surrogate pair or a number out of range, which jsonb cannot hold: the event, unchanged. In data a text such as \\u0000 replaces each of them.',
+        is: 'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
       },
     ],
     text: (json, path) => `(${json} #>> '${pathOf(path)}')`,
