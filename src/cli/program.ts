@@ -28,7 +28,7 @@ export function buildProgram(
 ): Command {
   const program = new Command('searchflow')
     .description(
-      'A web-search service as durable ETL. Without an API key (SEARCHFLOW_API_KEY or EXA_API_KEY) it uses a local sandbox.',
+      'Enrich tables with a web-search API, as durable jobs. Without an API key (SEARCHFLOW_API_KEY or EXA_API_KEY) it uses a local sandbox.',
     )
     .version(version, '-v, --version')
     .showSuggestionAfterError()

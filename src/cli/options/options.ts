@@ -29,6 +29,9 @@ export function withQps(command: Command): Command {
 export function withRate(command: Command): Command {
   return withQps(command)
     .option('--rate-profile <name>', 'rate profile instead of --qps: contract, boost, public or a JSON file')
-    .option('--concurrency <n>', 'maximum number of paid requests in flight')
+    .option(
+      '--concurrency <n>',
+      'maximum number of paid requests in flight, 1 to 256 (default: enough for the rate limit at 5 s latency)',
+    )
     .option('--keep-landing <days>', 'days that paid answers stay in the journal after they are loaded (default: 7)');
 }

@@ -190,7 +190,7 @@ function rowTemplate(template: Json | null): Json | null {
   const plain = Object.keys(others).length === 0 && Object.keys(rest).length === 0 && more.length === 0;
   if (plain && typeof row === 'object' && row !== null && !Array.isArray(row)) return row;
   throw new UsageError(
-    'Several rows share a run, so its query can name no column. Each row is sent with all its cells, or as the only object of input.data defines it.',
+    'With several rows per run the query cannot name columns. Each row is sent whole, or as the single object in input.data describes.',
   );
 }
 
