@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-// The SDK's own copy: histories must be read as by the worker that replays them.
+// Use the SDK's copy of the schema, so that histories are read exactly as the replaying worker reads them.
 const fromClient = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'));
 
 /** Protobuf message of a workflow's history: `encode(history).finish()` and `decode(bytes)`. */

@@ -7,7 +7,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
  * How a call without an answer, or with a retryable failure, is retried. `repeat`: the call is made again any number of times.
- * `rebuy`: a paid call whose lost answer may have been charged; it is bought again a bounded number of times. `adopt`: a paid start;
+ * `rebuy`: a paid call whose lost answer may have been charged; it is retried a limited number of times. `adopt`: a paid start;
  * the run of a lost answer is searched for first. `check`: a free call that acts each time; its effect is checked first.
  */
 export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
@@ -30,7 +30,7 @@ export interface Endpoint<I, O> {
   /** The buckets of the rate profile that a call counts against. */
   readonly rateClass: string | ((input: I) => string);
   readonly retry: RetryClass;
-  /** The most that a paid call may cost by these prices, in micro-dollars: its cost until the service reports it. */
+  /** Maximum cost of a paid call at these prices, in micro-dollars; used until the service reports the actual cost. */
   readonly estimate: (input: I, prices: PriceTable) => number;
   /** The part of a request that decides its price beside the operation, such as the effort of an agent run; default: none. */
   readonly tier: (input: I) => string;
@@ -45,7 +45,7 @@ export interface Endpoint<I, O> {
   readonly response: ZodType<O>;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
-  /** A free read of a paid result, such as a run: as in a paid answer, a field of a wrong type costs that field only. */
+  /** A free read of a paid result, such as a run: as in a paid answer, a field of an unexpected type is dropped alone. */
   readonly lenient?: boolean;
   /** Fields of the request that the service is going to remove; each is reported once. */
   readonly deprecated?: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export const startedByCommand = { startedBy: 'command' } as const;
 
 /** Interval at which a worker process checks for work whose owner is dead. */
 const POLL_MS = 2000;
-/** Number of checks after which a command stops such work, so that a worker of the store can take it over first. */
+/** Checks that a command waits before it stops work of a dead owner: a worker of the store may take it over first. */
 const COMMAND_POLLS = 2;
 /** Time for a workflow to stop: requests in flight land, then it writes its summary. */
 const STOP_MS = 15_000;

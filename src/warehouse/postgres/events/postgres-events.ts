@@ -47,7 +47,7 @@ function transactionOn(tx: PgTransaction): PostgresEventTransaction {
       await tx.query(sql, values);
     },
     async runOnMany(sql: string, values?: readonly SqlValue[]) {
-      // The planner expects one row in tables that were just loaded, and would scan thousands for each of thousands.
+      // New tables have no statistics, so the planner would choose a nested loop over thousands of rows.
       await tx.query('SET LOCAL enable_nestloop = off');
       await tx.query(sql, values);
       await tx.query('SET LOCAL enable_nestloop = on');
