@@ -37,9 +37,9 @@ const job = {
 /** The comments of a fresh warehouse in both databases, by table or view and by column. `dir` is for a DuckDB file. */
 export async function readCatalogs(createWarehouses, dir, postgresUrl) {
   const file = join(dir, 'doc.duckdb');
-  const sinks = createWarehouses();
-  for (const address of [file, postgresUrl]) await sinks.open(address).rows.openJob(job, []);
-  await sinks.close();
+  const warehouses = createWarehouses();
+  for (const address of [file, postgresUrl]) await warehouses.open(address).rows.openJob(job, []);
+  await warehouses.close();
   return { duckDb: await duckDbCatalog(file), postgres: await postgresCatalog(postgresUrl) };
 }
 

@@ -35,7 +35,7 @@ describe('docs/warehouse.md', () => {
   });
 
   it('shows queries that return rows, the same in both databases', async () => {
-    const sinks = createWarehouses();
+    const warehouses = createWarehouses();
     const [file, url] = [join(dir, 'queries.duckdb'), await server.database()];
     for (const address of [file, url]) {
       const service = new Service((asked) =>
@@ -45,12 +45,12 @@ describe('docs/warehouse.md', () => {
       );
       await runJob(
         dir,
-        sinks.open(address).rows,
+        warehouses.open(address).rows,
         await stageText(dir, 'url\nhttps://a.com/\nhttps://b.com/\nhttps://c.com/\n'),
         service,
       );
     }
-    await sinks.close();
+    await warehouses.close();
     const instance = await DuckDBInstance.create(file);
     const connection = await instance.connect();
     const plain = (rows: readonly (readonly unknown[])[]) =>

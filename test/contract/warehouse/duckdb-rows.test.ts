@@ -41,19 +41,19 @@ describe('a DuckDB file', () => {
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
   async function loaded(file: string): Promise<RowWarehouse> {
-    const sink = createDuckDbRows({ file });
-    await runJob(dir, sink, await stageText(dir, small), new Service());
-    return sink;
+    const warehouse = createDuckDbRows({ file });
+    await runJob(dir, warehouse, await stageText(dir, small), new Service());
+    return warehouse;
   }
 
   async function change(file: string, ...statements: string[]): Promise<void> {
     for (const sql of statements) await queryDuckDb(file, sql);
   }
 
-  async function problem(sink: RowWarehouse): Promise<Error> {
+  async function problem(warehouse: RowWarehouse): Promise<Error> {
     const staged = await stageText(dir, small);
-    const error = await sink.openJob(staged.record, staged.files).catch((reason: unknown) => reason);
-    await sink.close();
+    const error = await warehouse.openJob(staged.record, staged.files).catch((reason: unknown) => reason);
+    await warehouse.close();
     expect(error).toBeInstanceOf(Error);
     return error as Error;
   }
@@ -69,20 +69,20 @@ describe('a DuckDB file', () => {
 
   it('is busy, and names the process, while another one has it, and continues afterwards', async () => {
     const file = newFile();
-    const sink = await loaded(file);
-    await sink.close();
+    const warehouse = await loaded(file);
+    await warehouse.close();
     const child = await holder(file);
-    const error = await problem(sink);
+    const error = await problem(warehouse);
     expect(error).toBeInstanceOf(WarehouseBusy);
     expect(error).toMatchObject({
       pid: child.pid,
       message: `${file} is open in process ${child.pid}: close it there first`,
     });
-    await expect(sink.loadedSlices('brands-1', 'x')).rejects.toThrow(WarehouseBusy);
+    await expect(warehouse.loadedSlices('brands-1', 'x')).rejects.toThrow(WarehouseBusy);
     child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(await sink.summary('brands-1')).toMatchObject({ success: 2 });
-    await sink.close();
+    expect(await warehouse.summary('brands-1')).toMatchObject({ success: 2 });
+    await warehouse.close();
   });
 
   it('is released to other processes a moment after its last use', async () => {
@@ -95,32 +95,32 @@ describe('a DuckDB file', () => {
 
   it('is opened once for a file, also for a second set of warehouses in the process', async () => {
     const file = newFile();
-    const [sinks, others] = [createWarehouses(), createWarehouses()];
-    expect(sinks.open(file)).toBe(sinks.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
-    await runJob(dir, sinks.open(file).rows, await stageText(dir, small), new Service());
+    const [warehouses, others] = [createWarehouses(), createWarehouses()];
+    expect(warehouses.open(file)).toBe(warehouses.open(`${dir}/../${dir.split('/').at(-1)}/${file.split('/').at(-1)}`));
+    await runJob(dir, warehouses.open(file).rows, await stageText(dir, small), new Service());
     expect(await others.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
     await others.close();
-    expect(await sinks.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
-    await sinks.close();
+    expect(await warehouses.open(file).rows.summary('brands-1')).toMatchObject({ success: 2 });
+    await warehouses.close();
   });
 
   it('uses the newest line of a unit if another line is too long to load in one piece', async () => {
     const file = newFile();
-    const sink = createDuckDbRows({ file });
+    const warehouse = createDuckDbRows({ file });
     const text = 'x'.repeat(17 * 1_048_576);
     const service = new Service((url) => (url === 'https://b.com/' ? { result: { url, text } } : {}));
     const staged = await stageText(dir, small);
-    await sink.openJob(staged.record, staged.files);
-    const [old = ''] = await buySlice(dir, sink, staged, 0, service);
+    await warehouse.openJob(staged.record, staged.files);
+    const [old = ''] = await buySlice(dir, warehouse, staged, 0, service);
     writeFileSync(old, `${readFileSync(old, 'utf8').split('\n')[0]}\n`);
     service.now += 60_000;
-    const [young = ''] = await buySlice(dir, sink, staged, 0, service);
+    const [young = ''] = await buySlice(dir, warehouse, staged, 0, service);
     for (const files of [
       [young, old],
       [old, young],
     ]) {
-      await sink.load(batchOf(staged, 0, files));
-      await sink.close();
+      await warehouse.load(batchOf(staged, 0, files));
+      await warehouse.close();
       expect(await queryDuckDb(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual(
         [
           ['request-3', 22],
@@ -129,12 +129,12 @@ describe('a DuckDB file', () => {
       );
       await change(file, 'DELETE FROM row_store', 'DELETE FROM load_ledger');
     }
-    await sink.close();
+    await warehouse.close();
   });
 
   it('shows each job as a view of its own, with the columns of the user first', async () => {
     const file = newFile();
-    const sink = createDuckDbRows({ file });
+    const warehouse = createDuckDbRows({ file });
     const jobs = [
       await stageText(dir, small, { job: 'j1', name: 'brands' }),
       await stageText(dir, small, { job: 'j2', name: 'Brands' }),
@@ -142,8 +142,8 @@ describe('a DuckDB file', () => {
       await stageText(dir, small, { job: 'j4', name: `it's a "view"` }),
       await stageText(dir, 'url,Status,URL,\nhttps://a.com/,x,y,z\n', { job: 'j5', name: 'clash', urlColumn: 'url' }),
     ];
-    for (const staged of jobs) await runJob(dir, sink, staged, new Service());
-    await sink.close();
+    for (const staged of jobs) await runJob(dir, warehouse, staged, new Service());
+    await warehouse.close();
     for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`]) {
       expect(await queryDuckDb(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
         ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
@@ -216,8 +216,8 @@ describe('a DuckDB file', () => {
 
   it('with a torn log opens at the last commit; with a damaged one it names the remedy', async () => {
     const file = newFile();
-    const sink = await loaded(file);
-    await sink.close();
+    const warehouse = await loaded(file);
+    await warehouse.close();
     const script = `import { DuckDBInstance } from '@duckdb/node-api';
       const c = await (await DuckDBInstance.create(process.argv[1])).connect();
       await c.run("CREATE TABLE big AS SELECT range AS n FROM range(1000)"); await c.run("INSERT INTO big SELECT range FROM range(1000)");
@@ -225,10 +225,10 @@ describe('a DuckDB file', () => {
     await run(process.execPath, ['--input-type=module', '-e', script, file], { cwd: here }).catch(() => undefined);
     expect(existsSync(`${file}.wal`)).toBe(true);
     appendFileSync(`${file}.wal`, Buffer.alloc(100, 7));
-    const torn = await sink.summary('brands-1').catch((error: unknown) => error as Error);
+    const torn = await warehouse.summary('brands-1').catch((error: unknown) => error as Error);
     if (torn instanceof Error) expect(torn).toBeInstanceOf(WarehouseUnusable);
     else expect(torn).toMatchObject({ success: 2 });
-    await sink.close();
+    await warehouse.close();
   });
 
   it('that was truncated is refused with a remedy', async () => {
@@ -241,10 +241,10 @@ describe('a DuckDB file', () => {
 
   it('opens in a new directory, with any characters in its path', async () => {
     const strange = join(dir, `it's [a] *strange* "dir"?`);
-    const sink = createDuckDbRows({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
+    const warehouse = createDuckDbRows({ file: join(strange.replace('?', ''), 'deep', 'x.duckdb') });
     expect(await problem(createDuckDbRows({ file: join(strange, 'x.duckdb') }))).toBeInstanceOf(WarehouseUnusable);
-    await runJob(strange, sink, await stageText(strange, small), new Service());
-    expect(await exported(strange, sink)).toHaveLength(2);
-    await sink.close();
+    await runJob(strange, warehouse, await stageText(strange, small), new Service());
+    expect(await exported(strange, warehouse)).toHaveLength(2);
+    await warehouse.close();
   });
 });

@@ -46,7 +46,7 @@ function asItCame(json: string): string {
 }
 
 interface Opened {
-  readonly sink: RowWarehouse;
+  readonly warehouse: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
@@ -55,9 +55,9 @@ const databases: readonly (readonly [string, () => Opened])[] = [
     'DuckDB',
     () => {
       const file = join(dir, 'rows.duckdb');
-      const sink = createDuckDbRows({ file });
+      const warehouse = createDuckDbRows({ file });
       const query = async (sql: string) => {
-        await sink.close();
+        await warehouse.close();
         const instance = await DuckDBInstance.create(file);
         try {
           return (await (await instance.connect()).runAndReadAll(sql)).getRowsJson();
@@ -65,23 +65,23 @@ const databases: readonly (readonly [string, () => Opened])[] = [
           instance.closeSync();
         }
       };
-      return { sink, query };
+      return { warehouse, query };
     },
   ],
   [
     'PostgreSQL',
     () => {
       const url = `${database}?schema=exact`;
-      return { sink: createPostgresRows({ url }), query: (sql) => pgQuery(url, sql) };
+      return { warehouse: createPostgresRows({ url }), query: (sql) => pgQuery(url, sql) };
     },
   ],
 ];
 
 describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
   it('is kept unchanged; a field of another type is NULL in its column and reported, and dollars are exact', async () => {
-    const { sink, query } = open();
+    const { warehouse, query } = open();
     const staged = await stageText(dir, csv);
-    await runJob(dir, sink, staged, new Service(), undefined, asItCame);
+    await runJob(dir, warehouse, staged, new Service(), undefined, asItCame);
     const rows = await query(
       `SELECT status, error_message, title, author, text, CAST(response AS VARCHAR) AS response, CAST(cost_dollars AS VARCHAR) AS dollars
        FROM enriched_rows ORDER BY row_number`,
@@ -95,16 +95,16 @@ describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
       [null, '0.001001'],
       ['b', '0.001001'],
     ]);
-    const file = await exported(dir, sink);
+    const file = await exported(dir, warehouse);
     expect(file.map(({ text, error_message: said, cost_dollars: cost }) => [text, said, cost])).toEqual([
       ['', misread, '0.001001'],
       ['b', '', '0.001001'],
     ]);
-    await sink.close();
+    await warehouse.close();
   });
 
   it('that an earlier version could not read is read again without buying, or its row says that it cannot be', async () => {
-    const { sink, query } = open();
+    const { warehouse, query } = open();
     const staged = await stageText(dir, `${csv}c,https://c.com/\n`, { job: 'old-1', name: 'old' });
     const body = `{"results":[{"id":"https://b.com/","title":"B"},{"id":"https://a.com/","title":"A","author":["x"],"n":1e400}]}`;
     const before: Record<string, Partial<UnitRecord>> = {
@@ -118,9 +118,9 @@ describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
       source: null,
       ...before[url],
     }));
-    await runJob(dir, sink, staged, service);
+    await runJob(dir, warehouse, staged, service);
     const job = { job: 'old-1', operation: 'contents' } as never;
-    expect(await reparse(sink, job, dir)).toEqual({ answers: 3, understood: 1, rows: 3 });
+    expect(await reparse(warehouse, job, dir)).toEqual({ answers: 3, understood: 1, rows: 3 });
     const rows = `SELECT status, error_tag, error_message, title, author, cost_micros, request_id, CAST(response AS VARCHAR)
       FROM enriched_rows WHERE job = 'old-1' ORDER BY row_number`;
     const first = await query(rows);
@@ -143,9 +143,9 @@ describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
     ]);
     expect(first.map((row) => Number(row[5]))).toEqual([1000, 1000, 1000]);
     // Another read changes nothing.
-    expect(await reparse(sink, job, dir)).toEqual({ answers: 2, understood: 0, rows: 2 });
+    expect(await reparse(warehouse, job, dir)).toEqual({ answers: 2, understood: 0, rows: 2 });
     expect(await query(rows)).toEqual(first);
-    await sink.close();
+    await warehouse.close();
   });
 });
 

@@ -49,17 +49,17 @@ describe('the exports of a job', () => {
     const options = { text: true, highlights: true, summary: true };
     const staged = await stageText(dir, `cell,url\n${rows.join('')}`, { options, rowsPerSlice: 100 });
     expect(staged.record.rows).toBe(COUNT);
-    const sinks = createWarehouses();
-    const written = async (name: string, sink: RowWarehouse) => {
+    const warehouses = createWarehouses();
+    const written = async (name: string, warehouse: RowWarehouse) => {
       const service = new Service((url) => ({ result: answers[Number(url.split('/')[3])] ?? null }) as never);
-      await runJob(dir, sink, staged, service);
-      await sink.exportCsv('brands-1', join(dir, `${name}.csv`));
-      await sink.exportParquet('brands-1', join(dir, name));
+      await runJob(dir, warehouse, staged, service);
+      await warehouse.exportCsv('brands-1', join(dir, `${name}.csv`));
+      await warehouse.exportParquet('brands-1', join(dir, name));
       return { csv: readFileSync(join(dir, `${name}.csv`)), rows: await parquetRows(join(dir, name)) };
     };
-    const duckDb = await written('duckdb', sinks.open(join(dir, 'w.duckdb')).rows);
-    const postgres = await written('postgres', sinks.open(await server.database()).rows);
-    await sinks.close();
+    const duckDb = await written('duckdb', warehouses.open(join(dir, 'w.duckdb')).rows);
+    const postgres = await written('postgres', warehouses.open(await server.database()).rows);
+    await warehouses.close();
     expect(postgres.rows).toEqual(duckDb.rows);
     expect(postgres.csv.equals(duckDb.csv)).toBe(true);
     expect(duckDb.rows.map((row) => row.cell)).toEqual(cells);

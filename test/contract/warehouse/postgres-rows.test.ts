@@ -26,37 +26,37 @@ describe('a PostgreSQL warehouse under the contract', () => {
 });
 
 describe('a PostgreSQL warehouse', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-sink-'));
-  const sinks: RowWarehouse[] = [];
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-warehouse-'));
+  const warehouses: RowWarehouse[] = [];
   const open = (url: string) => {
-    const sink = createPostgresRows({ url, patienceMs: 5000 });
-    sinks.push(sink);
-    return sink;
+    const warehouse = createPostgresRows({ url, patienceMs: 5000 });
+    warehouses.push(warehouse);
+    return warehouse;
   };
   afterAll(async () => {
-    await Promise.all(sinks.map((sink) => sink.close()));
+    await Promise.all(warehouses.map((warehouse) => warehouse.close()));
     rmSync(dir, { recursive: true, force: true });
   });
   const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 
   it('is created by the first job and by nothing before', async () => {
     const url = newSchema();
-    const sink = open(url);
-    expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
-    expect(await sink.holdsRows('nobody')).toBe(false);
-    await expect(sink.summary('nobody')).rejects.toThrow(/no job nobody/);
+    const warehouse = open(url);
+    expect(await warehouse.loadedSlices('nobody', 'x')).toBeNull();
+    expect(await warehouse.holdsRows('nobody')).toBe(false);
+    await expect(warehouse.summary('nobody')).rejects.toThrow(/no job nobody/);
     const count = `SELECT count(*) FROM pg_namespace WHERE nspname = '${new URL(url).searchParams.get('schema')}'`;
     expect(await pgQuery(database, count)).toEqual([[0]]);
-    await runJob(dir, sink, await stageText(dir, small), new Service());
+    await runJob(dir, warehouse, await stageText(dir, small), new Service());
     expect(await pgQuery(database, count)).toEqual([[1]]);
   });
 
   it('is in a schema of any name, by default searchflow', async () => {
     const odd = `${database}?schema=${encodeURIComponent(`it's "odd"; \\ é`)}`;
     for (const url of [odd, database]) {
-      const sink = open(url);
-      await runJob(dir, sink, await stageText(dir, small), new Service());
-      expect(await exported(dir, sink)).toHaveLength(2);
+      const warehouse = open(url);
+      await runJob(dir, warehouse, await stageText(dir, small), new Service());
+      expect(await exported(dir, warehouse)).toHaveLength(2);
       expect(await pgQuery(url, 'SELECT name, title FROM brands ORDER BY row_number')).toEqual([
         ['a', 'Title of https://a.com/'],
         ['b', 'Title of https://b.com/'],
@@ -89,7 +89,7 @@ describe('a PostgreSQL warehouse', () => {
 
   it('shows each job as a view of its own, with the columns of the user first', async () => {
     const url = newSchema();
-    const sink = open(url);
+    const warehouse = open(url);
     const long = 'é'.repeat(40);
     const jobs = [
       await stageText(dir, small, { job: 'j1', name: 'brands' }),
@@ -103,7 +103,7 @@ describe('a PostgreSQL warehouse', () => {
         urlColumn: 'url',
       }),
     ];
-    for (const staged of jobs) await runJob(dir, sink, staged, new Service());
+    for (const staged of jobs) await runJob(dir, warehouse, staged, new Service());
     for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`, 'spend_2']) {
       expect(await pgQuery(url, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
         ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
@@ -120,11 +120,11 @@ describe('a PostgreSQL warehouse', () => {
 
   it('[45] keeps all cells of 10,000 columns, and shows as many as a view can have', async () => {
     const url = newSchema();
-    const sink = open(url);
+    const warehouse = open(url);
     const columns = Array.from({ length: 9_999 }, (_, index) => `c${index}`);
     const text = `url,${columns.join(',')}\nhttps://a.com/,${columns.map((_, index) => index).join(',')}\n`;
-    await runJob(dir, sink, await stageText(dir, text), new Service());
-    expect((await exported(dir, sink))[0]).toMatchObject({ c0: '0', c9998: '9998', status: 'success' });
+    await runJob(dir, warehouse, await stageText(dir, text), new Service());
+    expect((await exported(dir, warehouse))[0]).toMatchObject({ c0: '0', c9998: '9998', status: 'success' });
     expect(await pgQuery(url, `SELECT c0, status, obj_description('brands'::regclass) FROM brands`)).toEqual([
       ['0', 'success', 'The first 1585 columns; the other 8415 are in enriched_rows.input'],
     ]);
@@ -133,11 +133,11 @@ describe('a PostgreSQL warehouse', () => {
 
   it('[45] reports by row which text it cannot hold, keeps it exactly, and lets every query continue', async () => {
     const url = newSchema();
-    const sink = open(url);
+    const warehouse = open(url);
     const service = new Service((asked) =>
       asked.includes('b.com') ? { result: { title: 'nul \0', text: '\\u0000 and \0 and \ud800', n: 1 } } : {},
     );
-    await runJob(dir, sink, await stageText(dir, 'name,url\na,https://a.com/\n"b\0",https://b.com/\n'), service);
+    await runJob(dir, warehouse, await stageText(dir, 'name,url\na,https://a.com/\n"b\0",https://b.com/\n'), service);
     expect(
       await pgQuery(
         url,
@@ -157,7 +157,7 @@ describe('a PostgreSQL warehouse', () => {
         expect.stringContaining('"text":"\\\\u0000 and \\u0000 and \\ud800"'),
       ],
     ]);
-    const rows = await exported(dir, sink);
+    const rows = await exported(dir, warehouse);
     expect(rows.map((row) => [row.name, row.title])).toEqual([
       ['a', 'Title of https://a.com/'],
       ['b\0', 'nul '],
@@ -187,8 +187,8 @@ describe('a PostgreSQL warehouse', () => {
     await runJob(dir, open(url), await stageText(dir, small), new Service());
     const refusal = async () => {
       const staged = await stageText(dir, small, { job: 'later' });
-      const sink = open(url);
-      return sink.openJob(staged.record, staged.files).then(
+      const warehouse = open(url);
+      return warehouse.openJob(staged.record, staged.files).then(
         () => null,
         (reason: Error) => reason,
       );

@@ -88,7 +88,7 @@ const planted: readonly (readonly [file: string, text: string, inSrc: string | n
     null,
   ],
   [
-    'src/cli/opens-sink.ts',
+    'src/cli/opens-warehouse.ts',
     `import { a } from '../warehouse/lazy.js';\nexport const b = a;`,
     null,
     'cli: values of ours',

@@ -27,7 +27,7 @@ describe('a PostgreSQL warehouse, when', () => {
   let server: PostgresServer;
   let proxy: PgProxy;
   let url: string;
-  const sinks: RowWarehouse[] = [];
+  const warehouses: RowWarehouse[] = [];
   beforeAll(async () => {
     server = await startPostgres();
     proxy = await startProxy(server.port);
@@ -42,18 +42,18 @@ describe('a PostgreSQL warehouse, when', () => {
   });
   afterEach(async () => {
     proxy.gate = () => true;
-    await Promise.all(sinks.splice(0).map((sink) => sink.close()));
+    await Promise.all(warehouses.splice(0).map((warehouse) => warehouse.close()));
     rmSync(dir, { recursive: true, force: true });
   });
   const open = (options: Omit<WarehouseOptions, 'say'> & { url?: string } = {}) => {
-    const sink = createPostgresRows({ url: proxy.urlOf(url), ...options });
-    sinks.push(sink);
-    return sink;
+    const warehouse = createPostgresRows({ url: proxy.urlOf(url), ...options });
+    warehouses.push(warehouse);
+    return warehouse;
   };
-  const staged = async (sink: RowWarehouse): Promise<{ job: StagedTest; files: string[] }> => {
+  const staged = async (warehouse: RowWarehouse): Promise<{ job: StagedTest; files: string[] }> => {
     const job = await stageText(dir, small);
-    await sink.openJob(job.record, job.files);
-    return { job, files: await buySlice(dir, sink, job, 0, new Service()) };
+    await warehouse.openJob(job.record, job.files);
+    return { job, files: await buySlice(dir, warehouse, job, 0, new Service()) };
   };
   /** Acts once on a given statement of a client: before the server gets it, or after. Resolves when it is done. */
   const when = (said: string, act: () => unknown, moment: 'before' | 'after') =>
@@ -82,47 +82,47 @@ describe('a PostgreSQL warehouse, when', () => {
   const moments = ['set_config', 'pg_advisory_xact_lock', 'SAVEPOINT', 'PGCOPY', 'INSERT INTO row_store', 'COMMIT\0'];
   for (const moment of ['before', 'after'] as const) {
     it.each(moments)(`[39] the server is killed ${moment} %s: the slice is there once`, async (said) => {
-      const sink = open();
-      const { job, files } = await staged(sink);
+      const warehouse = open();
+      const { job, files } = await staged(warehouse);
       const restart = async () => {
         await server.kill();
         await server.start();
       };
       const acted = when(said, restart, moment);
-      expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+      expect(await warehouse.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
       await acted;
       expect(await state()).toEqual(whole);
     });
 
     it.each(moments)(`[40] the connection is cut ${moment} %s: the slice is there once`, async (said) => {
-      const sink = open();
-      const { job, files } = await staged(sink);
+      const warehouse = open();
+      const { job, files } = await staged(warehouse);
       const acted = when(said, () => proxy.cut(), moment);
-      expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+      expect(await warehouse.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
       await acted;
       expect(await state()).toEqual(whole);
     });
   }
 
   it('[39] the answer to its COMMIT is lost, learns from the ledger that the slice is loaded', async () => {
-    const sink = open();
-    const { job, files } = await staged(sink);
+    const warehouse = open();
+    const { job, files } = await staged(warehouse);
     proxy.lose('COMMIT\0');
-    expect(await sink.load(batchOf(job, 0, files))).toEqual({ rows: 2, already: true });
+    expect(await warehouse.load(batchOf(job, 0, files))).toEqual({ rows: 2, already: true });
     expect(await state()).toEqual(whole);
   });
 
   it('[40] all its connections are terminated again and again, continues', async () => {
-    const sink = open();
+    const warehouse = open();
     const rows = Array.from({ length: 3000 }, (_, index) => `n${index},https://a.com/${index}\n`);
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 100 });
-    const slices = await sink.openJob(job.record, job.files);
+    const slices = await warehouse.openJob(job.record, job.files);
     const batches = [];
     for (const slice of slices) {
-      batches.push(batchOf(job, slice, await buySlice(dir, sink, job, slice, new Service())));
+      batches.push(batchOf(job, slice, await buySlice(dir, warehouse, job, slice, new Service())));
     }
     let loading = true;
-    const loads = Promise.all(batches.map((batch) => sink.load(batch))).finally(() => {
+    const loads = Promise.all(batches.map((batch) => warehouse.load(batch))).finally(() => {
       loading = false;
     });
     let terminated = 0;
@@ -137,19 +137,19 @@ describe('a PostgreSQL warehouse, when', () => {
     }
     expect((await loads).every((load) => load.rows === 100)).toBe(true);
     expect(terminated).toBeGreaterThan(0);
-    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((row) => row.split(',')[0]));
+    expect((await exported(dir, warehouse)).map((row) => row.name)).toEqual(rows.map((row) => row.split(',')[0]));
   });
 
   it('[40] the server becomes a read-only standby, is busy, and continues afterwards', async () => {
-    const sink = open({ patienceMs: 400 });
-    const { job, files } = await staged(sink);
+    const warehouse = open({ patienceMs: 400 });
+    const { job, files } = await staged(warehouse);
     const mode = (readOnly: string) =>
       pgQuery(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = ${readOnly}`);
     const terminate = () =>
       pgQuery(url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'searchflow%'`);
     await mode('on');
     await terminate();
-    const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+    const error = await warehouse.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(WarehouseBusy);
     expect(String(error)).toContain('read-only');
     const client = new pg.Client({ connectionString: url });
@@ -158,32 +158,32 @@ describe('a PostgreSQL warehouse, when', () => {
     await client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = off`);
     await client.end();
     await terminate();
-    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
+    expect(await warehouse.load(batchOf(job, 0, files))).toMatchObject({ rows: 2 });
   });
 
   it('[40] the server is unavailable, is busy, names the address, and continues afterwards', async () => {
     const said: string[] = [];
-    const sink = createPostgresRows({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
-    sinks.push(sink);
-    const { job, files } = await staged(sink);
+    const warehouse = createPostgresRows({ url, patienceMs: 700, say: (sentence) => said.push(sentence) });
+    warehouses.push(warehouse);
+    const { job, files } = await staged(warehouse);
     await server.kill();
-    const error = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+    const error = await warehouse.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(WarehouseBusy);
     expect(`${error} ${said}`).toContain(`Waiting for the database postgres://127.0.0.1:${server.port}`);
     expect(`${error} ${said}`).not.toContain(server.password);
     await server.start();
-    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
+    expect(await warehouse.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
   });
 
   it('[41] another session locks its table, waits, then is busy, and continues afterwards', async () => {
-    const sink = open({ patienceMs: 400 });
-    const { job, files } = await staged(sink);
+    const warehouse = open({ patienceMs: 400 });
+    const { job, files } = await staged(warehouse);
     const other = new pg.Client({ connectionString: url });
     await other.connect();
     await other.query('BEGIN; LOCK TABLE searchflow.row_store IN EXCLUSIVE MODE');
-    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(/locked by another transaction/);
-    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseBusy);
-    const load = sink.load(batchOf(job, 0, files));
+    await expect(warehouse.load(batchOf(job, 0, files))).rejects.toThrow(/locked by another transaction/);
+    await expect(warehouse.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseBusy);
+    const load = warehouse.load(batchOf(job, 0, files));
     await other.query('COMMIT');
     expect(await load).toMatchObject({ rows: 2 });
     await other.end();
@@ -196,20 +196,20 @@ describe('a PostgreSQL warehouse, when', () => {
     const rows = Array.from({ length: 2000 }, (_, index) => `n${index},https://a.com/${index}\n`);
     const job = await stageText(dir, `name,url\n${rows.join('')}`, { rowsPerSlice: 2000 });
     const patient = createPostgresRows({ url: `${url}?statement_timeout=5000` });
-    sinks.push(patient);
+    warehouses.push(patient);
     await runJob(dir, patient, job, new Service());
     expect(await patient.summary('brands-1')).toMatchObject({ success: 2000 });
   });
 
   it('[26] a process stops in the middle of a load: another loads the slice, and the first finds it loaded', async () => {
-    const sink = open({ stalledMs: 300 });
-    const { job, files } = await staged(sink);
+    const warehouse = open({ stalledMs: 300 });
+    const { job, files } = await staged(warehouse);
     let wake = () => {};
     const woken = new Promise<void>((resolve) => {
       wake = resolve;
     });
     when('INSERT INTO row_store', () => woken, 'before');
-    const first = sink.load(batchOf(job, 0, files, 'stopped'));
+    const first = warehouse.load(batchOf(job, 0, files, 'stopped'));
     const other = open({ url });
     expect(await other.load(batchOf(job, 0, files, 'other'))).toEqual({ rows: 2, already: false });
     wake();
@@ -251,37 +251,37 @@ describe('a PostgreSQL warehouse, when', () => {
       const theirs = new URL(url);
       theirs.username = 'loader';
       theirs.password = 'canary-loader';
-      const sink = open({ url: theirs.href });
-      const { job, files } = await staged(sink);
+      const warehouse = open({ url: theirs.href });
+      const { job, files } = await staged(warehouse);
       await pgQuery(url, change);
-      const second = await sink.openJob(job.record, job.files).catch((reason: unknown) => reason);
+      const second = await warehouse.openJob(job.record, job.files).catch((reason: unknown) => reason);
       expect(second).toBeInstanceOf(WarehouseUnusable);
       expect(String(second)).toMatch(reported);
       expect(String(second)).not.toContain('canary');
-      const load = await sink.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
+      const load = await warehouse.load(batchOf(job, 0, files)).catch((reason: unknown) => reason);
       if (what !== 'a table is dropped') expect(load).toBeInstanceOf(WarehouseUnusable);
     },
   );
 
   it('[42] the schema is dropped while a job runs, reports it, and is created again by the same job', async () => {
-    const sink = open({ url });
-    const { job, files } = await staged(sink);
+    const warehouse = open({ url });
+    const { job, files } = await staged(warehouse);
     await pgQuery(url, 'DROP SCHEMA searchflow CASCADE');
-    expect(await sink.loadedSlices('brands-1', job.record.generation)).toBeNull();
-    await expect(sink.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseUnusable);
-    await sink.openJob(job.record, job.files);
-    expect(await sink.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
+    expect(await warehouse.loadedSlices('brands-1', job.record.generation)).toBeNull();
+    await expect(warehouse.load(batchOf(job, 0, files))).rejects.toThrow(WarehouseUnusable);
+    await warehouse.openJob(job.record, job.files);
+    expect(await warehouse.load(batchOf(job, 0, files))).toMatchObject({ rows: 2, already: false });
   });
 
   it('[42] a view depends on a job’s view, names it when the columns change', async () => {
-    const sink = open({ url });
-    await runJob(dir, sink, await stageText(dir, small), new Service());
+    const warehouse = open({ url });
+    await runJob(dir, warehouse, await stageText(dir, small), new Service());
     await pgQuery(url, 'CREATE VIEW mine AS SELECT name FROM brands');
-    await runJob(dir, sink, await stageText(dir, `${small}c,https://c.com/\n`), new Service());
+    await runJob(dir, warehouse, await stageText(dir, `${small}c,https://c.com/\n`), new Service());
     const wider = await stageText(dir, 'name,url,more\na,https://a.com/,1\n');
-    await expect(sink.openJob(wider.record, wider.files)).rejects.toThrow(
+    await expect(warehouse.openJob(wider.record, wider.files)).rejects.toThrow(
       /cannot be changed while other views depend on it/,
     );
-    expect(await sink.summary('brands-1')).toMatchObject({ rows: 3, success: 3 });
+    expect(await warehouse.summary('brands-1')).toMatchObject({ rows: 3, success: 3 });
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 interface UnderTest {
-  readonly sink: RowWarehouse;
+  readonly warehouse: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
@@ -29,9 +29,9 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     63,
     async (dir) => {
       const file = join(dir, 'warehouse.duckdb');
-      const sink = createDuckDbRows({ file });
+      const warehouse = createDuckDbRows({ file });
       const query = async (sql: string) => {
-        await sink.close();
+        await warehouse.close();
         const instance = await DuckDBInstance.fromCache(file);
         const connection = await instance.connect();
         const reader = await connection.runAndReadAll(sql);
@@ -40,7 +40,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
         instance.closeSync();
         return rows;
       };
-      return { sink, query };
+      return { warehouse, query };
     },
   ],
   [
@@ -48,7 +48,7 @@ const warehouses: readonly (readonly [name: string, largest: number, make: (dir:
     24,
     async () => {
       const url = await server.database();
-      return { sink: createPostgresRows({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
+      return { warehouse: createPostgresRows({ url }), query: (sql) => pgQuery(`${url}?schema=searchflow`, sql) };
     },
   ],
 ];
@@ -66,46 +66,46 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     service = new Service();
   });
   afterEach(async () => {
-    await test.sink.close();
+    await test.warehouse.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
   describe('that has lost rows', () => {
     it('no longer counts their slices as loaded, and loads only the missing rows', async () => {
-      const { sink } = test;
+      const { warehouse } = test;
       const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, sink, staged, service);
+      await runJob(dir, warehouse, staged, service);
       const { job, generation } = staged.record;
       await test.query('DELETE FROM row_store WHERE row_number IN (2, 7, 8)');
-      expect(await sink.loadedSlices(job, generation)).toEqual([1]);
-      expect(await sink.unloadedSlices(staged.record)).toEqual([0, 2]);
+      expect(await warehouse.loadedSlices(job, generation)).toEqual([1]);
+      expect(await warehouse.unloadedSlices(staged.record)).toEqual([0, 2]);
       service.asked.length = 0;
       for (const slice of [0, 2])
-        await sink.load(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
+        await warehouse.load(batchOf(staged, slice, await buySlice(dir, warehouse, staged, slice, service)));
       expect(service.asked).toEqual(['https://b.com/', 'https://g.com/', 'https://h.com/']);
-      expect((await exported(dir, sink)).map(({ name }) => name).join('')).toBe('abcdefgh');
-      expect(await sink.unloadedSlices(staged.record)).toEqual([]);
+      expect((await exported(dir, warehouse)).map(({ name }) => name).join('')).toBe('abcdefgh');
+      expect(await warehouse.unloadedSlices(staged.record)).toEqual([]);
     });
 
     it('loads them also when the job is opened again', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, test.sink, staged, service);
+      await runJob(dir, test.warehouse, staged, service);
       await test.query('DELETE FROM row_store WHERE row_number = 5');
-      expect(await test.sink.openJob(staged.record, staged.files)).toEqual([1]);
+      expect(await test.warehouse.openJob(staged.record, staged.files)).toEqual([1]);
     });
 
     it('counts outdated answers as missing', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, test.sink, staged, service);
-      expect(await test.sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
+      await runJob(dir, test.warehouse, staged, service);
+      expect(await test.warehouse.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
     });
 
     it('is not touched by a run of another generation', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await expect(test.sink.unloadedSlices(staged.record)).rejects.toThrow(WarehouseUnusable);
-      await runJob(dir, test.sink, staged, service);
+      await expect(test.warehouse.unloadedSlices(staged.record)).rejects.toThrow(WarehouseUnusable);
+      await runJob(dir, test.warehouse, staged, service);
       const other = { ...staged.record, generation: 'another' };
-      await expect(test.sink.unloadedSlices(other)).rejects.toThrow(/other content/);
+      await expect(test.warehouse.unloadedSlices(other)).rejects.toThrow(/other content/);
     });
   });
 
@@ -128,16 +128,16 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
       );
       await runJob(
         dir,
-        test.sink,
+        test.warehouse,
         await keysOf(dir, csv(...letters.slice(0, 4), 'again,https://a.com/', 'bad,nope')),
         service,
       );
       service.now += 60_000;
       const other = await stageText(dir, csv('a,https://a.com/'), { job: 'other-1', name: 'other' });
-      await runJob(dir, test.sink, other, service);
+      await runJob(dir, test.warehouse, other, service);
       const unknown = '0'.repeat(32);
-      expect(await test.sink.holdsAnswers()).toBe(true);
-      const known = await test.sink.known([key('a'), key('b'), key('c'), unknown]);
+      expect(await test.warehouse.holdsAnswers()).toBe(true);
+      const known = await test.warehouse.known([key('a'), key('b'), key('c'), unknown]);
       expect(known).toEqual(
         new Map([
           [key('a'), 1000],
@@ -146,7 +146,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
         ]),
       );
       const answers = new Map(
-        (await test.sink.answers([key('a'), key('b'), unknown])).map((one) => [one.outcome.key, one]),
+        (await test.warehouse.answers([key('a'), key('b'), unknown])).map((one) => [one.outcome.key, one]),
       );
       expect([...answers.keys()].sort()).toEqual([key('a'), key('b')].sort());
       expect(answers.get(key('a'))).toMatchObject({
@@ -161,15 +161,15 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
       });
       expect(JSON.parse(jsonText(answers.get(key('b'))?.outcome.result ?? null))).toEqual({ error: 'x' });
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now, freshAfter: service.now };
-      expect([...(await test.sink.known([key('a'), key('b'), key('c')], freshness)).keys()]).toEqual([key('a')]);
-      expect(await test.sink.answers([key('b'), key('c')], freshness)).toEqual([]);
+      expect([...(await test.warehouse.known([key('a'), key('b'), key('c')], freshness)).keys()]).toEqual([key('a')]);
+      expect(await test.warehouse.answers([key('b'), key('c')], freshness)).toEqual([]);
     });
 
     it('returns none without a warehouse, and creates none', async () => {
-      expect(await test.sink.holdsAnswers()).toBe(false);
-      expect(await test.sink.known(['0'.repeat(32)])).toEqual(new Map());
-      expect(await test.sink.answers(['0'.repeat(32)])).toEqual([]);
-      expect(await test.sink.loadedSlices('brands-1', 'x')).toBeNull();
+      expect(await test.warehouse.holdsAnswers()).toBe(false);
+      expect(await test.warehouse.known(['0'.repeat(32)])).toEqual(new Map());
+      expect(await test.warehouse.answers(['0'.repeat(32)])).toEqual([]);
+      expect(await test.warehouse.loadedSlices('brands-1', 'x')).toBeNull();
     });
   });
 
@@ -190,17 +190,17 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
         result: { url, text: textOf(url, sizes[Number(/\d+/.exec(url)?.[0])] as number) },
       }));
       const staged = await stageText(dir, `${many(24)}bad,nope\n`, { rowsPerSlice: 50 });
-      await runJob(dir, test.sink, staged, service);
+      await runJob(dir, test.warehouse, staged, service);
       expect(await lengths()).toEqual([...sizes, null].map((size, index) => [index + 1, size]));
-      expect(await test.sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
-      expect(await test.sink.summary('brands-1')).toMatchObject({ success: 24, invalid: 1, missing: 0 });
+      expect(await test.warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
+      expect(await test.warehouse.summary('brands-1')).toMatchObject({ success: 24, invalid: 1, missing: 0 });
     });
 
     it('loads a single answer as large as the wire accepts', async () => {
       const size = largest * MIB;
       service = new Service((url) => ({ result: { url, text: textOf(url, url.includes('-1.') ? size : 10) } }));
       const staged = await stageText(dir, many(3), { rowsPerSlice: 50 });
-      await runJob(dir, test.sink, staged, service);
+      await runJob(dir, test.warehouse, staged, service);
       expect(await lengths()).toEqual([
         [1, 10],
         [2, size],

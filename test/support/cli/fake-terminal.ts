@@ -8,7 +8,7 @@ export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: R
   err(): string;
 } {
   const texts = { out: '', err: '' };
-  const sink = (name: 'out' | 'err') => {
+  const stream = (name: 'out' | 'err') => {
     const stream = Object.assign(new PassThrough(), { isTTY: options.tty ?? false, columns: 100 });
     stream.on('data', (chunk: Buffer) => {
       texts[name] += chunk.toString('utf8');
@@ -17,6 +17,6 @@ export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: R
   };
   const raw = { isTTY: options.tty ?? false, setRawMode: () => undefined };
   const stdin = Object.assign(new PassThrough(), raw) as unknown as NodeJS.ReadStream;
-  const terminal = openTerminal({ env: options.env ?? {}, stdin, stdout: sink('out'), stderr: sink('err') });
+  const terminal = openTerminal({ env: options.env ?? {}, stdin, stdout: stream('out'), stderr: stream('err') });
   return { terminal, out: () => texts.out, err: () => texts.err };
 }

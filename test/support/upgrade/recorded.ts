@@ -15,8 +15,8 @@ import { killAllOf } from '../jobs/processes.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
 /** A temporary folder of this name has a path as long as that of the recording: the Temporal server's database keeps lengths. */
-const PLACE = '/tmp/searchflow-upgrade-';
-const RECORDED = `${PLACE}000000`;
+const folderPrefix = '/tmp/searchflow-upgrade-';
+const RECORDED = `${folderPrefix}000000`;
 const SERVER = 'database.example:5432';
 
 interface JobLine {
@@ -38,7 +38,7 @@ export const storesOf = (kind: 'duckdb' | 'postgres'): readonly string[] =>
 
 /** A folder in which an earlier version worked, on a sandbox of its own; removed with the test. */
 export class RecordedFolder {
-  readonly dir = mkdtempSync(PLACE);
+  readonly dir = mkdtempSync(folderPrefix);
   readonly stateDir = join(this.dir, '.searchflow');
   /** The answers of the earlier version's commands at the end. */
   readonly recorded: {
@@ -100,7 +100,7 @@ export class RecordedFolder {
 
   /** Units that the sandbox has sold more than once, by the file that it keeps since the recording. */
   soldAgain(): readonly string[] {
-    const units = this.#book()
+    const units = this.#ledger()
       .flatMap((line) => line.units ?? [])
       .map(withoutMark);
     return units.filter((unit, index) => units.indexOf(unit) !== index);
@@ -108,7 +108,7 @@ export class RecordedFolder {
 
   /** The dollars of everything that the sandbox has sold. */
   bill(): number {
-    return this.#book().reduce((sum, { micros = 0 }) => sum + micros, 0) / 1e6;
+    return this.#ledger().reduce((sum, { micros = 0 }) => sum + micros, 0) / 1e6;
   }
 
   /** The answer of the DuckDB warehouse to an SQL statement, while no command runs. */
@@ -125,7 +125,7 @@ export class RecordedFolder {
     }
   }
 
-  #book(): { units?: string[]; micros?: number }[] {
+  #ledger(): { units?: string[]; micros?: number }[] {
     const lines = readFileSync(join(this.stateDir, 'sandbox', 'book.jsonl'), 'utf8')
       .trim()
       .split('\n');

@@ -4,10 +4,10 @@ import { createWarehouses } from '../../../dist/warehouse/index.js';
 
 const [, , address, batchesFile] = process.argv;
 const { batches } = JSON.parse(readFileSync(batchesFile, 'utf8'));
-const sinks = createWarehouses();
-const sink = sinks.open(address).rows;
+const warehouses = createWarehouses();
+const warehouse = warehouses.open(address).rows;
 for (const batch of batches) {
-  const { already } = await sink.load(batch);
+  const { already } = await warehouse.load(batch);
   if (!already) process.stdout.write(`${batch.slice}\n`);
 }
-await sinks.close();
+await warehouses.close();

@@ -9,7 +9,7 @@ import { exported, parquetRows, runJob, Service, stageText } from './row-job.js'
 
 /** A fresh, empty warehouse, and a function that queries it. */
 interface WarehouseUnderTest {
-  readonly sink: RowWarehouse;
+  readonly warehouse: RowWarehouse;
   query(sql: string): Promise<unknown[][]>;
 }
 
@@ -28,7 +28,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     test = make(dir);
   });
   afterEach(async () => {
-    await test.sink.close();
+    await test.warehouse.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
@@ -39,7 +39,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ...{ operation, options, units: { kind: 'template', template } },
       request: { template, rowsPerRun: 1 },
     });
-    await runJob(dir, test.sink, staged, service);
+    await runJob(dir, test.warehouse, staged, service);
     return service;
   };
 
@@ -94,7 +94,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
 
     it('are written to a CSV without their formulas, and otherwise unchanged', async () => {
       await run('search', found, {}, 'name,=url,title\n=Acme,=1+1,T\n');
-      const [row] = await exported(dir, test.sink);
+      const [row] = await exported(dir, test.warehouse);
       expect(row).toEqual({
         ...{ name: '=Acme', '=url': '=1+1', title: 'T' },
         ...{ status: 'success', error_tag: '', error_message: '', results: '2' },
@@ -149,7 +149,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         [1, 'https://a.com/', '+1', 'c1', { id: 'c1', url: 'https://a.com/', title: '+1', author: null, extra: 1 }],
         [2, 'https://b.com/', null, null, { url: 'https://b.com/' }],
       ]);
-      const rows = await exported(dir, test.sink);
+      const rows = await exported(dir, test.warehouse);
       expect(
         rows.map(({ answer, citations, citation_url: url, citation_title: title }) => [answer, citations, url, title]),
       ).toEqual([
@@ -239,7 +239,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         [odd],
         [structured],
       ]);
-      const [first, second] = await exported(dir, test.sink);
+      const [first, second] = await exported(dir, test.warehouse);
       expect(first).toMatchObject({
         ...{
           ceo: "'-Ann",
@@ -262,7 +262,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         products: 'one',
       });
       const out = join(dir, 'parquet');
-      await test.sink.exportParquet('brands-1', out);
+      await test.warehouse.exportParquet('brands-1', out);
       expect((await parquetRows(out))[0]).toMatchObject({
         ...{ ceo: '-Ann', employees: '12', revenue: -1.5, listed: true, founded: '1999-12-31' },
         ...{ products: '["a","b"]', office_city: 'Rome', 'office_p/o "box"': 7 },
@@ -311,7 +311,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ...{ operation: 'agent', options: {}, units: { kind: 'template', template } },
         request: { template, rowsPerRun: 1 },
       });
-      await runJob(dir, test.sink, staged, service);
+      await runJob(dir, test.warehouse, staged, service);
       expect(await test.query('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
         ['Acme', 'it failed'],
         ['Bolt', 'the service tells nothing more of the run'],
@@ -342,7 +342,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ...{ operation: 'agent', options: { query: 'Find each CEO', outputSchema: whole }, units: rows },
         request: { template: null, rowsPerRun: 2 },
       });
-      await runJob(dir, test.sink, staged, service);
+      await runJob(dir, test.warehouse, staged, service);
       expect(service.asked).toHaveLength(2);
       expect(await test.query('SELECT name, ceo FROM brands ORDER BY row_number')).toEqual([
         ['Acme', 'Boss of Acme'],
@@ -357,7 +357,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
           ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
         ],
       );
-      expect((await exported(dir, test.sink)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
+      expect((await exported(dir, test.warehouse)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
         ['Boss of Acme', '0.001'],
         ['Boss of Bolt', '0.0'],
         ['', '0.001'],
@@ -377,8 +377,8 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
 
   it('are added to an older warehouse, where a job with one of their names gets another view', async () => {
     const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'answers-1', name: 'pages' });
-    await runJob(dir, test.sink, contents, new Service());
-    await test.sink.close();
+    await runJob(dir, test.warehouse, contents, new Service());
+    await test.warehouse.close();
     for (const statement of [
       ...resultRelations.map(({ name }) => `DROP VIEW ${name}`),
       'ALTER TABLE searchflow_jobs DROP COLUMN request',
@@ -388,10 +388,10 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     ]) {
       await test.query(statement);
     }
-    expect(await test.sink.summary('answers-1')).toMatchObject({ rows: 1, success: 1 });
+    expect(await test.warehouse.summary('answers-1')).toMatchObject({ rows: 1, success: 1 });
     expect(await test.query('SELECT name, title FROM answers_job')).toEqual([['a', 'Title of https://a.com/']]);
     expect(await test.query('SELECT count(*) FROM answers')).toEqual([[0]]);
-    expect((await exported(dir, test.sink, 'answers-1'))[0]).toMatchObject({
+    expect((await exported(dir, test.warehouse, 'answers-1'))[0]).toMatchObject({
       name: 'a',
       text: 'Text of https://a.com/',
     });
@@ -400,7 +400,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
   it('do not change the views of contents, and are separate for each job', async () => {
     await run('search', () => ({ results: [{ url: 'https://x.com/' }] }));
     const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'pages-1', name: 'pages' });
-    await runJob(dir, test.sink, contents, new Service());
+    await runJob(dir, test.warehouse, contents, new Service());
     expect(await test.query('SELECT count(*) FROM search_results')).toEqual([[3]]);
     expect(await test.query('SELECT name, title, text FROM pages')).toEqual([
       ['a', 'Title of https://a.com/', 'Text of https://a.com/'],

@@ -98,7 +98,7 @@ export class Service {
 /** Buys the pending units of one slice and writes them to a unit file; returns its path. `raw` may change the text. */
 export async function buySlice(
   dir: string,
-  sink: RowWarehouse,
+  warehouse: RowWarehouse,
   staged: StagedTest,
   slice: number,
   service: Service,
@@ -106,7 +106,7 @@ export async function buySlice(
   raw: (json: string) => string = (json) => json,
 ): Promise<string[]> {
   const rowsFile = staged.files[slice] as string;
-  const keys = await sink.pendingKeys(staged.record.job, staged.record.generation, slice, rowsFile, freshness);
+  const keys = await warehouse.pendingKeys(staged.record.job, staged.record.generation, slice, rowsFile, freshness);
   if (keys.length === 0) return [];
   const urls = new Map((await readSlice(rowsFile)).map((row) => [row.k, row.u]));
   mkdirSync(dir, { recursive: true });
@@ -127,22 +127,26 @@ export function batchOf(staged: StagedTest, slice: number, unitFiles: readonly s
 /** Runs a job to its end. */
 export async function runJob(
   dir: string,
-  sink: RowWarehouse,
+  warehouse: RowWarehouse,
   staged: StagedTest,
   service: Service,
   freshness?: Freshness,
   raw?: (json: string) => string,
 ): Promise<void> {
-  for (const slice of await sink.openJob(staged.record, staged.files, freshness)) {
-    const unitFiles = await buySlice(dir, sink, staged, slice, service, freshness, raw);
-    await sink.load(batchOf(staged, slice, unitFiles), freshness);
+  for (const slice of await warehouse.openJob(staged.record, staged.files, freshness)) {
+    const unitFiles = await buySlice(dir, warehouse, staged, slice, service, freshness, raw);
+    await warehouse.load(batchOf(staged, slice, unitFiles), freshness);
   }
 }
 
 /** The exported CSV as records, read by another parser than ours. */
-export async function exported(dir: string, sink: RowWarehouse, job = 'brands-1'): Promise<Record<string, string>[]> {
+export async function exported(
+  dir: string,
+  warehouse: RowWarehouse,
+  job = 'brands-1',
+): Promise<Record<string, string>[]> {
   const file = join(dir, `out-${++stages}.csv`);
-  await sink.exportCsv(job, file);
+  await warehouse.exportCsv(job, file);
   const { readFileSync } = await import('node:fs');
   return parse(readFileSync(file), { columns: true });
 }

@@ -10,7 +10,7 @@ import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedT
 
 /** One fresh, empty warehouse. */
 export interface RowsUnderTest {
-  readonly sink: RowWarehouse;
+  readonly warehouse: RowWarehouse;
   /** Rows of a query on the warehouse, as plain values. */
   query(sql: string): Promise<unknown[][]>;
   /** A process that loads the batches of a JSON file (`{ job, rowsFiles, batches }`) one after another. */
@@ -31,16 +31,16 @@ type Make = (dir: string) => RowsUnderTest | Promise<RowsUnderTest>;
 export function rowsContract(make: Make): void {
   let dir: string;
   let test: RowsUnderTest;
-  let sink: RowWarehouse;
+  let warehouse: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-warehouse-'));
     test = await make(dir);
-    sink = test.sink;
+    warehouse = test.warehouse;
     service = new Service();
   });
   afterEach(async () => {
-    await sink.close();
+    await warehouse.close();
     rmSync(dir, { recursive: true, force: true });
   });
   const bill = async () => Number((await test.query('SELECT sum(cost_micros) FROM enriched_rows'))[0]?.[0]);
@@ -50,9 +50,9 @@ export function rowsContract(make: Make): void {
       service = new Service((url) =>
         url.includes('d.') ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: 404, result: null } : {},
       );
-      await runJob(dir, sink, await stageText(dir, csv(...letters, 'bad,nope')), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters, 'bad,nope')), service);
       expect(service.asked).toEqual(letters.map((letter) => letter.split(',')[1]));
-      const rows = await exported(dir, sink);
+      const rows = await exported(dir, warehouse);
       expect(names(rows)).toBe('abcdefghbad');
       expect(rows[0]).toMatchObject({
         url: 'https://a.com/',
@@ -66,7 +66,7 @@ export function rowsContract(make: Make): void {
         error_tag: 'INVALID_URL',
         error_message: expect.stringContaining('line 10, column 2'),
       });
-      expect(await sink.summary('brands-1')).toEqual({
+      expect(await warehouse.summary('brands-1')).toEqual({
         rows: 9,
         success: 7,
         error: 1,
@@ -79,38 +79,38 @@ export function rowsContract(make: Make): void {
 
     it('has the same result when the same batch is loaded twice, or twice at once', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await sink.openJob(staged.record, staged.files);
-      const files = await buySlice(dir, sink, staged, 0, service);
+      await warehouse.openJob(staged.record, staged.files);
+      const files = await buySlice(dir, warehouse, staged, 0, service);
       const loads = await Promise.all(
-        ['one', 'two', 'three'].map((attempt) => sink.load(batchOf(staged, 0, files, attempt))),
+        ['one', 'two', 'three'].map((attempt) => warehouse.load(batchOf(staged, 0, files, attempt))),
       );
       expect(loads.filter((load) => !load.already)).toEqual([{ rows: 3, already: false }]);
       expect(loads.every((load) => load.rows === 3)).toBe(true);
       expect(await test.query('SELECT count(*), count(DISTINCT row_number) FROM enriched_rows')).toEqual([[3, 3]]);
-      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
     });
 
     it('loads the first rows of a slice without completing it, and later only the others', async () => {
       const staged = await stageText(dir, csv('bad,nope', ...letters));
-      await sink.openJob(staged.record, staged.files);
+      await warehouse.openJob(staged.record, staged.files);
       const cut = await cutRows(staged.files[0] as string, ({ n }) => n <= 2, join(dir, 'cut.jsonl.gz'));
       const part: StagedTest = { ...staged, files: [cut] };
       for (const attempt of ['one', 'two']) {
-        const files = await buySlice(dir, sink, part, 0, service);
-        expect(await sink.load({ ...batchOf(part, 0, files, attempt), partial: true })).toEqual({
+        const files = await buySlice(dir, warehouse, part, 0, service);
+        expect(await warehouse.load({ ...batchOf(part, 0, files, attempt), partial: true })).toEqual({
           rows: 2,
           already: false,
         });
       }
       expect(service.asked).toEqual(['https://a.com/']);
-      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 1, invalid: 1, missing: 7, vanished: 0 });
-      expect(names(await exported(dir, sink))).toBe('bada');
-      await runJob(dir, sink, staged, service);
-      expect(names(await exported(dir, sink))).toBe('badabcdefgh');
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 1, invalid: 1, missing: 7, vanished: 0 });
+      expect(names(await exported(dir, warehouse))).toBe('bada');
+      await runJob(dir, warehouse, staged, service);
+      expect(names(await exported(dir, warehouse))).toBe('badabcdefgh');
       expect(service.asked).toHaveLength(8);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, invalid: 1, missing: 0, vanished: 0 });
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 8, invalid: 1, missing: 0, vanished: 0 });
     });
 
     it('counts loaded rows of slices that are not whole, and failed rows, without stale ones', async () => {
@@ -119,50 +119,53 @@ export function rowsContract(make: Make): void {
       );
       const staged = await stageText(dir, csv('bad,nope', ...letters));
       const { generation } = staged.record;
-      await sink.openJob(staged.record, staged.files);
-      expect(await sink.loadedRows('brands-1', generation)).toEqual({ failed: 0, partial: [] });
+      await warehouse.openJob(staged.record, staged.files);
+      expect(await warehouse.loadedRows('brands-1', generation)).toEqual({ failed: 0, partial: [] });
       const cut = await cutRows(staged.files[0] as string, ({ n }) => n <= 2, join(dir, 'cut.jsonl.gz'));
       const part: StagedTest = { ...staged, files: [cut] };
-      await sink.load({ ...batchOf(part, 0, await buySlice(dir, sink, part, 0, service), 'one'), partial: true });
-      await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service), 'two'));
-      expect(await sink.loadedRows('brands-1', generation)).toEqual({ failed: 2, partial: [[0, 2]] });
+      await warehouse.load({
+        ...batchOf(part, 0, await buySlice(dir, warehouse, part, 0, service), 'one'),
+        partial: true,
+      });
+      await warehouse.load(batchOf(staged, 1, await buySlice(dir, warehouse, staged, 1, service), 'two'));
+      expect(await warehouse.loadedRows('brands-1', generation)).toEqual({ failed: 2, partial: [[0, 2]] });
       const stale = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: Date.now() + 60_000 };
-      expect(await sink.loadedRows('brands-1', generation, stale)).toEqual({ failed: 0, partial: [[0, 1]] });
+      expect(await warehouse.loadedRows('brands-1', generation, stale)).toEqual({ failed: 0, partial: [[0, 1]] });
     });
 
     it('loads all slices at once', async () => {
       const staged = await stageText(dir, csv(...letters));
-      const slices = await sink.openJob(staged.record, staged.files);
+      const slices = await warehouse.openJob(staged.record, staged.files);
       expect(slices).toEqual([0, 1, 2]);
       await Promise.all(
         slices.map(async (slice) =>
-          sink.load(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service))),
+          warehouse.load(batchOf(staged, slice, await buySlice(dir, warehouse, staged, slice, service))),
         ),
       );
-      expect(names(await exported(dir, sink))).toBe('abcdefgh');
-      expect(await sink.openJob(staged.record, staged.files)).toEqual([]);
+      expect(names(await exported(dir, warehouse))).toBe('abcdefgh');
+      expect(await warehouse.openJob(staged.record, staged.files)).toEqual([]);
     });
 
     it('loads nothing at all if one unit is missing', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await sink.openJob(staged.record, staged.files);
-      const [file = ''] = await buySlice(dir, sink, staged, 0, service);
+      await warehouse.openJob(staged.record, staged.files);
+      const [file = ''] = await buySlice(dir, warehouse, staged, 0, service);
       const lines = readFileSync(file, 'utf8').split('\n');
       writeFileSync(file, `${lines[0]}\n${lines[0]}\n${lines[2]}\n`);
-      await expect(sink.load(batchOf(staged, 0, [file]))).rejects.toThrow(/missing from its unit files/);
-      await expect(sink.load(batchOf(staged, 0, []))).rejects.toThrow(/missing from its unit files/);
+      await expect(warehouse.load(batchOf(staged, 0, [file]))).rejects.toThrow(/missing from its unit files/);
+      await expect(warehouse.load(batchOf(staged, 0, []))).rejects.toThrow(/missing from its unit files/);
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
-      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
     });
 
     it('uses the newest line of a unit from any of the files, and skips a torn end', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await sink.openJob(staged.record, staged.files);
-      const [old = ''] = await buySlice(dir, sink, staged, 0, service);
+      await warehouse.openJob(staged.record, staged.files);
+      const [old = ''] = await buySlice(dir, warehouse, staged, 0, service);
       service.now += 60_000;
-      const [young = ''] = await buySlice(dir, sink, staged, 0, service);
+      const [young = ''] = await buySlice(dir, warehouse, staged, 0, service);
       writeFileSync(old, `${readFileSync(old, 'utf8')}${readFileSync(young, 'utf8').split('\n')[0]}\n{"key":"torn`);
-      await sink.load(batchOf(staged, 0, [young, old]));
+      await warehouse.load(batchOf(staged, 0, [young, old]));
       const rows = await test.query('SELECT request_id FROM enriched_rows ORDER BY row_number');
       expect(rows).toEqual([['request-4'], ['request-5'], ['request-6']]);
     });
@@ -172,19 +175,19 @@ export function rowsContract(make: Make): void {
         dir,
         csv('a,https://x.com/', 'b, https://x.com/', 'c,https://y.com/', 'd,https://x.com/', 'e,https://x.com/'),
       );
-      await sink.openJob(staged.record, staged.files);
+      await warehouse.openJob(staged.record, staged.files);
       const answers = new Map<string, string>();
       for (const slice of [1, 0]) {
-        const files = await buySlice(dir, sink, staged, slice, service);
+        const files = await buySlice(dir, warehouse, staged, slice, service);
         for (const line of files.flatMap((file) => readFileSync(file, 'utf8').trim().split('\n'))) {
           const { key } = JSON.parse(line) as { key: string };
           if (!answers.has(key)) answers.set(key, line);
         }
         const journal = join(dir, `journal-${slice}.jsonl`);
         writeFileSync(journal, `${[...answers.values()].join('\n')}\n`);
-        await sink.load(batchOf(staged, slice, [journal]));
+        await warehouse.load(batchOf(staged, slice, [journal]));
       }
-      const rows = await exported(dir, sink);
+      const rows = await exported(dir, warehouse);
       expect(rows.map((row) => row.title)).toEqual(
         ['x', 'x', 'y', 'x', 'x'].map((name) => `Title of https://${name}.com/`),
       );
@@ -193,25 +196,25 @@ export function rowsContract(make: Make): void {
 
     it('refuses an attempt of an earlier generation of the file', async () => {
       const old = await stageText(dir, csv(...letters));
-      await sink.openJob(old.record, old.files);
-      const files = await buySlice(dir, sink, old, 0, service);
+      await warehouse.openJob(old.record, old.files);
+      const files = await buySlice(dir, warehouse, old, 0, service);
       const edited = await stageText(dir, csv('z,https://z.com/', ...letters));
-      await sink.openJob(edited.record, edited.files);
-      await expect(sink.load(batchOf(old, 0, files))).rejects.toThrow(WarehouseUnusable);
+      await warehouse.openJob(edited.record, edited.files);
+      await expect(warehouse.load(batchOf(old, 0, files))).rejects.toThrow(WarehouseUnusable);
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
     });
   });
 
   describe('a file that changed', () => {
     it('buys only the new rows of an edited file, moves the others, and marks vanished ones', async () => {
-      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
       service.asked.length = 0;
       const edited = await stageText(dir, csv('n,https://n.com/', ...letters.slice(2), 'bad,nope', 'm,https://m.com/'));
-      expect(await sink.loadedSlices('brands-1', edited.record.generation)).toEqual([]);
-      await runJob(dir, sink, edited, service);
+      expect(await warehouse.loadedSlices('brands-1', edited.record.generation)).toEqual([]);
+      await runJob(dir, warehouse, edited, service);
       expect(service.asked).toEqual(['https://n.com/', 'https://m.com/']);
-      expect(names(await exported(dir, sink))).toBe('ncdefghbadm');
-      expect(await sink.summary('brands-1')).toMatchObject({
+      expect(names(await exported(dir, warehouse))).toBe('ncdefghbadm');
+      expect(await warehouse.summary('brands-1')).toMatchObject({
         rows: 9,
         success: 8,
         invalid: 1,
@@ -228,73 +231,78 @@ export function rowsContract(make: Make): void {
     });
 
     it('loads nothing for a shuffled file, and a row that comes back is free', async () => {
-      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
       const shuffled = await stageText(dir, csv(...letters.toReversed()));
-      expect(await sink.openJob(shuffled.record, shuffled.files)).toEqual([]);
-      expect(await sink.loadedSlices('brands-1', shuffled.record.generation)).toEqual([0, 1, 2]);
-      expect(names(await exported(dir, sink))).toBe('hgfedcba');
+      expect(await warehouse.openJob(shuffled.record, shuffled.files)).toEqual([]);
+      expect(await warehouse.loadedSlices('brands-1', shuffled.record.generation)).toEqual([0, 1, 2]);
+      expect(names(await exported(dir, warehouse))).toBe('hgfedcba');
       const fewer = await stageText(dir, csv(...letters.slice(0, 4)));
-      expect(await sink.openJob(fewer.record, fewer.files)).toEqual([]);
-      expect(await sink.summary('brands-1')).toMatchObject({ rows: 4, success: 4, vanished: 4 });
+      expect(await warehouse.openJob(fewer.record, fewer.files)).toEqual([]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ rows: 4, success: 4, vanished: 4 });
       const again = await stageText(dir, csv(...letters));
-      expect(await sink.openJob(again.record, again.files)).toEqual([]);
-      expect(names(await exported(dir, sink))).toBe('abcdefgh');
-      expect(await sink.summary('brands-1')).toMatchObject({ rows: 8, success: 8, vanished: 0 });
+      expect(await warehouse.openJob(again.record, again.files)).toEqual([]);
+      expect(names(await exported(dir, warehouse))).toBe('abcdefgh');
+      expect(await warehouse.summary('brands-1')).toMatchObject({ rows: 8, success: 8, vanished: 0 });
       expect(service.asked).toHaveLength(8);
     });
 
     it('distinguishes equal rows by their order', async () => {
       const twice = csv('a,https://a.com/', 'a,https://a.com/', 'b,https://b.com/');
-      await runJob(dir, sink, await stageText(dir, twice), service);
+      await runJob(dir, warehouse, await stageText(dir, twice), service);
       const more = await stageText(
         dir,
         csv('a,https://a.com/', 'b,https://b.com/', 'a,https://a.com/', 'a,https://a.com/'),
       );
-      expect(await sink.openJob(more.record, more.files)).toEqual([]);
-      expect(names(await exported(dir, sink))).toBe('abaa');
+      expect(await warehouse.openJob(more.record, more.files)).toEqual([]);
+      expect(names(await exported(dir, warehouse))).toBe('abaa');
       const once = await stageText(dir, csv('b,https://b.com/', 'a,https://a.com/'));
-      expect(await sink.openJob(once.record, once.files)).toEqual([]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 2, vanished: 2 });
+      expect(await warehouse.openJob(once.record, once.files)).toEqual([]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 2, vanished: 2 });
       expect(service.asked).toHaveLength(2);
       expect(await bill()).toBe(2000);
     });
 
     it('keeps the answer of a row when another column was edited', async () => {
-      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
       const edited = await stageText(dir, csv(...letters.map((row, index) => (index === 4 ? `E${row}` : row))));
-      expect(await sink.openJob(edited.record, edited.files)).toEqual([]);
-      const rows = await exported(dir, sink);
+      expect(await warehouse.openJob(edited.record, edited.files)).toEqual([]);
+      const rows = await exported(dir, warehouse);
       expect(rows[4]).toMatchObject({ name: 'Ee', title: 'Title of https://e.com/', request_id: 'request-5' });
       expect(await bill()).toBe(8000);
     });
 
     it('updates the line number in the message of a bad row', async () => {
-      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'bad,nope')), service);
-      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/', 'bad,nope')), service);
-      expect((await exported(dir, sink))[2]?.error_message).toContain('line 4');
+      await runJob(dir, warehouse, await stageText(dir, csv('a,https://a.com/', 'bad,nope')), service);
+      await runJob(
+        dir,
+        warehouse,
+        await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/', 'bad,nope')),
+        service,
+      );
+      expect((await exported(dir, warehouse))[2]?.error_message).toContain('line 4');
     });
 
     it('continues when an edited file was half loaded', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await sink.openJob(staged.record, staged.files);
-      await sink.load(batchOf(staged, 1, await buySlice(dir, sink, staged, 1, service)));
+      await warehouse.openJob(staged.record, staged.files);
+      await warehouse.load(batchOf(staged, 1, await buySlice(dir, warehouse, staged, 1, service)));
       const edited = await stageText(dir, csv(...letters.slice(1)));
-      expect(await sink.openJob(edited.record, edited.files)).toEqual([0, 1, 2]);
-      expect(await sink.summary('brands-1')).toMatchObject({ rows: 7, success: 3, missing: 4 });
-      await runJob(dir, sink, edited, service);
+      expect(await warehouse.openJob(edited.record, edited.files)).toEqual([0, 1, 2]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ rows: 7, success: 3, missing: 4 });
+      await runJob(dir, warehouse, edited, service);
       expect(service.asked).toHaveLength(7 + 0);
-      expect(names(await exported(dir, sink))).toBe('bcdefgh');
+      expect(names(await exported(dir, warehouse))).toBe('bcdefgh');
     });
 
     it('shows answers of other options until they are replaced', async () => {
       const before = await stageText(dir, csv(...letters));
-      await runJob(dir, sink, before, service);
+      await runJob(dir, warehouse, before, service);
       const other = await stageText(dir, csv(...letters), { options: { summary: {} } });
-      expect(await sink.openJob(other.record, other.files)).toEqual([0, 1, 2]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 0, missing: 8, vanished: 0 });
-      expect(names(await exported(dir, sink))).toBe('abcdefgh');
-      await sink.load(batchOf(other, 0, await buySlice(dir, sink, other, 0, service)));
-      expect((await exported(dir, sink)).map((row) => row.request_id?.slice(8))).toEqual([
+      expect(await warehouse.openJob(other.record, other.files)).toEqual([0, 1, 2]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 0, missing: 8, vanished: 0 });
+      expect(names(await exported(dir, warehouse))).toBe('abcdefgh');
+      await warehouse.load(batchOf(other, 0, await buySlice(dir, warehouse, other, 0, service)));
+      expect((await exported(dir, warehouse)).map((row) => row.request_id?.slice(8))).toEqual([
         '9',
         '10',
         '11',
@@ -305,17 +313,17 @@ export function rowsContract(make: Make): void {
         '8',
       ]);
       // The first options again: answers that are still there are used, only replaced ones are bought.
-      expect(await sink.openJob(before.record, before.files)).toEqual([0]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
-      await runJob(dir, sink, before, service);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, missing: 0, vanished: 0 });
+      expect(await warehouse.openJob(before.record, before.files)).toEqual([0]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
+      await runJob(dir, warehouse, before, service);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 8, missing: 0, vanished: 0 });
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
     });
 
     it('follows renamed, added and removed columns', async () => {
-      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
-      await runJob(dir, sink, await stageText(dir, `url,new\nhttps://a.com/,1\nhttps://n.com/,2\n`), service);
-      const rows = await exported(dir, sink);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, warehouse, await stageText(dir, `url,new\nhttps://a.com/,1\nhttps://n.com/,2\n`), service);
+      const rows = await exported(dir, warehouse);
       expect(rows.map((row) => [row.url, row.new, row.status])).toEqual([
         ['https://a.com/', '1', 'success'],
         ['https://n.com/', '2', 'success'],
@@ -327,17 +335,17 @@ export function rowsContract(make: Make): void {
   describe('freshness', () => {
     it('buys outdated answers again, once', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, sink, staged, service);
+      await runJob(dir, warehouse, staged, service);
       const freshness = { freshAfter: service.now + 1000 };
       service.now += 3_600_000;
-      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
-      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 8, missing: 0 });
-      await runJob(dir, sink, staged, service, freshness);
+      expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
+      expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([0, 1, 2]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 8, missing: 0 });
+      await runJob(dir, warehouse, staged, service, freshness);
       expect(service.asked).toHaveLength(16);
-      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([]);
+      expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([]);
       expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
-      expect((await exported(dir, sink)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000Z')).toBe(true);
+      expect((await exported(dir, warehouse)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000Z')).toBe(true);
     });
 
     it('retries only rows that failed with one of these tags', async () => {
@@ -349,17 +357,17 @@ export function rowsContract(make: Make): void {
         tags.has(url) ? { status: 'error', error_tag: tags.get(url) ?? null, result: null } : {},
       );
       const staged = await stageText(dir, csv(...letters));
-      await runJob(dir, sink, staged, service);
+      await runJob(dir, warehouse, staged, service);
       // Later failures are left alone.
       const before = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
-      expect(await sink.openJob(staged.record, staged.files, before)).toEqual([]);
+      expect(await warehouse.openJob(staged.record, staged.files, before)).toEqual([]);
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
       tags.clear();
       service.now += 60_000;
-      expect(await sink.openJob(staged.record, staged.files, freshness)).toEqual([0]);
-      await runJob(dir, sink, staged, service, freshness);
+      expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([0]);
+      await runJob(dir, warehouse, staged, service, freshness);
       expect(service.asked.slice(8)).toEqual(['https://b.com/']);
-      expect(await sink.summary('brands-1')).toMatchObject({ success: 7, error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
+      expect(await warehouse.summary('brands-1')).toMatchObject({ success: 7, error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
     });
   });
 
@@ -382,7 +390,7 @@ export function rowsContract(make: Make): void {
 
     it('have columns of their own, on each row with the answer', async () => {
       service = new Service(answer);
-      await runJob(dir, sink, await stageText(dir, csv(...abcd, 'again,https://a.com/')), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...abcd, 'again,https://a.com/')), service);
       const of = (name: string) => ['brands-1', 'sandbox', `https://${name}.com/`];
       expect(await stored()).toEqual([
         [1, 0, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA, 1000],
@@ -394,7 +402,7 @@ export function rowsContract(make: Make): void {
       // Other cells in other rows: the answers move along, and their cost stays with the first row.
       await runJob(
         dir,
-        sink,
+        warehouse,
         await stageText(dir, csv('new,https://c.com/', 'other,https://a.com/', ...abcd)),
         service,
       );
@@ -407,22 +415,22 @@ export function rowsContract(make: Make): void {
     });
 
     it('are returned by key with their cost, and the answers are returned unchanged', async () => {
-      expect([await sink.holdsAnswers(), (await sink.known(['x'])).size, await sink.answers(['x'])]).toEqual([
-        false,
-        0,
-        [],
-      ]);
+      expect([
+        await warehouse.holdsAnswers(),
+        (await warehouse.known(['x'])).size,
+        await warehouse.answers(['x']),
+      ]).toEqual([false, 0, []]);
       service = new Service(answer);
       const staged = await stageText(dir, csv(...abcd, 'again,https://a.com/', 'bad,nope'), { rowsPerSlice: 10 });
-      await sink.openJob(staged.record, staged.files);
-      const keys = await sink.pendingKeys('brands-1', staged.record.generation, 0, staged.files[0] as string);
-      expect(await sink.holdsAnswers()).toBe(false);
-      await runJob(dir, sink, staged, service);
-      expect(await sink.holdsAnswers()).toBe(true);
-      expect(await sink.known([...keys, 'x'])).toEqual(
+      await warehouse.openJob(staged.record, staged.files);
+      const keys = await warehouse.pendingKeys('brands-1', staged.record.generation, 0, staged.files[0] as string);
+      expect(await warehouse.holdsAnswers()).toBe(false);
+      await runJob(dir, warehouse, staged, service);
+      expect(await warehouse.holdsAnswers()).toBe(true);
+      expect(await warehouse.known([...keys, 'x'])).toEqual(
         new Map([1000, 0, 0, 0].map((micros, nth) => [keys[nth] as string, micros])),
       );
-      const found = [...(await sink.answers([...keys, 'x']))].sort((one, two) =>
+      const found = [...(await warehouse.answers([...keys, 'x']))].sort((one, two) =>
         String(one.requestId).localeCompare(String(two.requestId)),
       );
       const plain = found.map(({ outcome, ...facts }) => ({
@@ -459,57 +467,69 @@ export function rowsContract(make: Make): void {
       ]);
       // Outdated answers do not count: too old, or to be retried.
       const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1 };
-      expect([...(await sink.known(keys, retry)).keys()].sort()).toEqual(keys.filter((_, nth) => nth !== 2).sort());
-      expect(await sink.answers(keys, { freshAfter: service.now + 1 })).toEqual([]);
-      expect(await sink.answers(keys.slice(0, 2), { freshAfter: service.now })).toHaveLength(2);
-      expect([(await sink.known([])).size, await sink.answers([])]).toEqual([0, []]);
+      expect([...(await warehouse.known(keys, retry)).keys()].sort()).toEqual(
+        keys.filter((_, nth) => nth !== 2).sort(),
+      );
+      expect(await warehouse.answers(keys, { freshAfter: service.now + 1 })).toEqual([]);
+      expect(await warehouse.answers(keys.slice(0, 2), { freshAfter: service.now })).toHaveLength(2);
+      expect([(await warehouse.known([])).size, await warehouse.answers([])]).toEqual([0, []]);
       // The newer answer is returned.
       service.now += 1000;
-      await runJob(dir, sink, await stageText(dir, csv('z,https://a.com/'), { job: 'other-1' }), service, {
+      await runJob(dir, warehouse, await stageText(dir, csv('z,https://a.com/'), { job: 'other-1' }), service, {
         freshAfter: service.now,
       });
-      expect(await sink.answers(keys.slice(0, 1))).toMatchObject([{ requestId: 'request-5', fetchedAt: service.now }]);
+      expect(await warehouse.answers(keys.slice(0, 1))).toMatchObject([
+        { requestId: 'request-5', fetchedAt: service.now },
+      ]);
     });
 
     it('show deleted rows, and outdated answers', async () => {
       const staged = await stageText(dir, csv(...letters));
-      await expect(sink.unloadedSlices(staged.record)).rejects.toThrow(/was deleted or replaced/);
-      await runJob(dir, sink, staged, service);
-      expect(await sink.unloadedSlices(staged.record)).toEqual([]);
-      expect(await sink.unloadedSlices(staged.record, { freshAfter: service.now })).toEqual([]);
-      await expect(sink.unloadedSlices({ ...staged.record, generation: 'other' })).rejects.toThrow(/other content/);
+      await expect(warehouse.unloadedSlices(staged.record)).rejects.toThrow(/was deleted or replaced/);
+      await runJob(dir, warehouse, staged, service);
+      expect(await warehouse.unloadedSlices(staged.record)).toEqual([]);
+      expect(await warehouse.unloadedSlices(staged.record, { freshAfter: service.now })).toEqual([]);
+      await expect(warehouse.unloadedSlices({ ...staged.record, generation: 'other' })).rejects.toThrow(
+        /other content/,
+      );
       await test.query('DELETE FROM row_store WHERE row_number = 5');
-      expect(await sink.loadedSlices('brands-1', staged.record.generation)).toEqual([0, 2]);
-      expect(await sink.unloadedSlices(staged.record)).toEqual([1]);
-      expect(await sink.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0, 2]);
+      expect(await warehouse.unloadedSlices(staged.record)).toEqual([1]);
+      expect(await warehouse.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
     });
 
     it('keep the first time at which a row vanished, and outdated answers are bought again for a changed file', async () => {
       service = new Service((url) => (url.includes('b.') ? { ...failure, result: null } : {}));
-      await runJob(dir, sink, await stageText(dir, csv(...abcd)), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...abcd)), service);
       const vanished = () =>
         test.query(
           `SELECT url, CAST(vanished_at AS VARCHAR) FROM row_store WHERE vanished_at IS NOT NULL ORDER BY url`,
         );
-      await runJob(dir, sink, await stageText(dir, csv(...abcd.slice(0, 3))), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...abcd.slice(0, 3))), service);
       const first = await vanished();
       expect(first.map(([url]) => url)).toEqual(['https://d.com/']);
-      await runJob(dir, sink, await stageText(dir, csv(...abcd.slice(0, 2))), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...abcd.slice(0, 2))), service);
       const both = await vanished();
       expect([both.length, both[1]]).toEqual([2, first[0]]);
-      expect(await sink.summary('brands-1')).toMatchObject({ rows: 2, success: 1, error: 1, missing: 0, vanished: 2 });
+      expect(await warehouse.summary('brands-1')).toMatchObject({
+        rows: 2,
+        success: 1,
+        error: 1,
+        missing: 0,
+        vanished: 2,
+      });
       service.now += 1000;
       const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
-      await runJob(dir, sink, await stageText(dir, csv(abcd[1] as string, abcd[0] as string)), service, retry);
+      await runJob(dir, warehouse, await stageText(dir, csv(abcd[1] as string, abcd[0] as string)), service, retry);
       expect(service.asked.slice(4)).toEqual(['https://b.com/']);
     });
 
     it('come from the newest answer if several rows have one', async () => {
-      await runJob(dir, sink, await stageText(dir, csv('one,https://a.com/')), service);
+      await runJob(dir, warehouse, await stageText(dir, csv('one,https://a.com/')), service);
       service.now += 1000;
       const newer = { freshAfter: service.now };
-      await runJob(dir, sink, await stageText(dir, csv('two,https://a.com/')), service, newer);
-      await runJob(dir, sink, await stageText(dir, csv('three,https://a.com/')), service);
+      await runJob(dir, warehouse, await stageText(dir, csv('two,https://a.com/')), service, newer);
+      await runJob(dir, warehouse, await stageText(dir, csv('three,https://a.com/')), service);
       expect(await test.query('SELECT request_id FROM row_store WHERE vanished_at IS NULL')).toEqual([['request-2']]);
     });
   });
@@ -522,7 +542,7 @@ export function rowsContract(make: Make): void {
         'new field': { deep: [{ a: 'b' }] },
         text: null,
       };
-      await runJob(dir, sink, await stageText(dir, csv('a,https://a.com/')), new Service(() => ({ result })));
+      await runJob(dir, warehouse, await stageText(dir, csv('a,https://a.com/')), new Service(() => ({ result })));
       const [[response] = []] = await test.query('SELECT response::VARCHAR FROM enriched_rows');
       expect(JSON.parse(String(response))).toEqual(result);
     });
@@ -534,7 +554,7 @@ export function rowsContract(make: Make): void {
       const answer = { result: { title: `O'Brien "😀"`, author: 'half HALF pair PAIR', n: 'HUGE', text } };
       await runJob(
         dir,
-        sink,
+        warehouse,
         await stageText(dir, csv('a,https://a.com/', 'b,https://b.com/')),
         new Service(() => answer),
         undefined,
@@ -568,8 +588,8 @@ export function rowsContract(make: Make): void {
         ';',
       ];
       const text = `${cells.map((_, index) => `c${index}`).join(',')},url\n${cells.map((cell) => `"${cell}"`).join(',')},https://a.com/\n`;
-      await runJob(dir, sink, await stageText(dir, text), service);
-      const [row] = await exported(dir, sink);
+      await runJob(dir, warehouse, await stageText(dir, text), service);
+      const [row] = await exported(dir, warehouse);
       expect(cells.map((_, index) => row?.[`c${index}`])).toEqual(cells.map((cell) => cell.replaceAll('""', '"')));
     });
 
@@ -599,11 +619,11 @@ export function rowsContract(make: Make): void {
       }));
       await runJob(
         dir,
-        sink,
+        warehouse,
         await stageText(dir, csv(...titles.map((_, index) => `=${index},https://a.com/${index}`))),
         service,
       );
-      const rows = await exported(dir, sink);
+      const rows = await exported(dir, warehouse);
       expect(rows.map((row) => row.title)).toEqual([
         "'=cmd|1",
         "'+1",
@@ -642,8 +662,8 @@ export function rowsContract(make: Make): void {
         'row_number',
       ];
       const text = `url,${columns.map((name) => `"${name}"`).join(',')}\nhttps://a.com/,${columns.map((_, index) => index).join(',')}\n`;
-      await runJob(dir, sink, await stageText(dir, text, { name: 'it\'s "select"', urlColumn: 'url' }), service);
-      const [row] = await exported(dir, sink);
+      await runJob(dir, warehouse, await stageText(dir, text, { name: 'it\'s "select"', urlColumn: 'url' }), service);
+      const [row] = await exported(dir, warehouse);
       expect(columns.map((name) => row?.[name.replaceAll('""', '"')])).toEqual(
         columns.map((_, index) => String(index)),
       );
@@ -658,23 +678,23 @@ export function rowsContract(make: Make): void {
   describe('other behaviour', () => {
     it('returns null for a missing job or warehouse, and creates none', async () => {
       const before = readdirSync(dir);
-      expect(await sink.loadedSlices('nobody', 'x')).toBeNull();
-      expect(await sink.holdsRows('nobody')).toBe(false);
-      await expect(sink.summary('nobody')).rejects.toThrow(/no job nobody/);
-      await expect(sink.exportCsv('nobody', join(dir, 'x.csv'))).rejects.toThrow(/no job nobody/);
+      expect(await warehouse.loadedSlices('nobody', 'x')).toBeNull();
+      expect(await warehouse.holdsRows('nobody')).toBe(false);
+      await expect(warehouse.summary('nobody')).rejects.toThrow(/no job nobody/);
+      await expect(warehouse.exportCsv('nobody', join(dir, 'x.csv'))).rejects.toThrow(/no job nobody/);
       expect(readdirSync(dir)).toEqual(before);
     });
 
     it('keeps jobs apart', async () => {
       const one = await stageText(dir, csv(...letters));
       const two = await stageText(dir, csv('z,https://a.com/'), { job: 'other-1', name: 'brands' });
-      await runJob(dir, sink, one, service);
-      await runJob(dir, sink, two, service);
-      expect(await sink.holdsRows('other-1')).toBe(true);
-      expect(await sink.holdsRows('third-1')).toBe(false);
-      expect(names(await exported(dir, sink, 'other-1'))).toBe('z');
-      expect(names(await exported(dir, sink))).toBe('abcdefgh');
-      expect(await sink.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
+      await runJob(dir, warehouse, one, service);
+      await runJob(dir, warehouse, two, service);
+      expect(await warehouse.holdsRows('other-1')).toBe(true);
+      expect(await warehouse.holdsRows('third-1')).toBe(false);
+      expect(names(await exported(dir, warehouse, 'other-1'))).toBe('z');
+      expect(names(await exported(dir, warehouse))).toBe('abcdefgh');
+      expect(await warehouse.summary('other-1')).toMatchObject({ rows: 1, success: 1 });
     });
 
     it('records the end of a run once', async () => {
@@ -684,12 +704,12 @@ export function rowsContract(make: Make): void {
         ...{ startedAt: 1_700_000_000_123, endedAt: 1_700_000_001_000 },
         ...{ phase: 'stopped', reason: 'budget', message: "it's used up; DROP TABLE x" },
       };
-      await sink.recordRun(run);
-      await sink.recordRun({
+      await warehouse.recordRun(run);
+      await warehouse.recordRun({
         ...{ ...run, phase: 'done', reason: null, message: null, endedAt: run.endedAt + 1000 },
         ...{ rows: 18, success: 17, error: 1, invalid: 2, missing: 0, vanished: 3, requests: 4, costMicros: 8000 },
       });
-      await sink.recordRun({ ...run, run: 'r2', scheduled: false });
+      await warehouse.recordRun({ ...run, run: 'r2', scheduled: false });
       expect(
         await test.query(
           `SELECT job, run, scheduled, generation, phase, reason, message, rows, success, error, invalid, missing, vanished,
@@ -712,9 +732,9 @@ export function rowsContract(make: Make): void {
         reason: 'reset',
         estimateMicros: 2000,
       };
-      await sink.recordUnknown('brands-1', [outcome, { ...outcome, keys: ['k3'] }]);
-      await sink.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x", estimateMicros: 3000 }]);
-      await sink.recordUnknown('brands-1', []);
+      await warehouse.recordUnknown('brands-1', [outcome, { ...outcome, keys: ['k3'] }]);
+      await warehouse.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x", estimateMicros: 3000 }]);
+      await warehouse.recordUnknown('brands-1', []);
       expect(
         await test.query(
           'SELECT job, book, operation, reason, estimate_micros FROM unknown_outcomes ORDER BY estimate_micros',
@@ -726,13 +746,13 @@ export function rowsContract(make: Make): void {
     });
 
     it('replaces the exported file as a whole and leaves no other', async () => {
-      await runJob(dir, sink, await stageText(dir, csv(...letters)), service);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
       const out = join(dir, 'new', 'out.csv');
-      const first = await sink.exportCsv('brands-1', out);
+      const first = await warehouse.exportCsv('brands-1', out);
       expect(first).toEqual({ rows: 8, bytes: readFileSync(out).length });
-      await sink.exportCsv('brands-1', out);
+      await warehouse.exportCsv('brands-1', out);
       expect(readdirSync(join(dir, 'new'))).toEqual(['out.csv']);
-      await expect(sink.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(WarehouseUnusable);
+      await expect(warehouse.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(WarehouseUnusable);
       expect(readFileSync(out).length).toBe(first.bytes);
     });
 
@@ -740,9 +760,9 @@ export function rowsContract(make: Make): void {
       const answer = new Service((url) => ({
         result: { title: '=1+1', text: 'a\tb', n: url.length, highlights: ['h'] },
       }));
-      await runJob(dir, sink, await stageText(dir, csv(...letters, '"b\0ad",nope')), answer);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters, '"b\0ad",nope')), answer);
       const out = join(dir, 'new', 'parquet');
-      const exportedTo = await sink.exportParquet('brands-1', out);
+      const exportedTo = await warehouse.exportParquet('brands-1', out);
       expect(exportedTo).toMatchObject({ rows: 9, files: 1 });
       expect(readdirSync(out)).toEqual(['part-00000.parquet']);
       const rows = await parquetRows(out);
@@ -766,25 +786,27 @@ export function rowsContract(make: Make): void {
         fetched_at: '2026-11-20 10:00:00',
         row_number: '1',
       });
-      await runJob(dir, sink, await stageText(dir, csv(...letters.slice(2))), answer);
-      expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 6, files: 1 });
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters.slice(2))), answer);
+      expect(await warehouse.exportParquet('brands-1', out)).toMatchObject({ rows: 6, files: 1 });
       expect((await parquetRows(out)).map((row) => row.row_number)).toEqual(['1', '2', '3', '4', '5', '6']);
       expect(readdirSync(join(dir, 'new'))).toEqual(['parquet']);
       writeFileSync(join(out, 'mine.txt'), '');
-      await expect(sink.exportParquet('brands-1', out)).rejects.toThrow(/files that are not of an export.*mine\.txt/);
-      await expect(sink.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(WarehouseUnusable);
+      await expect(warehouse.exportParquet('brands-1', out)).rejects.toThrow(
+        /files that are not of an export.*mine\.txt/,
+      );
+      await expect(warehouse.exportParquet('brands-1', join(out, 'mine.txt'))).rejects.toThrow(WarehouseUnusable);
       expect(readdirSync(out)).toEqual(['mine.txt', 'part-00000.parquet']);
     });
 
     it('shows spending by day, job and operation, and an answer for several rows or jobs once', async () => {
       const bad = new Service((url) => (url.includes('b.com') ? { request_id: 'request-1' } : {}));
-      await runJob(dir, sink, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
       bad.now += 86_400_000;
-      await runJob(dir, sink, await stageText(dir, csv('z,https://z.com/'), { job: 'other-1' }), bad);
+      await runJob(dir, warehouse, await stageText(dir, csv('z,https://z.com/'), { job: 'other-1' }), bad);
       // The other job, too, has the answer that the first one bought.
       const both = await stageText(dir, csv('z,https://z.com/', 'c,https://c.com/'), { job: 'other-1' });
-      const [bought] = await buySlice(dir, sink, both, 0, bad);
-      await sink.openJob(both.record, both.files);
+      const [bought] = await buySlice(dir, warehouse, both, 0, bad);
+      await warehouse.openJob(both.record, both.files);
       bad.now -= 86_400_000;
       writeFileSync(
         bought as string,
@@ -799,7 +821,7 @@ export function rowsContract(make: Make): void {
           request_id: 'request-3',
         })}\n`,
       );
-      await sink.load(batchOf(both, 0, [bought as string]));
+      await warehouse.load(batchOf(both, 0, [bought as string]));
       const intendedAt = bad.now;
       const outcome = {
         book: 'b',
@@ -809,7 +831,7 @@ export function rowsContract(make: Make): void {
         reason: 'reset',
         estimateMicros: 500,
       };
-      await sink.recordUnknown('brands-1', [outcome]);
+      await warehouse.recordUnknown('brands-1', [outcome]);
       const spend = await test.query(
         `SELECT CAST(day AS VARCHAR), job, operation, requests, rows, dollars, unknown_outcomes, unknown_dollars FROM spend
          ORDER BY day, job`,
@@ -827,25 +849,26 @@ export function rowsContract(make: Make): void {
 export function longRowsContract(make: Make): void {
   let dir: string;
   let test: RowsUnderTest;
-  let sink: RowWarehouse;
+  let warehouse: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-sink-'));
+    dir = mkdtempSync(join(tmpdir(), 'searchflow-warehouse-'));
     test = await make(dir);
-    sink = test.sink;
+    warehouse = test.warehouse;
     service = new Service();
   });
   afterEach(async () => {
-    await sink.close();
+    await warehouse.close();
     rmSync(dir, { recursive: true, force: true });
   });
 
   it('survives the kill of a loading process at any moment: a slice is whole or missing', async () => {
     const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
     const staged = await stageText(dir, csv(...rows), { rowsPerSlice: 100 });
-    const slices = await sink.openJob(staged.record, staged.files);
+    const slices = await warehouse.openJob(staged.record, staged.files);
     const batches = [];
-    for (const slice of slices) batches.push(batchOf(staged, slice, await buySlice(dir, sink, staged, slice, service)));
+    for (const slice of slices)
+      batches.push(batchOf(staged, slice, await buySlice(dir, warehouse, staged, slice, service)));
     const batchesFile = join(dir, 'batches.json');
     writeFileSync(batchesFile, JSON.stringify({ batches }));
     for (let turn = 1; turn <= 4; turn++) {
@@ -853,7 +876,7 @@ export function longRowsContract(make: Make): void {
       await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
       // A database may still commit statements of the killed process.
       await vi.waitFor(async () => {
-        const loaded = (await sink.loadedSlices('brands-1', staged.record.generation)) ?? [];
+        const loaded = (await warehouse.loadedSlices('brands-1', staged.record.generation)) ?? [];
         expect(loaded.length).toBeGreaterThan(0);
         const counts = await test.query(
           'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
@@ -861,18 +884,18 @@ export function longRowsContract(make: Make): void {
         expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));
       });
     }
-    for (const batch of batches) await sink.load(batch);
-    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    for (const batch of batches) await warehouse.load(batch);
+    expect((await exported(dir, warehouse)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
   });
 
   it('exports more rows than one sort holds, in their order', async () => {
     const rows = Array.from({ length: 60_000 }, (_, index) => `n${index},nope`);
     const staged: StagedTest = await stageText(dir, csv(...rows), { rowsPerSlice: 20_000 });
-    await sink.openJob(staged.record, staged.files);
-    for (const slice of [2, 0, 1]) await sink.load(batchOf(staged, slice, []));
-    expect((await exported(dir, sink)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    await warehouse.openJob(staged.record, staged.files);
+    for (const slice of [2, 0, 1]) await warehouse.load(batchOf(staged, slice, []));
+    expect((await exported(dir, warehouse)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
     const out = join(dir, 'parquet');
-    expect(await sink.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
+    expect(await warehouse.exportParquet('brands-1', out)).toMatchObject({ rows: 60_000, files: 3 });
     expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
     expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
   });

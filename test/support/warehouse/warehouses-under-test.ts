@@ -25,24 +25,24 @@ export async function queryDuckDb(file: string, sql: string): Promise<unknown[][
 /** A new warehouse in a DuckDB file of this folder. */
 export function duckDbUnderTest(dir: string): RowsUnderTest {
   const file = placeEmptyWarehouse(join(dir, 'warehouse.duckdb'));
-  const sink = createDuckDbRows({ file });
+  const warehouse = createDuckDbRows({ file });
   return {
-    sink,
+    warehouse,
     query: async (sql) => {
-      await sink.close();
+      await warehouse.close();
       return queryDuckDb(file, sql);
     },
     spawnLoader: loader(file),
-    release: () => sink.close(),
+    release: () => warehouse.close(),
     nul: '\0',
   };
 }
 
 /** A new warehouse in the PostgreSQL schema of this address. */
 export function postgresUnderTest(url: string): RowsUnderTest {
-  const sink = createPostgresRows({ url });
+  const warehouse = createPostgresRows({ url });
   return {
-    sink,
+    warehouse,
     query: (sql) => pgQuery(url, sql),
     spawnLoader: loader(url),
     release: async () => undefined,

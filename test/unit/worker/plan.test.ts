@@ -63,7 +63,7 @@ async function planned(setting: {
     caps: async () => ({ dayMicros: setting.dayMicros ?? null, monthMicros: null }),
     spent: async () => ({ day: period, month: period }),
   };
-  const sink = {
+  const warehouse = {
     loadedSlices: async () => {
       if (loaded instanceof Error) throw loaded;
       return loaded === 'all' ? Array.from({ length: staged.slices }, (_, slice) => slice) : loaded;
@@ -80,7 +80,7 @@ async function planned(setting: {
       asked: request,
       request,
       journal,
-      warehouse: sink,
+      warehouse,
       now,
       rate: flatProfile(10),
       prices: pricesAt(now),
