@@ -17,13 +17,12 @@ import type {
 } from '../../core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
 import type { Json } from '../../core/text/json.js';
-import { reserve } from '../spend/budget.js';
+import { reserve } from '../spend/budget-check.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
-import { PendingOutcomes } from './pending-outcomes.js';
 import { Reserve } from './reserve.js';
 import type { Segment } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
@@ -31,6 +30,7 @@ import { type DamagedSegment, SegmentStore } from './segment-store.js';
 import type { UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
 import { unitLine } from './unit-record.js';
+import { UnlandedUnits } from './unlanded-units.js';
 
 const ORPHANED = 'the process ended before an answer landed';
 
@@ -60,7 +60,7 @@ export class FileJournal implements Journal, Spend {
   /** Only for a journal that writes. */
   readonly #reserve: Reserve | null;
   readonly #claims = new Claims();
-  readonly #pending = new PendingOutcomes();
+  readonly #unlanded = new UnlandedUnits();
   /** Open intents that may still land. The owner is '' if no process follows the intent now. */
   readonly #intents = new Map<string, { readonly segment: string; readonly owner: string }>();
   /** Damage that was found when the journal was read. */
@@ -94,7 +94,7 @@ export class FileJournal implements Journal, Spend {
         theirs.push(key);
         continue;
       }
-      const claimed = this.#pending.of(key);
+      const claimed = this.#unlanded.of(key);
       const { started } = claimed;
       const found = holder === owner || started ? undefined : this.#units.find(key, freshness);
       if (found) {
@@ -335,12 +335,12 @@ export class FileJournal implements Journal, Spend {
   #take(segment: Segment, line: SegmentLine): void {
     const { landed, unknown, noted } = segment.take(line);
     if ('id' in line) {
-      this.#pending.lost(unknown, segment, line.id);
-      if (noted) this.#pending.noted(noted.keys, noted.found, segment, line.id);
+      this.#unlanded.lost(unknown, segment, line.id);
+      if (noted) this.#unlanded.noted(noted.keys, noted.found, segment, line.id);
     }
     for (const entry of landed) {
       this.#units.add(entry, segment.number, (line as { at: number }).at);
-      this.#pending.landed(entry[0]);
+      this.#unlanded.landed(entry[0]);
     }
   }
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { Secret } from '../../core/connections/secret.js';
 import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
-import { DEAD_AFTER_MS } from '../../store/postgres/journal/presence.js';
+import { DEAD_AFTER_MS } from '../../store/postgres/journal/process-heartbeat.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
 import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../../warehouse/index.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
-import { reserve } from '../../../src/store/spend/budget.js';
+import { reserve } from '../../../src/store/spend/budget-check.js';
 import { FileCaps } from '../../../src/store/spend/file-caps.js';
 import { SpendSums } from '../../../src/store/spend/spend-sums.js';
 import { intent } from '../../support/store/journal-contract.js';

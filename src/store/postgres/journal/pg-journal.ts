@@ -30,7 +30,7 @@ import {
 import { Notifier } from './notifier.js';
 import { prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
-import { isUnregistered, Presence } from './presence.js';
+import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
 
 /** SQLSTATE of the journal's functions: the owner has not claimed the units. */
@@ -63,40 +63,40 @@ export class PgJournal implements Journal, Spend {
   readonly #postgres: Postgres;
   readonly #schema: string;
   readonly #team: string;
-  readonly #presence: Presence;
+  readonly #heartbeat: ProcessHeartbeat;
   readonly #spend: Spend;
   readonly #notifier: Notifier;
   /** Operations of the intents that this process has in flight. */
   readonly #operations = new Map<string, string>();
 
-  private constructor(postgres: Postgres, team: string, presence: Presence) {
+  private constructor(postgres: Postgres, team: string, heartbeat: ProcessHeartbeat) {
     this.#postgres = postgres;
     this.#schema = identifier(postgres.address.schema);
     this.#team = team;
-    this.#presence = presence;
+    this.#heartbeat = heartbeat;
     this.#spend = createPgSpend(postgres, team);
     this.#notifier = new Notifier(postgres);
   }
 
   /** Opens the journal. The caller closes `postgres` after the journal. */
   static async open(postgres: Postgres, { team, deadAfterMs }: PgJournalOptions): Promise<PgJournal> {
-    return new PgJournal(postgres, team, await Presence.enter(postgres, deadAfterMs));
+    return new PgJournal(postgres, team, await ProcessHeartbeat.enter(postgres, deadAfterMs));
   }
 
   /** Records that this process is a worker of a task queue, with the limit of its team. */
   works(queue: string): Promise<void> {
-    return this.#presence.works({ team: this.#team, queue });
+    return this.#heartbeat.works({ team: this.#team, queue });
   }
 
   /** The other living workers of a task queue, with their teams. */
-  workersOn(queue: string): ReturnType<Presence['workersOn']> {
-    return this.#presence.workersOn(queue);
+  workersOn(queue: string): ReturnType<ProcessHeartbeat['workersOn']> {
+    return this.#heartbeat.workersOn(queue);
   }
 
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
     const wanted = [...new Set(keys)];
     if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };
-    const rows = await this.#presence.as((id) =>
+    const rows = await this.#heartbeat.as((id) =>
       this.#call<ClaimRow>('claim_units', [id, owner, wanted, ...freshnessArgs(freshness)]),
     );
     const found = new Map(rows.map((row) => [hex(row.key), row]));
@@ -145,7 +145,7 @@ export class PgJournal implements Journal, Spend {
 
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
     const note = storable(JSON.stringify(facts));
-    const [row] = await this.#presence.as((process) =>
+    const [row] = await this.#heartbeat.as((process) =>
       this.#call<{ known: boolean }>('note', [intentId, process, owner, note], 'known'),
     );
     if (!row?.known) throw new Error(`no intent ${intentId}`);
@@ -238,7 +238,7 @@ export class PgJournal implements Journal, Spend {
   usage = (by: UsageGroup, since?: number, until?: number) => this.#spend.usage(by, since, until);
 
   async close(): Promise<void> {
-    await this.#presence.leave();
+    await this.#heartbeat.leave();
     this.#notifier.notify();
     await this.#notifier.close();
   }
@@ -251,7 +251,7 @@ export class PgJournal implements Journal, Spend {
   /** Runs work that needs the claims of an owner. Throws `ClaimLost` if the claims have ended. */
   async #holding<T>(work: (process: string) => Promise<T>): Promise<T> {
     try {
-      return await this.#presence.as(work);
+      return await this.#heartbeat.as(work);
     } catch (error) {
       if (isUnregistered(error) || (error as { code?: unknown }).code === CLAIM_LOST) throw new ClaimLost();
       throw error;

@@ -3,7 +3,7 @@ import { identifier, type Postgres } from '../../../postgres/index.js';
 import { jobOf } from '../../spend/spend-sums.js';
 import { hex } from './journal-values.js';
 
-/** See `Journal.prune`. The column `book` has the name of the segment. Segments with requests in flight are left alone. */
+/** See `Journal.prune`. The column `book` (an old name that stays) has the name of the segment. Segments with requests in flight are left alone. */
 export async function pruneSegments(postgres: Postgres, segmentPrefix: string, before: number): Promise<number> {
   const schema = identifier(postgres.address.schema);
   const segments = await prunableSegments(postgres, segmentPrefix, before);

@@ -1,7 +1,7 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Observed costs of answers, and the amount that a request takes from a cap because of them: `reserve` of `store/spend/budget` in SQL, with
+ * Observed costs of answers, and the amount that a request takes from a cap because of them: `reserve` of `store/spend/budget-check` in SQL, with
  * the same contract tests.
  */
 export const observedPrices: Migration = {

@@ -7,7 +7,7 @@ import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js'
 /** Silence, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
 export const DEAD_AFTER_MS = 15_000;
 /** Number of heartbeats in that time. */
-const BEATS = 7.5;
+const HEARTBEATS = 7.5;
 /** Longest wait, on leaving, for a database that is away. */
 const LEAVE_MS = 2000;
 
@@ -24,7 +24,7 @@ export interface WorkerOf {
  * The registration of this process in the store, with heartbeats from a timer. A process that was suspended for long may count as dead. It
  * then registers again under another id and has lost its claims.
  */
-export class Presence {
+export class ProcessHeartbeat {
   readonly #postgres: Postgres;
   readonly #schema: string;
   readonly #deadAfterMs: number;
@@ -40,11 +40,11 @@ export class Presence {
     this.#deadAfterMs = deadAfterMs;
   }
 
-  static async enter(postgres: Postgres, deadAfterMs = DEAD_AFTER_MS): Promise<Presence> {
-    const presence = new Presence(postgres, deadAfterMs);
-    await presence.#register();
-    presence.#heartbeat = presence.#beat();
-    return presence;
+  static async enter(postgres: Postgres, deadAfterMs = DEAD_AFTER_MS): Promise<ProcessHeartbeat> {
+    const heartbeat = new ProcessHeartbeat(postgres, deadAfterMs);
+    await heartbeat.#register();
+    heartbeat.#heartbeat = heartbeat.#sendHeartbeats();
+    return heartbeat;
   }
 
   /** Runs work with the id of this process; registers again and repeats the work if the process counts as dead. */
@@ -95,11 +95,12 @@ export class Presence {
       .catch(() => undefined);
   }
 
-  async #beat(): Promise<void> {
+  /** The SQL function keeps its old name, `beat`. */
+  async #sendHeartbeats(): Promise<void> {
     const { signal } = this.#left;
     try {
       for (;;) {
-        await delay(this.#deadAfterMs / BEATS, undefined, { signal, ref: false });
+        await delay(this.#deadAfterMs / HEARTBEATS, undefined, { signal, ref: false });
         const id = this.#id;
         const [row] = await this.#postgres
           .query<{ known: boolean }>(`SELECT ${this.#schema}.beat($1) AS known`, [id], {

@@ -8,7 +8,7 @@ interface IntentRef {
 }
 
 /** Units that were bought and have not landed: lost answers, and runs at the service. */
-export class PendingOutcomes {
+export class UnlandedUnits {
   readonly #lost = new Map<string, IntentRef & { readonly times: number }>();
   /** May contain intents that have ended in the meantime; the segment has the current state. */
   readonly #started = new Map<string, IntentRef>();
