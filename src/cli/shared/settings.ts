@@ -1,6 +1,6 @@
 import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
-import { printable } from '../text/printable.js';
+import { printableLines } from '../text/printable.js';
 import type { Context } from './context.js';
 
 /**
@@ -12,7 +12,7 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   let last = '';
   const say = (sentence: string) => {
     // A loop repeats its message; it is printed once.
-    if (sentence !== last) terminal.say(terminal.colors.dim(printable(sentence)));
+    if (sentence !== last) terminal.say(terminal.colors.dim(printableLines(sentence)));
     last = sentence;
   };
   let config: RuntimeConfig | null = null;

@@ -30,6 +30,15 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
   const result = () =>
     resultOf<JobSummary>(handle, CANCELLED).catch((error: unknown) => withRunsLeft(client, handle, error));
+  /** Runs work that needs a running workflow; turns "workflow not found" into a `UsageError` with the state of the job. */
+  const whileItRuns = async (verb: 'pause' | 'resume' | 'cancel', work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      throw new UsageError(notRunningText(job, verb, await endOf(handle)));
+    }
+  };
   return {
     job,
     workflowId,
@@ -40,13 +49,13 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
       const running = await client.withDeadline(deadline, () => heartbeats(handle));
       return { progress, running };
     },
-    pause: () => whileItRuns(job, () => handle.signal(signalNames.pause)),
+    pause: () => whileItRuns('pause', () => handle.signal(signalNames.pause)),
     resume: (how) =>
-      whileItRuns(job, () =>
+      whileItRuns('resume', () =>
         how === undefined ? handle.signal(signalNames.resume) : handle.signal<[Resumption]>(signalNames.resume, how),
       ),
     cancel: ({ handOver = false } = {}) =>
-      whileItRuns(job, async () => {
+      whileItRuns('cancel', async () => {
         if (handOver) await handle.signal(signalNames.handOver);
         await cancelLive(handle);
       }),
@@ -74,29 +83,35 @@ async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unkno
   throw message?.includes('left running') ? new JobFailed(`${message}. ${CANCELLED}`, { cause: error.cause }) : error;
 }
 
-/** Turns "workflow not found" into a `UsageError`: the job has ended, or was never started on this server. */
-async function whileItRuns(job: string, work: () => Promise<unknown>): Promise<void> {
+/** How a workflow ended; null if that is not known, as for a job that was never started on this server. */
+async function endOf(handle: WorkflowHandle): Promise<'done' | 'stopped' | 'cancelled' | 'failed' | null> {
   try {
-    await work();
+    const { status } = await handle.describe();
+    if (status.name === 'CANCELLED') return 'cancelled';
+    return (await resultOf<JobSummary>(handle, CANCELLED)).phase === 'stopped' ? 'stopped' : 'done';
   } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    throw new UsageError(
-      `${job} is not running (it is done, stopped, cancelled or failed). Run its command again to resume it`,
-    );
+    if (error instanceof JobStopped) return 'stopped';
+    return error instanceof JobFailed ? 'failed' : null;
   }
+}
+
+function notRunningText(job: string, verb: string, end: Awaited<ReturnType<typeof endOf>>): string {
+  if (end === 'done') return `${job} is done; there is nothing to ${verb}.`;
+  const state = { stopped: 'is stopped', cancelled: 'is cancelled', failed: 'failed' };
+  return `${job} ${end === null ? 'is not running' : state[end]}. To resume it:\n  searchflow resume ${job}`;
 }
 
 /** Heartbeats of the running slices, and the reasons of activities that wait for their next attempt; the workflow itself sees neither. */
 async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
-  const beats: SliceHeartbeat[] = [];
+  const found: SliceHeartbeat[] = [];
   for (const activity of raw.pendingActivities ?? []) {
     const slices = activity.activityType?.name === 'enrichSlice';
     const payload = slices ? activity.heartbeatDetails?.payloads?.[0] : null;
-    const beat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
+    const heartbeat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
     const failed = waitsFor(activity, Date.now());
-    if (failed) beats.push({ ...(beat ?? noSlice), waitingFor: failed });
-    else if (beat) beats.push(beat);
+    if (failed) found.push({ ...(heartbeat ?? noSlice), waitingFor: failed });
+    else if (heartbeat) found.push(heartbeat);
   }
-  return beats;
+  return found;
 }

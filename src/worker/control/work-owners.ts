@@ -213,10 +213,12 @@ export class WorkOwners {
       await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
     if (!stopped) await this.#noteUnstarted(orphan);
     await this.release(workflowId);
-    if (stopped)
-      this.#config.say(
-        `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept; the same command resumes it.`,
-      );
+    if (!stopped) return;
+    const isKnown = entry !== null || (await entries.walks()).some((walk) => walk.job === job);
+    const how = isKnown ? `To resume it:\n  searchflow resume ${job}` : 'Its command resumes it.';
+    this.#config.say(
+      `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept. ${how}`,
+    );
   }
 
   /** Writes down that a job is stopped whose command ended between its entry and the start of its workflow: no run will change its state. */

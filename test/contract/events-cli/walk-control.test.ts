@@ -67,7 +67,9 @@ it('a failed walk shows its reason without a worker; one that its server does no
   await expect(failed.result()).rejects.toThrow('422');
   expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
   await expect(failed.cancel()).rejects.toThrow(`${failed.job} is not running`);
-  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow('is not running');
+  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow(
+    `${failed.job} failed. To resume it:\n  searchflow resume ${failed.job}`,
+  );
 
   setting.sandbox.setFaults([{ when: {}, do: { kind: 'status', status: 500 } }]);
   const { workflowId } = await start();

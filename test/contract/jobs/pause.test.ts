@@ -32,6 +32,7 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   expect(sandbox.log().length).toBeLessThan(rows.length / 10);
   await job.resume();
   await expectWhole(sandbox, job, rows);
+  await expect(job.pause()).rejects.toThrow(/is done; there is nothing to pause\./);
 });
 
 it('fault 13: used-up credits pause the job, and it continues with new ones', async () => {

@@ -1,6 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
+import { jobHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
 import { openTemporal } from '../../support/temporal.js';
 
@@ -24,7 +25,7 @@ async function begin(state?: JobState, completed: string | null = null) {
     const owned = owners && { workflowId, job, owners: [], living: owners };
     return jobStatus(entry, workflowId, away ? null : temporal.client, owned);
   };
-  return { handle, ask };
+  return { job, handle, ask };
 }
 
 const paused: JobState = { phase: 'paused', reason: 'budget', message: 'nothing is left', since: 1 };
@@ -63,6 +64,14 @@ describe('without a worker a job', () => {
     const { handle, ask } = await begin(running);
     await handle.terminate('broken');
     expect(await ask()).toMatchObject({ phase: 'failed', message: 'broken' });
+  });
+
+  it('that ended is not paused: the error names its state and the command that resumes it', async () => {
+    const { job, handle } = await begin(running);
+    await handle.terminate('stopped: its command was stopped');
+    const how = (name: string) => `To resume it:\n  searchflow resume ${name}`;
+    await expect(jobHandle(temporal.client, job).pause()).rejects.toThrow(`${job} is stopped. ${how(job)}`);
+    await expect(jobHandle(temporal.client, 'none').pause()).rejects.toThrow(`none is not running. ${how('none')}`);
   });
 
   it('that is done stays done while its server is down', async () => {
