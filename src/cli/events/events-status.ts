@@ -54,7 +54,7 @@ async function show(
     if (status.state === 'running') return [];
     const { state, message } = status;
     const command = walkCommand(stream, isUsual ? null : into);
-    return [{ job, stream, state, message, goOn: command && resumeCommand(command, context.env) }];
+    return [{ job, stream, state, message, resumeText: command && resumeCommand(command, context.env) }];
   });
   const now = Date.now();
   if (found instanceof WarehouseBusy) {

@@ -94,11 +94,11 @@ export interface InterruptedWalk {
   /** Null for a walk of another folder. */
   readonly job: string | null;
   readonly stream: string;
-  /** `silent`: no server or worker answers for it. */
-  readonly state: 'failed' | 'stopped' | 'silent';
+  /** `interrupted`: no server or worker answers for it. */
+  readonly state: 'failed' | 'stopped' | 'interrupted';
   readonly message: string | null;
   /** The command that resumes it; null if only its client can. */
-  readonly goOn: string | null;
+  readonly resumeText: string | null;
 }
 
 /** Returns the state of a running walk in one line. */
@@ -119,7 +119,7 @@ export function statusLines(
   const { streams = [], types = [] } = held ?? {};
   const strange = interrupted.filter(({ stream }) => !streams.some((one) => one.stream === stream));
   const ended = strange.flatMap((one) => [
-    `${printable(one.job ?? one.stream)}: ${stateOf(one)}`,
+    `${printable(one.job ?? one.stream)}: ${one.state}`,
     ...interruptedLines(one).map((line) => `  ${line}`),
   ]);
   if (held === null) return ended;
@@ -146,14 +146,12 @@ export function statusLines(
   ];
 }
 
-const stateOf = ({ state }: InterruptedWalk) => (state === 'silent' ? 'unfinished' : state);
-
 /** Returns why a walk does not run, and the command that resumes it. */
-function interruptedLines({ state, message, goOn }: InterruptedWalk): string[] {
-  const why = state === 'silent' ? 'no server or worker answers for it' : message;
+function interruptedLines({ state, message, resumeText }: InterruptedWalk): string[] {
+  const why = state === 'interrupted' ? 'no server or worker answers for it' : message;
   return [
     ...(why === null ? [] : [`reason: ${printable(why, 1000)}`]),
-    `to resume: ${goOn === null ? 'start its workflow again with the same input' : printable(goOn, 1000)}`,
+    `to resume: ${resumeText === null ? 'start its workflow again with the same input' : printable(resumeText, 1000)}`,
   ];
 }
 
@@ -165,7 +163,7 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
   if (pending.length > 0) {
     // Share of the range that finished windows cover; a sync has no length at first.
     const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
-    const state = interrupted ? stateOf(interrupted) : 'running';
+    const state = interrupted?.state ?? 'running';
     lines.push(
       `  ${state}: ${windows - pending.length} of ${some(windows, 'window')} done${part}, ${some(events, 'event')} read`,
       ...(interrupted ? interruptedLines(interrupted).map((line) => `    ${line}`) : []),

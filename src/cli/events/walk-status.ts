@@ -8,8 +8,8 @@ import { walkNamed } from './walk-named.js';
 /** State of an unfinished or unreadable walk. */
 export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
-  /** `silent`: no server or worker answers. `stopped`: it was ended, or its server does not know it. */
-  | { readonly state: 'failed' | 'stopped' | 'silent'; readonly message: string | null };
+  /** `interrupted`: no server or worker answers. `stopped`: it was ended, or its server does not know it. */
+  | { readonly state: 'failed' | 'stopped' | 'interrupted'; readonly message: string | null };
 
 /** Asks the walk's Temporal server, which it may start, and its worker. */
 export async function walkStatusOf(
@@ -20,7 +20,7 @@ export async function walkStatusOf(
     () => walkNamed(runtime, job),
     async (walk) => walk && poll(walk),
   ).catch(() => null);
-  return found ?? { state: 'silent', message: null };
+  return found ?? { state: 'interrupted', message: null };
 }
 
 async function poll(walk: WalkHandle): Promise<WalkStatus> {

@@ -19,8 +19,8 @@ export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
   const reason = withoutResume(message);
   const why = reason === null ? '' : `: ${printable(reason)}`;
-  const goOn = reason?.includes('searchflow ') ? '' : goOnText(found);
-  return `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${goOn}`.replace(/\.\.( |$)/, '.$1');
+  const resumeText = reason?.includes('searchflow ') ? '' : resumeTextOf(found);
+  return `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`.replace(/\.\.( |$)/, '.$1');
 }
 
 function sinceText({ since }: JobStatus, now: number): string {
@@ -28,7 +28,7 @@ function sinceText({ since }: JobStatus, now: number): string {
   return ` since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC (${duration(Math.max(0, now - since) / 1000)})`;
 }
 
-function goOnText({ job, phase }: JobStatus): string {
+function resumeTextOf({ job, phase }: JobStatus): string {
   if (phase === 'waiting') return ' To run it:\n  searchflow worker';
   if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
     return ` To resume it:\n  searchflow resume ${printable(job)}`;

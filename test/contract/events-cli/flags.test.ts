@@ -98,15 +98,15 @@ const summary: WalkSummary = {
 };
 
 describe('the output of a walk', () => {
-  const beat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
+  const heartbeat = { window: 1, pages: 1, events: 200, added: 190, waitingFor: null };
 
   it('counts the loaded events of open windows, too, and the new ones among them, and never goes backwards', () => {
     const reader = new WalkProgressReader();
-    expect(progressText(reader.line(0, progress, [beat], null))).toBe('1,100 events (25%), 1,040 new');
+    expect(progressText(reader.line(0, progress, [heartbeat], null))).toBe('1,100 events (25%), 1,040 new');
     expect(progressText(reader.line(10_000, { ...progress, events: 1000 }, [], null))).toBe(
       '1,100 events (25%), 0 events/s, 1,040 new',
     );
-    const waiting = { ...beat, waitingFor: 'x.duckdb is open in process 7' };
+    const waiting = { ...heartbeat, waitingFor: 'x.duckdb is open in process 7' };
     expect(progressText(new WalkProgressReader().line(0, progress, [waiting], null))).toContain('open in process 7');
     expect(progressText(new WalkProgressReader().line(0, progress, [waiting], 'blocked for 3 s'))).toContain(
       'blocked for 3 s',
@@ -117,7 +117,7 @@ describe('the output of a walk', () => {
     const reader = new WalkProgressReader();
     const lineAt = (at: number, coveredMs: number, lengthMs = 1000, share = 0) =>
       progressText(
-        reader.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...beat, coveredMs }], null),
+        reader.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...heartbeat, coveredMs }], null),
       );
     expect(lineAt(0, 0)).toMatch(/^200 events \(0%\)/);
     // A jump over years without events.
@@ -208,18 +208,18 @@ describe('status', () => {
       stream: halfway.stream,
       state: 'failed',
       message: 'the list\nis gone',
-      goOn: 'searchflow events backfill',
+      resumeText: 'searchflow events backfill',
     };
     const others: InterruptedWalk[] = [
       { ...halted, stream: 'sync', job: 'events-sync-1', state: 'stopped', message: 'it was cancelled' },
-      { ...halted, stream: 'verify ..', job: null, state: 'silent', message: null, goOn: null },
+      { ...halted, stream: 'verify ..', job: null, state: 'interrupted', message: null, resumeText: null },
     ];
     const lines = statusLines({ streams: [halfway], types: [] }, [halted, ...others], '/data/e.duckdb', now);
     expect(lines.slice(0, -2)).toEqual([
       'events-sync-1: stopped',
       '  reason: it was cancelled',
       '  to resume: searchflow events backfill',
-      'verify ..: unfinished',
+      'verify ..: interrupted',
       '  reason: no server or worker answers for it',
       '  to resume: start its workflow again with the same input',
       'Warehouse: /data/e.duckdb',
