@@ -41,8 +41,8 @@ export function cancellation(options: {
 /** Heartbeats from a timer, so that a long wait or load does not count as dead. `details` is called for each. */
 export function heartbeatFrom(details: () => unknown, everyMs = 1000): { stop(): void } {
   const context = Context.current();
-  const beat = () => context.heartbeat(details());
-  beat();
-  const timer = setInterval(beat, everyMs);
+  const sendHeartbeat = () => context.heartbeat(details());
+  sendHeartbeat();
+  const timer = setInterval(sendHeartbeat, everyMs);
   return { stop: () => clearInterval(timer) };
 }

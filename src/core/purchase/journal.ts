@@ -45,7 +45,7 @@ export interface UnitRecord {
   readonly source: string | null;
   readonly misread?: string;
   readonly result: Json;
-  /** `wholeStatus` of the outcome; the stored name is older. */
+  /** `wholeStatus` of the outcome; `told` is an old name that stored records keep. */
   readonly told?: Json;
 }
 
@@ -118,7 +118,7 @@ export interface LandedAnswer {
 
 /** A purchase without an answer: it may have been charged. */
 export interface UnknownOutcome {
-  /** Name of its journal segment; named as in the stored records. */
+  /** Name of its journal segment; `book` is an old name that stored records and tables keep. */
   readonly book: string;
   readonly operation: string;
   readonly keys: readonly string[];

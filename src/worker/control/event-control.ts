@@ -141,9 +141,12 @@ export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
     const now = Date.now();
     return (raw.pendingActivities ?? []).map((activity) => {
       const payload = activity.heartbeatDetails?.payloads?.[0];
-      const beat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
+      const heartbeat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
       // The counts of a failed attempt are in no sum, so they are shown until the next attempt reports its own.
-      return { ...(beat ?? { window: 0, pages: 0 }), waitingFor: waitsFor(activity, now) ?? beat?.waitingFor ?? null };
+      return {
+        ...(heartbeat ?? { window: 0, pages: 0 }),
+        waitingFor: waitsFor(activity, now) ?? heartbeat?.waitingFor ?? null,
+      };
     });
   }
 }

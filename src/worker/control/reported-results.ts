@@ -29,6 +29,7 @@ export class ReportedResults {
   }
 
   get #file(): string {
+    // An old name, which stays for existing state folders.
     return join(this.#folder, 'told-results');
   }
 }

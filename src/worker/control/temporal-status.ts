@@ -11,13 +11,13 @@ const ANSWER_MS = 500;
 /** The same for a paused job, whose recorded state says as much as its worker. */
 const PAUSED_ANSWER_MS = 200;
 /** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
-const FRESH_BEAT_MS = 15_000;
+const FRESH_HEARTBEAT_MS = 15_000;
 
 type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
 /** Status of work whose command is dead, since its last heartbeat. */
-function orphaned(state: JobEntry['state'], lastBeat: number | null): Reported {
-  return { phase: 'stopped', message: COMMAND_ENDED, since: lastBeat ?? state?.since ?? null };
+function orphaned(state: JobEntry['state'], lastHeartbeat: number | null): Reported {
+  return { phase: 'stopped', message: COMMAND_ENDED, since: lastHeartbeat ?? state?.since ?? null };
 }
 
 /**
@@ -44,7 +44,7 @@ export async function askTemporal(
       return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
     }
     if (state?.phase === 'paused' && (abandoned || !isFresh(about))) return { message: null, ...state };
-    if (abandoned) return orphaned(state, lastBeatOf(about));
+    if (abandoned) return orphaned(state, lastHeartbeatOf(about));
     return { phase: isFresh(about) ? 'running' : 'waiting', since: begun };
   }
   const since = about.closeTime?.getTime() ?? null;
@@ -72,7 +72,7 @@ export async function askWalk(
     const since = about.startTime.getTime();
     const progress = abandoned ? null : await inTime(client, () => walk.progress());
     if (progress && isUnderWay(progress.phase)) return { phase: progress.phase, since };
-    if (abandoned) return { phase: 'stopped', since: lastBeatOf(about) };
+    if (abandoned) return { phase: 'stopped', since: lastHeartbeatOf(about) };
     return { phase: isFresh(about) ? 'running' : 'waiting', since };
   }
   const since = about.closeTime?.getTime() ?? null;
@@ -87,14 +87,14 @@ export async function askWalk(
 }
 
 /** Unix ms of the newest heartbeat of its activities; null without one. */
-function lastBeatOf({ raw }: WorkflowExecutionDescription): number | null {
-  const beats = (raw.pendingActivities ?? []).map(
+function lastHeartbeatOf({ raw }: WorkflowExecutionDescription): number | null {
+  const heartbeats = (raw.pendingActivities ?? []).map(
     ({ lastHeartbeatTime }) => Number(lastHeartbeatTime?.seconds ?? 0) * 1000,
   );
-  const last = Math.max(0, ...beats);
+  const last = Math.max(0, ...heartbeats);
   return last === 0 ? null : last;
 }
 
 function isFresh(about: WorkflowExecutionDescription): boolean {
-  return Date.now() - (lastBeatOf(about) ?? 0) < FRESH_BEAT_MS;
+  return Date.now() - (lastHeartbeatOf(about) ?? 0) < FRESH_HEARTBEAT_MS;
 }
