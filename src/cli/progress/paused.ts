@@ -8,7 +8,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
   const why = pausedFor === 'budget' ? message : withoutCommand(message);
-  const reason = `Paused (${pausedFor}): ${commandsAsTyped(printable(why ?? 'no reason given'), env)}`;
+  const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
   // The same command would stop at the same cap.
   if (pausedFor === 'budget') return `${reason}\nPaid results are kept.`;
   return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
@@ -41,6 +41,11 @@ export function withoutCommand(message: string | null): string | null {
 /** Returns the reason of a pause without "then resume JOB", which cannot be copied as a command; a command in the reason stays. */
 export function withoutResume(message: string | null): string | null {
   return message?.replace(/, then resume \S+$/, '.') ?? null;
+}
+
+/** Returns a sentence with the command at its end on a line of its own, to copy. Messages are stored on one line. */
+export function commandOnOwnLine(sentence: string): string {
+  return sentence.replace(/: (searchflow resume \S*[^\s.](?: --max-cost \d+(?:\.\d+)?)?)\.?$/, ':\n  $1');
 }
 
 /** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */

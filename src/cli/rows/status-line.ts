@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../worker/config/runtime-types.js';
-import { withoutResume } from '../progress/paused.js';
+import { commandOnOwnLine, withoutResume } from '../progress/paused.js';
 import { duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 
@@ -20,7 +20,8 @@ export function statusLine(found: JobStatus, now: number): string {
   const reason = withoutResume(message);
   const why = reason === null ? '' : `: ${printable(reason)}`;
   const resumeText = reason?.includes('searchflow ') ? '' : resumeTextOf(found);
-  return `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`.replace(/\.\.( |$)/, '.$1');
+  const line = `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`;
+  return resumeText === '' ? commandOnOwnLine(line.replace(/\.\.$/, '.')) : line.replace(/\.\.( |$)/, '.$1');
 }
 
 function sinceText({ since }: JobStatus, now: number): string {

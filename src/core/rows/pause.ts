@@ -110,7 +110,7 @@ function budgetText(
     const next =
       job === null
         ? `Raise ${setting}; the next scheduled run starts with a new budget of the same size`
-        : `Raise ${setting}, restart the worker and resume: searchflow resume ${job}`;
+        : `Raise ${setting}, restart the worker and run: searchflow resume ${job}`;
     return (
       `${dollars(spent)} of the worker's budget of ${dollars(capMicros)} for a run of a job is spent, and the rest is not enough for ` +
       `another request. ${next}`
@@ -122,7 +122,7 @@ function budgetText(
     `flight${dearer}; the ${scope} ends at ${day}. ${
       job === null
         ? `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`
-        : `Wait until then, or raise --per-${scope} of the team's limits; then resume: searchflow resume ${job}`
+        : `Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume ${job}`
     }`
   );
 }

@@ -122,7 +122,7 @@ it('the daily budget of the team stops jobs without a budget of their own, and r
   expect(billed()).toBeLessThanOrEqual(200_000);
   expect(billed()).toBeGreaterThanOrEqual(190_000);
   expect(message).toMatch(/the day ends at \d{4}-\d\d-\d\dT00:00:00Z/);
-  expect(message).toContain("raise --per-day of the team's limits; then resume: searchflow resume");
+  expect(message).toContain("raise --per-day of the team's limits; then run: searchflow resume");
   await team.setCaps({ dayMicros: null, monthMicros: null });
   await job.resume();
   await expectWhole(job, rows);

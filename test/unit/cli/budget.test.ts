@@ -122,7 +122,7 @@ describe('a paused job', () => {
       budget('day', Date.UTC(2026, 10, 22)),
       'budget',
       "$6.9996 of the team's budget of $7.00 a day is spent or in flight; the day ends at 2026-11-22T00:00:00Z. " +
-        "Wait until then, or raise --per-day of the team's limits; then resume: searchflow resume brands-1",
+        "Wait until then, or raise --per-day of the team's limits; then run: searchflow resume brands-1",
     ],
     [budget('month', Date.UTC(2026, 11, 1)), 'budget', 'the month ends at 2026-12-01T00:00:00Z'],
   ])('shows the reason and the remedy of %o', (what, reason, sentence) => {
@@ -147,6 +147,10 @@ describe('a paused job', () => {
     expect(text).toContain('npm run -s searchflow -- resume brands-1 --max-cost 2');
     expect(pausedText({ ...paused, pausedFor: 'budget' }, ['enrich'], {})).toBe(
       'Paused (budget): searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
+    );
+    const message = 'It is spent. To raise the budget and resume: searchflow resume brands-1 --max-cost 2';
+    expect(pausedText({ ...paused, message, pausedFor: 'budget' }, ['enrich'], {})).toBe(
+      'Paused (budget): It is spent. To raise the budget and resume:\n  searchflow resume brands-1 --max-cost 2\nPaid results are kept.',
     );
   });
 

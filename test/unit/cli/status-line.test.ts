@@ -18,12 +18,12 @@ it.each<[string, Partial<JobStatus>, string]>([
   [
     'is paused for a reason with its own remedy',
     { phase: 'paused', message: '$1.00 is spent; go on: searchflow resume q3-1 --max-cost 2' },
-    'q3 is paused: $1.00 is spent; go on: searchflow resume q3-1 --max-cost 2.',
+    'q3 is paused: $1.00 is spent; go on:\n  searchflow resume q3-1 --max-cost 2',
   ],
   [
     'is paused for a reason that names more than a command',
-    { phase: 'paused', message: 'raise the budget, restart the worker and resume: searchflow resume q3-1' },
-    'q3 is paused: raise the budget, restart the worker and resume: searchflow resume q3-1.',
+    { phase: 'paused', message: 'raise the budget, restart the worker and run: searchflow resume q3-1' },
+    'q3 is paused: raise the budget, restart the worker and run:\n  searchflow resume q3-1',
   ],
   [
     'is paused for a reason whose remedy is to resume',

@@ -69,7 +69,7 @@ describe('a budget that is used up', () => {
       "of the worker's budget of $5.00 for a run of a job is spent, and the rest is not enough for another request. Raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)";
     expect(pauseText(over('worker'), 'brands', dollar)).toEqual([
       'budget',
-      `$4.00 ${text}, restart the worker and resume: searchflow resume brands`,
+      `$4.00 ${text}, restart the worker and run: searchflow resume brands`,
     ]);
     expect(pauseText(over('worker'), null, null, 2 * dollar)).toEqual([
       'budget',
@@ -82,7 +82,7 @@ describe('a budget that is used up', () => {
     const raise = `searchflow limits set --per-${scope}`;
     expect(pauseText(over(scope), 'brands', null)).toEqual([
       'budget',
-      `${text} Wait until then, or raise --per-${scope} of the team's limits; then resume: searchflow resume brands`,
+      `${text} Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume brands`,
     ]);
     expect(pauseText(over(scope), null, null)).toEqual([
       'budget',
