@@ -22,6 +22,8 @@ export interface PgLimits {
   readonly signal?: AbortSignal;
   /** Limit of one statement, in ms. */
   readonly statementMs?: number;
+  /** The statement only calls a function of our schema by its full name: it needs no transaction for its `search_path`. */
+  readonly isCall?: boolean;
 }
 
 /**
@@ -61,6 +63,12 @@ const CONNECT_MS = 5000;
 /** Limit, in ms, of statements that are repeated soon anyway: heartbeats and reads of a limit. */
 export const BRIEF_MS = 5000;
 const STATEMENT_MS = 60_000;
+
+/**
+ * Other users may put functions into `public` that fit a call better than PostgreSQL's own; they would run with our rights. Set in each
+ * transaction, because a pooler may hand the connection to somebody else after it.
+ */
+const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
 const TRANSACTION_MS = 600_000;
 /** Extra time on this side, so that the server, which knows more, ends a statement first. */
 const SLACK_MS = 10_000;
@@ -118,8 +126,10 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
   return {
     address,
     query: <R>(text: string, values: readonly unknown[] = [], limits: PgLimits = {}) => {
-      const { signal, statementMs = STATEMENT_MS } = limits;
-      const work = async (client: ClientBase) => (await client.query(text, values as unknown[])).rows as R[];
+      const { signal, statementMs = STATEMENT_MS, isCall = false } = limits;
+      const run = async (client: ClientBase) => (await client.query(text, values as unknown[])).rows as R[];
+      const work = (client: ClientBase, watched: Watched) =>
+        isCall ? run(client) : inTransaction(client, watched, statementMs, lower, () => run(client));
       return absence.outlast(() => using(pool, watch, statementMs, signal, work), signal);
     },
     transaction: (work, { signal, statementMs = TRANSACTION_MS } = {}) =>
@@ -234,7 +244,7 @@ async function inTransaction<T>(
 ): Promise<T> {
   try {
     await client.query(
-      `BEGIN; SET LOCAL statement_timeout = ${lower(statementMs)}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
+      `BEGIN; ${SEARCH_PATH}; SET LOCAL statement_timeout = ${lower(statementMs)}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`,
     );
     const result = await work({
       client,

@@ -245,7 +245,9 @@ export class PgJournal implements Journal, Spend {
 
   #call<R>(name: string, args: readonly unknown[], as = name): Promise<R[]> {
     const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
-    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${parameters}) AS ${as}`, args);
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${name}(${parameters}) AS ${as}`, args, {
+      isCall: true,
+    });
   }
 
   /** Runs work that needs the claims of an owner. Throws `ClaimLost` if the claims have ended. */

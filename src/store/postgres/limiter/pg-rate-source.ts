@@ -180,13 +180,15 @@ export class PgRateSource implements RateSource {
 
   /** Runs a statement in the background. If it fails, the database is away, and its rings are outdated when it is back. */
   #runInBackground(call: string, values: readonly unknown[]): void {
-    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#limits).catch(() => undefined);
+    this.#postgres
+      .query(`SELECT ${this.#schema}.limiter_${call}`, values, { ...this.#limits, isCall: true })
+      .catch(() => undefined);
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R & Answer> {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
-    const [answer] = await this.#postgres.query<R & Answer>(text, values, this.#limits);
+    const [answer] = await this.#postgres.query<R & Answer>(text, values, { ...this.#limits, isCall: true });
     if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
     this.#updatedAt = performance.now();
     this.#clock.observe(askedAt, this.#updatedAt, answer.now_ms);

@@ -112,7 +112,7 @@ export class PgSlots implements Slots {
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R[]> {
-    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, this.#limits);
+    return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, { ...this.#limits, isCall: true });
   }
 
   /** Asks for slots for all waiting owners, and repeats this until none waits. */
