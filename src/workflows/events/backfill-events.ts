@@ -17,7 +17,7 @@ export async function backfillEvents(
   state?: PageWalkState,
   ...extra: []
 ): Promise<WalkSummary> {
-  const checked = publicInput('backfillEvents', [input], { carried: state, extra, also: stretchProblem });
+  const checked = publicInput('backfillEvents', [input], { carried: state, extra, isFree: true, also: stretchProblem });
   return pageWalk({ ...checked, kind: 'backfill' }, state, (next) =>
     continueAsNew<typeof backfillEvents>(checked, next),
   );

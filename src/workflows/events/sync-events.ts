@@ -13,6 +13,6 @@ import type { PageWalkState } from './page-walk-state.js';
  * API reference: /websets/v0/events.
  */
 export async function syncEvents(input: SyncEventsInput, state?: PageWalkState, ...extra: []): Promise<WalkSummary> {
-  const checked = publicInput('syncEvents', [input], { carried: state, extra });
+  const checked = publicInput('syncEvents', [input], { carried: state, extra, isFree: true });
   return pageWalk({ ...checked, kind: 'sync' }, state, (next) => continueAsNew<typeof syncEvents>(checked, next));
 }

@@ -9,7 +9,7 @@ const PATCH = 'strict-inputs';
 /**
  * Refuses wrong arguments of a workflow before anything else happens: fails with `BadInput`, one sentence a problem. Returns its input.
  * `carried`: the state from an earlier run of the same workflow, which checked the input; `extra`: arguments beyond the public and
- * internal ones; `also`: checks beyond types.
+ * internal ones; `also`: checks beyond types; `isFree`: the workflow buys and changes nothing, so a memo is enough for its state.
  */
 export function publicInput<I>(
   workflow: string,
@@ -18,8 +18,10 @@ export function publicInput<I>(
     carried,
     extra = [],
     also,
+    isFree = false,
   }: {
     readonly carried?: unknown;
+    readonly isFree?: boolean;
     readonly extra?: readonly unknown[];
     readonly also?: (input: I) => string | null;
   } = {},
@@ -28,7 +30,8 @@ export function publicInput<I>(
   const input = (args[0] ?? {}) as I;
   const isPassed = (value: unknown) => value !== undefined && value !== null;
   const ours = isOurs();
-  if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || ours)) return input;
+  // Only a run that continues another certainly has its state from us: whoever starts a workflow can write a memo.
+  if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || (isFree && ours))) return input;
   // Other versions of this program may pass further arguments.
   const hasExtra = isPassed(carried) || (!ours && extra.some(isPassed));
   // Checked first and alone: messages about other fields may quote an address.
