@@ -221,7 +221,8 @@ const quiet = z.union([
 const scheduled = {
   schedule: text,
   when: anyText.optional(),
-  workflowId: text,
+  // Temporal refuses longer ids, and a workflow that starts with one would be retried for ever.
+  workflowId: text.max(1000),
 };
 const scheduledJob = z.discriminatedUnion('workflow', [
   z.strictObject({

@@ -230,6 +230,7 @@ function phraseOf(schema: InputSchema): string {
       if (format === 'date-time') return 'a date such as 2025-01-31T00:00:00Z';
       if (pattern !== undefined && description !== undefined) return description;
       if (maxLength === 1) return 'one character';
+      if (maxLength !== undefined) return `a text of ${minLength} to ${maxLength} characters`;
       return minLength > 0 ? 'a text that is not empty' : 'a text';
     case 'boolean':
       return 'true or false';

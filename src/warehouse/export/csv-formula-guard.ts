@@ -42,7 +42,7 @@ export function guardedCsvQuery(columns: number, added: readonly ResultColumn[],
       `CASE WHEN regexp_matches(${name}, '${MIDDLE}') THEN regexp_replace(${name}, '${MIDDLE}', '\\1''\\2', 'g') ELSE ${name} END`,
   );
   const harmless = replace(
-    (name) => `CASE WHEN regexp_matches(left(${name}, 200), '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
+    (name) => `CASE WHEN regexp_matches(${name}, '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
   );
   return `SELECT ${[...own, ...names].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${apart}) FROM (SELECT * REPLACE (${cleaned}) FROM (
     SELECT ${['input', ...shown.map((expression, index) => `${expression} AS ${names[index]}`)].join(', ')} FROM (

@@ -163,8 +163,10 @@ async function write(dir: string, path: string, entry: object): Promise<void> {
 function filesIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return (
-    readdirSync(dir)
-      .filter((file) => file.endsWith('.json'))
+    readdirSync(dir, { withFileTypes: true })
+      // Reading a pipe would never end.
+      .filter((entry) => entry.name.endsWith('.json') && (entry.isFile() || entry.isSymbolicLink()))
+      .map(({ name }) => name)
       // A file that was removed in the meantime has no date.
       .map((file) => ({ file, at: statSync(join(dir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => a.at - b.at)

@@ -222,7 +222,12 @@ const cases: readonly Case[] = [
     [{ ...scheduled, input: { ...rows, max_cost_dollars: 1 } }],
     /input\.max_cost_dollars is not a field of input; did you mean input\.maxCostDollars\?/,
   ],
-  ['scheduledJob', [{ ...scheduled, workflowId: '' }], /workflowId must be a text that is not empty/],
+  ['scheduledJob', [{ ...scheduled, workflowId: '' }], /workflowId must be a text of 1 to 1000 characters/],
+  [
+    'scheduledJob',
+    [{ ...scheduled, workflowId: 'x'.repeat(1001) }],
+    /workflowId must be a text of 1 to 1000 characters/,
+  ],
   ['workerPresence', [{}], /host is missing.*pid is missing/],
   // Arguments that no workflow takes.
   ['enrichCsv', [rows, null, 3], /enrichCsv takes one argument; remove the others\.$/],
