@@ -19,7 +19,7 @@ import { startedByCommand, WorkOwners } from './control/work-owners.js';
 import { folderTaken, openTransport } from './host/parts.js';
 import { WorkerHere } from './host/worker-here.js';
 import { findJob, refuseOtherUse } from './staging/find-job.js';
-import { makePlan, requestText } from './staging/plan.js';
+import { keepsRequests, makePlan } from './staging/plan.js';
 import { reparse } from './staging/reparse.js';
 import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
 import type { Store } from './store/store.js';
@@ -160,7 +160,7 @@ export class RuntimeWork {
     if (why !== '') {
       this.#config.say(why);
       // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
-      await handle.cancel({ handOver: before !== null && requestText(before.staged) === requestText(staged) });
+      await handle.cancel({ handOver: keepsRequests(before, staged) });
       await handle.result().catch(() => undefined);
     }
     await this.#store.stages.share(staged);

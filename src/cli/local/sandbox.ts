@@ -30,7 +30,7 @@ export interface SandboxFlags {
 /** `searchflow sandbox`: runs the sandbox in this process. Its URL is the only line on stdout. */
 export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
-  const options = toOptions(flags, parseFault);
+  const options = toSandboxOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
     // Errors without a system code (port, file) are about the options.
     if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
@@ -47,7 +47,8 @@ export async function sandbox(context: Context, flags: SandboxFlags): Promise<Ex
   return signalExitCodes[signal];
 }
 
-function toOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
+/** Returns the options of the sandbox that the flags set. Throws a `UsageError` with all mistakes. */
+export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
   const mistakes: string[] = [];
   const number = (text: string | undefined, flag: string): number | undefined => {
     if (text === undefined) return undefined;

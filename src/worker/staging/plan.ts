@@ -254,8 +254,15 @@ function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
     : `${found}. They are reused and not bought again. To buy them again, pass --rebuy.`;
 }
 
+/** Whether a job sends the requests of its last run: the runs of those at the service can be handed over. */
+export function keepsRequests(before: Pick<JobEntry, 'staged'> | null, staged: RequestParts): boolean {
+  return before !== null && requestText(before.staged) === requestText(staged);
+}
+
+type RequestParts = Pick<StagedJob, 'options' | 'template'>;
+
 /** The options and template of a job as a text, for comparison. */
-export function requestText({ options, template }: Pick<StagedJob, 'options' | 'template'>): string {
+function requestText({ options, template }: RequestParts): string {
   return canonicalJson(template === undefined ? options : { ...options, template });
 }
 
@@ -282,8 +289,7 @@ function schemeNotes({ urlCells }: StageManifest): string[] {
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
-  if (!before) return [];
+  if (before === null || keepsRequests(before, staged)) return [];
   const [was, is] = [requestText(before.staged), requestText(staged)];
-  if (was === is) return [];
   return [`The options differ from those of the last run (${was} then, ${is} now), so every row is bought again.`];
 }

@@ -259,6 +259,18 @@ it('a run for another service is ignored by the worker', async () => {
   expect(setting.sandbox.log()).toEqual([]);
 });
 
+it('a run that is terminated cancels its job', async () => {
+  const { control, name, put, workflowId } = begin(10, { origin: 'https://elsewhere.example' });
+  await put();
+  await control.trigger(name);
+  const job = temporal.client.workflow.getHandle(workflowId);
+  const status = async () => (await job.describe().catch(() => null))?.status.name;
+  await expect.poll(status, soon).toBe('RUNNING');
+  await temporal.client.workflow.getHandle((await control.show(name)).runs[0]?.workflowId ?? '').terminate();
+  await expect.poll(status, soon).toMatch(/^(CANCELLED|TERMINATED)$/);
+  expect(await status()).toBe('CANCELLED');
+});
+
 it('a backfill runs for each time in its range, one after the other, and buys nothing twice', async () => {
   const { control, name, put } = begin(20);
   await put({ everyMs: 3_600_000 });

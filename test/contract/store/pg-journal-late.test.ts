@@ -125,6 +125,18 @@ describe('a process that was declared dead', () => {
     expect((await successor.claim([keyOf(3)], 'heir')).theirs).toEqual([keyOf(3)]);
   });
 
+  it('is listed as a worker again once it has registered again', async () => {
+    const url = stores.url();
+    const [{ journal: dead }, { journal: heir }] = [await stores.journal(url), await stores.journal(url)];
+    await dead.works('rows');
+    await takeAllForDead(await stores.connect(url));
+    expect(await heir.workersOn('rows')).toEqual([]);
+    await dead.claim([keyOf(1)], 'dead');
+    await heir.claim([keyOf(2)], 'heir');
+    expect(await heir.workersOn('rows')).toMatchObject([{ pid: process.pid, team: 'team' }]);
+    expect(await dead.workersOn('rows')).toEqual([]);
+  });
+
   it('replaces a unit that was given up meanwhile with its success', async () => {
     const { successor, land, requestOf } = await zombie();
     await successor.claim([keyOf(1)], 'heir');

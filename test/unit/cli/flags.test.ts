@@ -1,12 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type AgentRunFlags, toAgentRequest } from '../../../src/cli/agents/agent-request.js';
+import { toSandboxOptions } from '../../../src/cli/local/sandbox.js';
 import { type FilterFlags, toCount, toFilter } from '../../../src/cli/monitors/monitor-flags.js';
 import { type QuietFlags, toQuietHours } from '../../../src/cli/monitors/quiet-flags.js';
 import { parseDuration } from '../../../src/cli/options/duration-option.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
+import { parseFault, startSandbox } from '../../../src/sandbox/index.js';
+import { EventControl } from '../../../src/worker/control/event-control.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
@@ -218,5 +221,68 @@ describe('a job or walk by its name', () => {
     expect(() => findWalk(walks, 'events-backfill')).toThrow(
       'events-backfill matches several walks: b (backfill x.. of o into i), c (backfill y.. of o into i)',
     );
+  });
+});
+
+describe('flags of the sandbox', () => {
+  it('become its options', () => {
+    const typed = {
+      ...{ port: '4010', qps: '7.5', latencyMs: '100-400', errorRate: '0.1', retryAfterSeconds: '3', seed: '42' },
+      ...{ credits: '5', textBytes: '200', agentRunMs: '20', monitorClock: '60', events: '30', eventsPerSecond: '2' },
+    };
+    const others = { retryAfter: 'seconds', ledger: 'ledger.jsonl', key: ['a', 'b'], x402: true, prebuilt: true };
+    const fault = 'every=20 kind=status status=503';
+    const set = ['agentRuns.failureRate=0.5', 'name=text'];
+    expect(toSandboxOptions({ ...typed, ...others, fault: [fault], set }, parseFault)).toEqual({
+      ...{ port: 4010, qps: 7.5, latencyMs: { min: 100, max: 400 }, failureRate: 0.1, retryAfterSeconds: 3, seed: 42 },
+      ...{ credits: 5, textBytes: 200, agentRuns: { durationMs: 20, failureRate: 0.5 }, monitorClock: 60 },
+      ...{ events: { count: 30, arrivingPerSecond: 2 }, retryAfter: 'seconds', ledgerFile: 'ledger.jsonl' },
+      ...{ keys: ['a', 'b'], x402: true, prebuilt: true, faults: [parseFault(fault)], name: 'text' },
+    });
+    expect(toSandboxOptions({}, parseFault)).toEqual({ faults: [] });
+  });
+
+  it('give other pages with another seed, and the same with the same', async () => {
+    const page = async (seed: string) => {
+      const running = await startSandbox(toSandboxOptions({ seed, errorRate: '0' }, parseFault));
+      onTestFinished(() => running.close());
+      const body = JSON.stringify({ urls: ['https://site.example/'], text: true });
+      const headers = { 'content-type': 'application/json', 'x-api-key': 'key' };
+      const answer = await fetch(`${running.url}/contents`, { method: 'POST', headers, body });
+      return ((await answer.json()) as { results: { text: string }[] }).results[0]?.text;
+    };
+    const [one, other, again] = [await page('1'), await page('2'), await page('1')];
+    expect(one).toEqual(expect.any(String));
+    expect(other).not.toBe(one);
+    expect(again).toBe(one);
+  });
+});
+
+describe('a walk that is resumed', () => {
+  it.each([
+    ['sync', 'syncEvents', {}],
+    ['backfill 2026-11-01T00:00:00.000Z..', 'backfillEvents', { from: '2026-11-01T00:00:00.000Z' }],
+  ])('has the stream, warehouse, service and host of its start: %s', async (stream, workflow, range) => {
+    const started: unknown[] = [];
+    const client = {
+      workflow: {
+        getHandle: () => ({}),
+        start: async (name: string, { workflowId, taskQueue, args }: Record<string, unknown>) =>
+          void started.push([name, workflowId, taskQueue, args]),
+      },
+    };
+    const access = {
+      client,
+      config: { taskQueue: 'rows', origin: 'elsewhere' },
+      shared: true,
+      allow: async () => undefined,
+    };
+    const control = new EventControl(access as unknown as ConstructorParameters<typeof EventControl>[0], cwd);
+    const walk = { job: 'events-1', workflowId: 'w-1', stream, origin: 'sandbox', into: '/data/events.duckdb' };
+    await control.resume({ ...walk, host: 'a' });
+    const input = { ...range, into: '/data/events.duckdb', origin: 'sandbox' };
+    expect(started.splice(0)).toEqual([[workflow, 'w-1', 'rows', [{ ...input, host: 'a' }]]]);
+    await control.resume(walk);
+    expect(started).toEqual([[workflow, 'w-1', 'rows', [input]]]);
   });
 });

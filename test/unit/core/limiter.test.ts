@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { performance } from 'node:perf_hooks';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
+import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
+import type { RateSource } from '../../../src/store/limiter/rate-source.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
@@ -57,5 +60,36 @@ describe('the view of an unused limiter', () => {
     expect(view).toMatchObject({ profile: 'public', qps: 10, effectiveQps: 10 });
     expect(view.buckets.map(({ name, effectiveQps }) => [name, effectiveQps])).toContainEqual(['contents', 100]);
     expect(idleView({ name: 'none', buckets: [] })).toMatchObject({ qps: 0, effectiveQps: 0, buckets: [] });
+  });
+});
+
+describe('the start of a grant', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** A limiter whose clock is at `now` and whose source grants a start at once. */
+  function at(now: number) {
+    const asks: string[] = [];
+    const late: number[] = [];
+    vi.spyOn(performance, 'now').mockReturnValue(now);
+    const source = {
+      block: null,
+      ask: async ({ queue }: Parameters<RateSource['ask']>[0]) => {
+        asks.push(queue);
+        return { starts: [{ startAt: now, reservedAt: now }], comeAt: now };
+      },
+      late: (_: Grant, startedAt: number) => void late.push(startedAt),
+    };
+    return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late };
+  }
+  const granted = (startAt: number): Grant => ({ rateCost, startAt, reservedAt: startAt });
+
+  it('asks for another turn if it was missed by more than 250 ms, and corrects the ring below that', async () => {
+    const { limiter, asks, late } = at(10_000);
+    expect(await limiter.start(granted(9750))).toBe('go');
+    expect([asks, late.splice(0)]).toEqual([[], [10_000]]);
+    expect(await limiter.start(granted(9749))).toBe('go');
+    expect([asks, late.splice(0)]).toEqual([['contents/1'], []]);
+    expect(await limiter.start(granted(9997))).toBe('go');
+    expect([asks.length, late]).toEqual([1, []]);
   });
 });

@@ -10,7 +10,7 @@ import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import type { EnrichRequest } from '../../../src/worker/config/runtime-types.js';
-import { costOfRest, makePlan } from '../../../src/worker/staging/plan.js';
+import { costOfRest, keepsRequests, makePlan } from '../../../src/worker/staging/plan.js';
 import { stageEnrichment } from '../../../src/worker/staging/stage-job.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-plan-'));
@@ -174,4 +174,14 @@ it('a budget below the estimate is named: the worker’s, then the team’s', as
   ]);
   const asked = { maxCostPerJobMicros: 20_000, dayMicros: 15_000, request: { maxCostDollars: 0.01 } };
   expect((await planned(asked)).plan.notes).toEqual([]);
+});
+
+it('a job keeps the requests of its last run if options and template are the same, whatever its rows', () => {
+  const last = { options: { effort: 'low', a: { b: 1, c: 2 } }, template: { query: '{{name}}' }, generation: 'g1' };
+  const before = { staged: last } as unknown as JobEntry;
+  const keeps = (changes: object, of: JobEntry | null = before) => keepsRequests(of, { ...last, ...changes });
+  expect(keeps({ generation: 'g2', options: { a: { c: 2, b: 1 }, effort: 'low' } })).toBe(true);
+  expect(keeps({ options: { effort: 'high' } })).toBe(false);
+  expect(keeps({ template: { query: 'What is {{name}}?' } })).toBe(false);
+  expect(keeps({}, null)).toBe(false);
 });
