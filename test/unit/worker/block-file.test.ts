@@ -1,12 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { performance } from 'node:perf_hooks';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
-import { blockFile } from '../../../src/worker/team/limit-owner.js';
+import { blockFile, LimitReservation, type TakeElsewhere } from '../../../src/worker/team/limit-owner.js';
 
 it('fault 49: a block from the file is not extended when the clock goes back by an hour', async () => {
   const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-block-'));
@@ -49,3 +50,73 @@ it.each([
     await expect(asked).rejects.toThrow('given up');
   },
 );
+
+describe('the reservation of a limit', () => {
+  /** Reservations of one key by two folders. */
+  function folders() {
+    const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-reservation-'));
+    const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false };
+    const [here, there] = [new LimitReservation(whose), new LimitReservation(whose)];
+    onTestFinished(async () => {
+      vi.restoreAllMocks();
+      await here.release();
+      await there.release();
+      rmSync(userStateDir, { recursive: true });
+    });
+    const dir = join(userStateDir, 'limits');
+    const used = (by: string) => {
+      for (const file of readdirSync(dir)) if (file.endsWith('.last.json')) writeFileSync(join(dir, file), by);
+    };
+    return { here, there, used };
+  }
+  const heldBy = expect.stringContaining(`PID ${process.pid}`);
+
+  it('is held by one folder at a time, and reports whether another process used the limit before', async () => {
+    const { here, there, used } = folders();
+    expect(await here.take()).toEqual({ usedByOthers: true });
+    expect(await there.take()).toEqual({ heldBy });
+    await here.release();
+    expect(await there.take()).toEqual({ usedByOthers: false });
+    await there.release();
+    used('another process');
+    expect(await here.take()).toEqual({ usedByOthers: true });
+    await here.release();
+    expect(await here.take()).toEqual({ usedByOthers: false });
+  });
+
+  it('is left to a worker on another machine, which is asked again after two seconds', async () => {
+    const { here, there } = folders();
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(1000);
+    const answers: Awaited<ReturnType<TakeElsewhere>>[] = [{ heldBy: 'the other machine' }, async () => undefined];
+    await here.alsoTake(async () => answers.shift() ?? { heldBy: 'asked too often' });
+    expect(await here.take()).toEqual({ heldBy: 'the other machine' });
+    expect(await there.take()).toHaveProperty('usedByOthers');
+    await there.release();
+    clock.mockReturnValue(2999);
+    expect(await here.take()).toEqual({ heldBy: 'the other machine' });
+    clock.mockReturnValue(3000);
+    expect(await here.take()).toEqual({ usedByOthers: true });
+  });
+
+  it('among machines starts with a full ring each time, and ends there before it ends here', async () => {
+    const { here, there } = folders();
+    const ends: unknown[] = [];
+    await here.alsoTake(async () => async () => void ends.push(await there.take()));
+    for (let turn = 0; turn < 2; turn++) {
+      expect(await here.take()).toEqual({ usedByOthers: true });
+      await here.release();
+    }
+    expect(ends).toEqual([{ heldBy }, { heldBy }]);
+    expect(await here.take()).toEqual({ usedByOthers: true });
+    await here.alsoTake(null);
+    expect(ends).toHaveLength(3);
+    expect(await there.take()).toEqual({ usedByOthers: false });
+  });
+
+  it('is free again if the other machines cannot be asked', async () => {
+    const { here, there } = folders();
+    await here.alsoTake(() => Promise.reject(new Error('no answer')));
+    await expect(here.take()).rejects.toThrow('no answer');
+    expect(await there.take()).toHaveProperty('usedByOthers');
+  });
+});
