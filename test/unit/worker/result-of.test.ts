@@ -1,7 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { ReportedResults } from '../../../src/worker/control/reported-results.js';
+import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
+import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
 
 /** A gRPC error as the client throws it. */
 function away(code: number): ServiceError {
@@ -59,4 +66,63 @@ it('the cancellation of a job that has ended is refused', async () => {
   const ended = clientOf('COMPLETED');
   await expect(jobHandle(ended.client, 'brands').cancel()).rejects.toThrow('brands is not running');
   expect(ended.calls).toEqual(['describe']);
+});
+
+it('the results that were reported are known to every later command of the folder, each by its run', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-reported-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const folder = join(dir, 'state');
+  expect(new ReportedResults(folder).has('run-1')).toBe(false);
+  for (const run of ['run-1', 'run-22']) new ReportedResults(folder).add(run);
+  const known = ['run-1', 'run-22', 'run-2'].map((run) => new ReportedResults(folder).has(run));
+  expect(known).toEqual([true, true, false]);
+});
+
+/** Why a job of generation g1 is started, if its workflow is in this state. */
+function reason(running: { readonly status?: string; readonly memo?: object } | null, changes: object = {}) {
+  const describe = async () => {
+    if (running === null) throw new WorkflowNotFoundError('none', 'w', undefined);
+    const { status = 'RUNNING', memo = { generation: 'g1' } } = running;
+    return { status: { name: status }, memo };
+  };
+  const loadedSlices = async (): Promise<number[] | null> => [];
+  return startReason({
+    client: { workflow: { getHandle: () => ({ describe }) } },
+    handle: fakeHandle(),
+    staged: plan.staged,
+    asksMore: false,
+    shared: false,
+    warehouse: () => ({ loadedSlices }),
+    ...changes,
+  } as unknown as RunningJob);
+}
+
+it('a job that runs with the same rows and options continues, and one that does not run is started', async () => {
+  expect(await reason({})).toBeNull();
+  expect(await reason({ memo: { generation: 'g1', host: null, limit: null } })).toBeNull();
+  expect(await reason(null)).toBe('');
+  expect(await reason({ status: 'COMPLETED', memo: { generation: 'g0' } })).toBe('');
+});
+
+it.each([
+  ['other rows or options', { memo: { generation: 'g0' } }, {}, 'its rows or options differ'],
+  ['a wish for fresh answers', {}, { asksMore: true }, 'its rows or options differ'],
+  ['another limit', { memo: { generation: 'g1', limit: 5 } }, {}, 'its --limit differs'],
+  ['a limit of its own', {}, { staged: { ...plan.staged, limit: 5 } }, 'its --limit differs'],
+  ['a warehouse on another machine', { memo: { generation: 'g1', host: 'a' } }, {}, 'its warehouse is a file on a'],
+  ['a missing warehouse', {}, { warehouse: () => ({ loadedSlices: async () => null }) }, 'is missing. Rebuilding it'],
+])('a running job is ended first for %s', async (_, running, changes, sentence) => {
+  expect(await reason(running, changes)).toContain(sentence);
+});
+
+it('a warehouse counts as missing only if it could be opened and no worker is creating it', async () => {
+  const missing = { loadedSlices: async () => null } as unknown as RowWarehouse;
+  const busy = { loadedSlices: () => Promise.reject(new Error('busy')) } as unknown as RowWarehouse;
+  const planning = fakeHandle({
+    progress: async () => ({ progress: { ...progress, phase: 'planning' }, running: [] }),
+  });
+  expect(await reason({}, { warehouse: () => null })).toBeNull();
+  expect(await reason({}, { warehouse: () => busy })).toBeNull();
+  expect(await reason({}, { warehouse: () => missing, shared: true, handle: planning })).toBeNull();
+  expect(await reason({}, { warehouse: () => missing, shared: true })).toContain('is missing');
 });
