@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
+import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
+import { noteState, refuseOtherUse } from '../../../src/worker/staging/find-job.js';
 import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-stage-'));
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
@@ -130,5 +133,99 @@ describe('staging rows that share a run', () => {
         },
       },
     });
+  });
+});
+
+describe('staging a job again', () => {
+  const entryOf = (staged: JobEntry['staged'], named = false): JobEntry => ({
+    staged,
+    named,
+    csv: null,
+    completed: null,
+  });
+  /** Stages the rows after a run of the job with these entries. */
+  const again = (request: Partial<StageRequest>, ...jobs: readonly JobEntry[]) => {
+    writeFileSync(join(dir, 'again.csv'), 'site,name\nhttps://a.example/,a\n');
+    const asked = { ...common, input: 'again.csv', ...request };
+    return stageEnrichment({ ...context, jobs: async () => jobs }, asked);
+  };
+
+  it('keeps column, scheme and options of its last run, unless the request has its own', async () => {
+    const options = { text: true, maxAgeHours: 3 };
+    const first = await again({ urlColumn: 'site', defaultScheme: 'https', options });
+    const kept = await again({}, entryOf(first.staged));
+    expect(kept.request).toMatchObject({ keptColumn: 'site', defaultScheme: 'https', options });
+    expect(kept.staged.generation).toBe(first.staged.generation);
+    const other = await again({ options: { text: true }, defaultScheme: 'none' }, entryOf(first.staged));
+    expect(other.request).toMatchObject({ options: { text: true }, defaultScheme: 'none' });
+  });
+
+  it('keeps no options of a run with a template, because they are a part of its request', async () => {
+    const ask = { operation: 'search', template: { query: '{{name}}' }, options: { numResults: 3 } } as const;
+    const first = await again(ask);
+    expect((await again({ ...ask, options: {} }, entryOf(first.staged))).request.options).toEqual({});
+    const missing = again({ operation: 'search', options: {} }, entryOf(first.staged));
+    await expect(missing).rejects.toThrow('names no column');
+  });
+
+  it('has a limit only if it is below the number of rows, and names its machine for a file of a shared store', async () => {
+    expect((await again({ limit: 1 })).staged).not.toHaveProperty('limit');
+    expect((await stage('site\nhttps://a.example/\nhttps://b.example/\n', { limit: 1 })).staged.limit).toBe(1);
+    const shared = { ...context, shared: true };
+    const asked = { ...common, input: 'again.csv' };
+    expect((await stageEnrichment(shared, asked)).staged.host).toBe(hostname());
+    expect((await stageEnrichment(shared, { ...asked, into: 'postgres://h/d' })).staged).not.toHaveProperty('host');
+    expect((await again({})).staged).not.toHaveProperty('host');
+  });
+
+  it('keeps its last stages for runs that still load them', async () => {
+    const { staged } = await again({});
+    const stages = ['g1', 'g2', 'g3', 'g4', 'g5'].map((generation) => entryOf({ ...staged, generation }));
+    const last = stages.reduce((before: JobEntry | null, now) => entryAfter(before, now), null) as JobEntry;
+    const found = ['g1', 'g2', 'g3', 'g4', 'g5'].map((name) => stageOf(last, name)?.staged.generation ?? null);
+    expect(found).toEqual([null, 'g2', 'g3', 'g4', 'g5']);
+    const back = entryAfter(last, entryOf({ ...staged, generation: 'g4' }));
+    expect([back, ...(back.earlier ?? [])].map((one) => one.staged.generation)).toEqual(['g4', 'g5', 'g3', 'g2']);
+  });
+
+  it('refuses the name of a job of another file or operation, service by service', () => {
+    const before = { name: 'brands', origin: 'sandbox', operation: 'contents', input: '/a.csv' } as JobEntry['staged'];
+    const refuse = (changes: object, named = true, isNamed = true) =>
+      refuseOtherUse({ ...before, ...changes }, named, [entryOf(before, isNamed)]);
+    expect(() => refuse({ operation: 'search' })).toThrow('already exists for the operation contents');
+    expect(() => refuse({ input: '/b.csv' })).toThrow('already exists for /a.csv');
+    for (const free of [{}, { input: '-' }, { name: 'x', input: '/b.csv' }, { origin: 'elsewhere', input: '/b.csv' }])
+      expect(() => refuse(free)).not.toThrow();
+    expect(() => refuse({ input: '/b.csv' }, false)).not.toThrow();
+    expect(() => refuse({ input: '/b.csv' }, true, false)).not.toThrow();
+  });
+
+  it('is complete when all its rows are loaded, and its state is not replaced by an earlier run', async () => {
+    const { staged } = await again({});
+    const state = mkdtempSync(join(tmpdir(), 'searchflow-state-'));
+    const entries = new FolderJobs(join(state, 'jobs'));
+    onTestFinished(() => {
+      entries.close();
+      rmSync(state, { recursive: true });
+    });
+    const noted = async (of: JobEntry['staged'], now: Parameters<typeof noteState>[2]) => {
+      await noteState(entries, of, now);
+      const { completed, state: then } = (await entries.get(staged.job)) as JobEntry;
+      return [completed, then?.phase, then?.since];
+    };
+    await entries.put(entryOf(staged));
+    const whole = staged.generation;
+    expect(await noted({ ...staged, limit: 1 }, { phase: 'done', since: 5 })).toEqual([null, 'done', 5]);
+    expect(await noted(staged, { phase: 'running', since: 4 })).toEqual([null, 'done', 5]);
+    expect(await noted(staged, { phase: 'running', since: 6 })).toEqual([null, 'running', 6]);
+    expect(await noted({ ...staged, generation: 'earlier' }, { phase: 'done', since: 7 })).toEqual([
+      null,
+      'running',
+      6,
+    ]);
+    expect(await noted(staged, { phase: 'paused', since: 8 })).toEqual([null, 'paused', 8]);
+    expect(await noted(staged, { phase: 'done', since: 9 })).toEqual([whole, 'done', 9]);
+    await noteState(entries, { ...staged, job: 'unknown-1' }, { phase: 'done', since: 9 });
+    expect(await entries.get('unknown-1')).toBeNull();
   });
 });
