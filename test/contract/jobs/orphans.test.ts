@@ -122,12 +122,13 @@ describe('fault 63: work whose command died', () => {
     expect((await watcher.owners.claim(work, () => ({}))).owner).not.toBeNull();
     await watcher.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(RUNNING);
-    const successor = process();
-    await successor.owners.claim(work, () => ({}));
+    const [successor, other] = [process(), process()];
+    for (const one of [successor, other]) await one.owners.claim(work, () => ({}));
     dead.die();
     watcher.die();
     await successor.owners.resolveOrphans('command');
     expect(successor.said).toEqual(['Resuming big, whose command ended.']);
+    expect(await other.owned()).toMatchObject([{ living: [successor.entries.owner(), other.entries.owner()] }]);
     await successor.owners.stop('its command was stopped', now);
     expect(await end()).toEqual(terminated('its command was stopped'));
     expect(() => successor.owners.check()).toThrow('This command is stopping');
