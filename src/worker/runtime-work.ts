@@ -1,9 +1,8 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { freshnessOf } from '../core/purchase/freshness.js';
 import { pricesAt } from '../core/purchase/prices.js';
-import type { EnrichCsvInput, Resumption, StagedJob } from '../core/rows/job.js';
+import type { Resumption, StagedJob } from '../core/rows/job.js';
 import { workflowIdOf, workflowNames } from '../core/rows/job.js';
 import type { Work } from '../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../core/rows/job-entries.js';
@@ -21,7 +20,7 @@ import { WorkerHere } from './host/worker-here.js';
 import { findJob, refuseOtherUse } from './staging/find-job.js';
 import { keepsRequests, makePlan } from './staging/plan.js';
 import { reparse } from './staging/reparse.js';
-import { forgetEarlierStages, stageEnrichment } from './staging/stage-job.js';
+import { askedOf, forgetEarlierStages, stageEnrichment, toRunInput } from './staging/stage-job.js';
 import type { Store } from './store/store.js';
 import type { Temporal } from './temporal-server/temporal.js';
 import type { Warehouses } from './warehouse/warehouses.js';
@@ -119,11 +118,7 @@ export class RuntimeWork {
   /** Makes this command the owner of the job and writes its entry, in one step; or a watcher if another command owns it. */
   #claimJob(work: Work, { staged, request }: JobPlan) {
     const csv = request.csv === null ? null : resolve(request.csv);
-    const freshness = freshnessOf(request, Date.now());
-    const asked = {
-      ...boundsOf(request),
-      ...(freshness ? { freshness } : {}),
-    };
+    const asked = askedOf(request, Date.now());
     return this.#owners.claim(work, ({ jobs }, owner) => {
       const named = request.job !== null;
       refuseOtherUse(staged, named, jobs);
@@ -143,12 +138,12 @@ export class RuntimeWork {
   async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
     const { client } = await this.#connect();
     const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
-    const freshness = freshnessOf(request, Date.now());
+    const asked = askedOf(request, Date.now());
     const why = await startReason({
       client,
       handle,
       staged,
-      asksMore: freshness !== undefined,
+      asksMore: asked.freshness !== undefined,
       shared: this.#store.shared,
       warehouse: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
     });
@@ -165,12 +160,7 @@ export class RuntimeWork {
     }
     await this.#store.stages.share(staged);
     const csv = request.csv === null ? null : resolve(request.csv);
-    await this.#startWorkflow(
-      handle.workflowId,
-      staged,
-      { ...boundsOf(request), ...(freshness ? { freshness } : {}) },
-      csv,
-    );
+    await this.#startWorkflow(handle.workflowId, staged, asked, csv);
     return this.#parts.ending(handle, staged);
   }
 
@@ -180,14 +170,7 @@ export class RuntimeWork {
     asked: JobEntry['asked'],
     csv: string | null,
   ): Promise<void> {
-    const input: EnrichCsvInput = {
-      input: staged.input,
-      urlColumn: staged.unitColumn ?? '',
-      staged,
-      // In a shared store any worker may end the job and would write the file on its own machine.
-      ...(csv === null || this.#store.shared ? {} : { csv }),
-      ...asked,
-    };
+    const input = toRunInput(staged, asked, csv, this.#store.shared);
     const { client } = await this.#connect();
     this.#owners.check();
     try {
@@ -293,14 +276,3 @@ const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
 
 const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;
-
-/** The limits of a run of a job. */
-function boundsOf({
-  maxCostDollars,
-  maxRunSeconds,
-}: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds'> {
-  return {
-    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
-    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
-  };
-}

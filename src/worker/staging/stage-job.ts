@@ -4,6 +4,7 @@ import { rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
+import { freshnessOf } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -11,7 +12,7 @@ import { moveDurably } from '../../files/write-durably.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { type StageManifest, stageCsv } from '../../rows/index.js';
 import { whyNoTarget } from '../../warehouse/index.js';
-import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
+import { type DatabaseAddress, type EnrichRequest, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
@@ -182,5 +183,33 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     csv: input.csv ?? null,
     options: input.options ?? {},
     batch: input.batch ?? 100,
+  };
+}
+
+/** The options of a run that its stage does not have: its limits, and which earlier answers are too old. `now`: Unix ms. */
+export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEntry['asked']> {
+  const { maxCostDollars, maxRunSeconds } = request;
+  const freshness = freshnessOf(request, now);
+  return {
+    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+    ...(freshness ? { freshness } : {}),
+  };
+}
+
+/** The input of the workflow that runs a staged job. */
+export function toRunInput(
+  staged: StagedJob,
+  asked: JobEntry['asked'],
+  csv: string | null,
+  shared: boolean,
+): EnrichCsvInput {
+  return {
+    input: staged.input,
+    urlColumn: staged.unitColumn ?? '',
+    staged,
+    // In a shared store any worker may end the job and would write the file on its own machine.
+    ...(csv === null || shared ? {} : { csv }),
+    ...asked,
   };
 }

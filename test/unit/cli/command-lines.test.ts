@@ -58,7 +58,7 @@ describe('a command line', () => {
     const { asked, config, code } = await type(
       `enrich in.csv --op search --query '{{name}}' --num-results 7 --text --highlights --summary why --max-age-hours 720
         --option type=fast --delimiter semicolon --job brands --into out/x.duckdb --csv out.csv --max-cost 1.5
-        --refresh-after 2w --retry-failed --rebuy --limit 3 --qps 4 --concurrency 9 --keep-landing 2 --dry-run`,
+        --max-run-time 90m --refresh-after 2w --retry-failed --rebuy --limit 3 --qps 4 --concurrency 9 --keep-landing 2 --dry-run`,
     );
     expect(asked).toEqual([
       [
@@ -78,6 +78,7 @@ describe('a command line', () => {
           into: 'out/x.duckdb',
           csv: 'out.csv',
           maxCostDollars: 1.5,
+          maxRunSeconds: 5400,
           refreshAfterMs: 14 * 86_400_000,
           retryFailed: true,
           rebuy: true,

@@ -9,8 +9,10 @@ import { type QuietFlags, toQuietHours } from '../../../src/cli/monitors/quiet-f
 import { parseDuration } from '../../../src/cli/options/duration-option.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { parseFault, startSandbox } from '../../../src/sandbox/index.js';
+import { agentRunId, startAgentRun } from '../../../src/worker/control/agent-control.js';
 import { EventControl } from '../../../src/worker/control/event-control.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
+import { MonitorControl } from '../../../src/worker/control/monitor-control.js';
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { findJob } from '../../../src/worker/staging/find-job.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
@@ -172,9 +174,11 @@ describe('a schedule of a job of rows', () => {
         defaultScheme: 'https',
         delimiter: ';',
         job: 'brands',
+        csv: '/data/out.csv',
         refreshAfterMs: 5,
         retryFailed: true,
         maxCostDollars: 3,
+        maxRunSeconds: 60,
       },
     };
     expect(of(typed)).toEqual({
@@ -284,5 +288,68 @@ describe('a walk that is resumed', () => {
     expect(started.splice(0)).toEqual([[workflow, 'w-1', 'rows', [{ ...input, host: 'a' }]]]);
     await control.resume(walk);
     expect(started).toEqual([[workflow, 'w-1', 'rows', [input]]]);
+  });
+});
+
+describe('the workflow id of the work of a command', () => {
+  type Access = ConstructorParameters<typeof MonitorControl>[0];
+  const at = (origin: string) => ({ config: { origin, stateDir: cwd }, shared: false }) as unknown as Access;
+  const [here, there] = [at('sandbox'), at('https://service.example')];
+  const into = '/data/a.duckdb';
+  const distinct = (ids: readonly string[]) => new Set(ids).size;
+
+  it('of a walk is another one for another stream, warehouse, machine and service', () => {
+    const id = (access: Access, walk: object) =>
+      new EventControl(access, cwd).work({ kind: 'sync', into, ...walk }).workflowId;
+    const ids = [id(here, {}), id(there, {}), id(here, { into: '/data/b.duckdb' }), id(here, { host: 'a' })];
+    const from = '2026-11-01T00:00:00.000Z';
+    expect(
+      distinct([...ids, id(here, { kind: 'backfill', from }), id(here, { kind: 'backfill', from, verify: true })]),
+    ).toBe(6);
+    expect(id(here, {})).toBe(ids[0]);
+  });
+
+  it('of a batch is another one for another action, filter, warehouse and service', () => {
+    const id = (access: Access, batch: object) =>
+      new MonitorControl(access, cwd).batchWork({ action: 'pause', filter: { name: 'a' }, into, ...batch }).workflowId;
+    const changes = [{}, { action: 'delete' }, { filter: { name: 'b' } }, { into: '/data/b.duckdb' }];
+    expect(distinct([...changes.map((one) => id(here, one)), id(there, {})])).toBe(5);
+    expect(id(here, { limit: 5, by: 'me' })).toBe(id(here, {}));
+  });
+
+  it('of an export is another one for another filter, warehouse and service', () => {
+    const id = (access: Access, one: object) => {
+      const { name, work } = new MonitorControl(access, cwd).exportWork({ into, ...one });
+      expect([work.input.origin, work.workflowId.endsWith(name)]).toEqual([access.config.origin, true]);
+      return work.workflowId;
+    };
+    const ids = [{}, { filter: { name: 'a' } }, { into: '/data/b.duckdb' }].map((one) => id(here, one));
+    expect(distinct([...ids, id(there, {})])).toBe(4);
+  });
+
+  it('of an agent run is another one for another request, header and service; an equal one is joined', async () => {
+    const started: unknown[] = [];
+    const workflow = {
+      getHandle: () => ({}),
+      start: async (name: string, how: Record<string, unknown>) => void started.push([name, how]),
+    };
+    const access = { client: { workflow }, config: { origin: 'sandbox', taskQueue: 'rows' } } as unknown as Access;
+    const asked = { query: 'why', effort: 'low' } as const;
+    const id = (request: object, options: object = {}, origin = 'sandbox') =>
+      agentRunId({ origin }, { ...asked, ...request }, options);
+    const ids = [
+      id({}),
+      id({ query: 'how' }),
+      id({}, { beta: 'b' }),
+      id({}, { extraHeaders: { a: 'b' } }),
+      id({}, {}, 'x'),
+    ];
+    expect(distinct(ids)).toBe(5);
+    expect(id({}, { maxCostDollars: 1 })).toBe(ids[0]);
+    const options = { maxCostDollars: 1 };
+    const { workflowId } = await startAgentRun(access, asked, options);
+    expect(workflowId).toBe(ids[0]);
+    const joins = { args: [asked, options], workflowIdConflictPolicy: 'USE_EXISTING', taskQueue: 'rows' };
+    expect(started).toEqual([['runAgent', expect.objectContaining({ workflowId, ...joins })]]);
   });
 });

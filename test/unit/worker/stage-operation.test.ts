@@ -6,8 +6,15 @@ import { createTransport } from '../../../src/api/transport.js';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { noteState, refuseOtherUse } from '../../../src/worker/staging/find-job.js';
-import { type StageRequest, stageEnrichment } from '../../../src/worker/staging/stage-job.js';
+import {
+  askedOf,
+  type StageRequest,
+  stageEnrichment,
+  toRunInput,
+  toStageRequest,
+} from '../../../src/worker/staging/stage-job.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
+import { plan, request } from '../../support/cli/fake-runtime.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-stage-'));
 const transport = createTransport({ baseUrl: 'http://127.0.0.1:9', apiKey: null });
@@ -227,5 +234,44 @@ describe('staging a job again', () => {
     expect(await noted(staged, { phase: 'done', since: 9 })).toEqual([whole, 'done', 9]);
     await noteState(entries, { ...staged, job: 'unknown-1' }, { phase: 'done', since: 9 });
     expect(await entries.get('unknown-1')).toBeNull();
+  });
+});
+
+describe('the input of a workflow', () => {
+  it('becomes the request of its stage, with every option', () => {
+    const given = {
+      input: '/a.csv',
+      urlColumn: 'site',
+      defaultScheme: 'https',
+      limit: 3,
+      operation: 'agent',
+      rowsPerRun: 2,
+      template: { query: '{{name}}' },
+      variant: 'v',
+      delimiter: ';',
+      job: 'brands',
+      into: '/o.duckdb',
+      csv: '/o.csv',
+      options: { effort: 'low' },
+      batch: 7,
+    } as const;
+    expect(toStageRequest(given)).toEqual(given);
+    expect(toStageRequest({ ...given, origin: 'sandbox', maxCostDollars: 1, scheduled: true })).toEqual(given);
+    expect(toStageRequest({ input: '/a.csv' })).toEqual({
+      ...{ input: '/a.csv', urlColumn: null, delimiter: null, job: null, into: null, csv: null },
+      ...{ options: {}, batch: 100 },
+    });
+  });
+
+  it('of a command has its limits, and its CSV unless a worker on another machine may end the job', () => {
+    const typed = { ...request, maxCostDollars: 2, maxRunSeconds: 60, rebuy: true };
+    const asked = { maxCostDollars: 2, maxRunSeconds: 60, freshness: { rebuyBefore: 1000 } };
+    expect(askedOf(typed, 1000)).toEqual(asked);
+    expect(askedOf(request, 1000)).toEqual({});
+    const { staged } = plan;
+    const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
+    expect(toRunInput(staged, asked, '/o.csv', false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
+    expect(toRunInput(staged, undefined, '/o.csv', true)).toEqual(run);
+    expect(toRunInput({ ...staged, unitColumn: null }, {}, null, false).urlColumn).toBe('');
   });
 });
