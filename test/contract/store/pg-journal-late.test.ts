@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ClaimLost } from '../../../src/core/purchase/journal.js';
 import { identifier } from '../../../src/postgres/index.js';
 import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
@@ -135,6 +135,16 @@ describe('a process that was declared dead', () => {
     await heir.claim([keyOf(2)], 'heir');
     expect(await heir.workersOn('rows')).toMatchObject([{ pid: process.pid, team: 'team' }]);
     expect(await dead.workersOn('rows')).toEqual([]);
+  });
+
+  it('registers again by its heartbeat, so that an idle worker stays listed', async () => {
+    const url = stores.url();
+    const { journal: heir } = await stores.journal(url);
+    const idle = await PgJournal.open(await stores.connect(url), { team: 'team', deadAfterMs: 3000 });
+    onTestFinished(() => idle.close());
+    await idle.works('rows');
+    await takeAllForDead(await stores.connect(url));
+    await expect.poll(() => heir.workersOn('rows'), { timeout: 10_000 }).toHaveLength(1);
   });
 
   it('replaces a unit that was given up meanwhile with its success', async () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
-import type { RateSource } from '../../../src/store/limiter/rate-source.js';
+import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
@@ -70,16 +70,23 @@ describe('the start of a grant', () => {
   function at(now: number) {
     const asks: string[] = [];
     const late: number[] = [];
+    const refused: RateCost[] = [];
+    const queued: number[] = [];
     vi.spyOn(performance, 'now').mockReturnValue(now);
     const source = {
-      block: null,
-      ask: async ({ queue }: Parameters<RateSource['ask']>[0]) => {
+      block: null as Block | null,
+      ask: async ({ queue, ...asked }: Parameters<RateSource['ask']>[0]) => {
         asks.push(queue);
+        queued.push(asked.queued);
         return { starts: [{ startAt: now, reservedAt: now }], comeAt: now };
       },
       late: (_: Grant, startedAt: number) => void late.push(startedAt),
+      refused: (of: RateCost) => void refused.push(of),
+      hold: async (block: Block) => {
+        source.block = block;
+      },
     };
-    return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late };
+    return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late, refused, queued };
   }
   const granted = (startAt: number): Grant => ({ rateCost, startAt, reservedAt: startAt });
 
@@ -91,5 +98,27 @@ describe('the start of a grant', () => {
     expect([asks, late.splice(0)]).toEqual([['contents/1'], []]);
     expect(await limiter.start(granted(9997))).toBe('go');
     expect([asks.length, late]).toEqual([1, []]);
+  });
+
+  it('is void while the team is blocked, and a shorter block does not end a longer one', async () => {
+    const { limiter, refused } = at(10_000);
+    await limiter.block(5000, 'too many requests', rateCost);
+    await limiter.block(1000, 'busy', { rateClass: 'free', weight: 0 });
+    await limiter.block(2000, 'away');
+    expect(await limiter.start(granted(10_000))).toBe('blocked');
+    vi.spyOn(performance, 'now').mockReturnValue(14_999);
+    expect(await limiter.start(granted(14_999))).toBe('blocked');
+    vi.spyOn(performance, 'now').mockReturnValue(15_000);
+    expect(await limiter.start(granted(15_000))).toBe('go');
+    // Only a call that uses the limit shows that the limit was exceeded.
+    expect(refused).toEqual([rateCost]);
+  });
+
+  it('is asked for with the number of answers that the service had queued, each reported once', async () => {
+    const { limiter, queued } = at(10_000);
+    for (let answers = 0; answers < 3; answers++) limiter.queued(rateCost);
+    await limiter.acquire(rateCost);
+    await limiter.acquire(rateCost);
+    expect(queued).toEqual([3, 0]);
   });
 });
