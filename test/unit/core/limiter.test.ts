@@ -2,8 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
+import type { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
+import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
@@ -120,5 +122,63 @@ describe('the start of a grant', () => {
     await limiter.acquire(rateCost);
     await limiter.acquire(rateCost);
     expect(queued).toEqual([3, 0]);
+  });
+});
+
+describe('a limiter with a reservation', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** A limiter whose reservation another process holds at the first attempts, by these names. */
+  function reserved(...holders: string[]) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const calls: unknown[] = [];
+    const inner = {
+      acquire: async (wanted: RateCost) => ({ rateCost: wanted, startAt: 0, reservedAt: 0 }),
+      block: async (...args: unknown[]) => void calls.push(['block', ...args]),
+      view: async () => idleView(flatProfile(7)),
+      close: async () => undefined,
+    };
+    const reservation = {
+      take: async () => {
+        const heldBy = holders.shift();
+        calls.push(heldBy === undefined ? 'take' : 'wait');
+        return heldBy === undefined ? { usedByOthers: false } : { heldBy };
+      },
+      release: async () => void calls.push('release'),
+    };
+    const limiter = new ReservedLimiter(inner as unknown as MemoryLimiter, reservation, () => undefined);
+    return { limiter, calls };
+  }
+
+  it('releases it after two seconds without a call, and when it is closed', async () => {
+    const { limiter, calls } = reserved();
+    await limiter.acquire({ rateClass: 'free', weight: 0 });
+    expect(calls).toEqual([]);
+    await limiter.acquire(rateCost);
+    await vi.advanceTimersByTimeAsync(1999);
+    await limiter.acquire(rateCost);
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(calls).toEqual(['take']);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(calls).toEqual(['take', 'release']);
+    await limiter.acquire(rateCost);
+    await limiter.close();
+    expect(calls.slice(2)).toEqual(['take', 'release']);
+  });
+
+  it('shows who holds it only while a call waits for it', async () => {
+    const { limiter, calls } = reserved('another process');
+    const asked = limiter.acquire(rateCost);
+    await expect.poll(async () => (await limiter.view()).heldBy).toBe('another process');
+    await asked;
+    expect(await limiter.view()).not.toHaveProperty('heldBy');
+    expect(calls).toEqual(['wait', 'take']);
+    await limiter.close();
+  });
+
+  it('passes on the refusal of a call', async () => {
+    const { limiter, calls } = reserved();
+    await limiter.block(1000, 'too many requests', rateCost);
+    expect(calls).toEqual([['block', 1000, 'too many requests', rateCost]]);
   });
 });
