@@ -121,6 +121,18 @@ describe('staged rows in a store', () => {
     await other.slice({ ...all[5]!, stageDir: '/nowhere' }, 0);
   });
 
+  it('are kept while runs use them, however old they are', async () => {
+    const { one, other } = await machines();
+    const first = stage('first', 1);
+    await one.share(first);
+    for (const generation of ['b', 'c', 'd']) await one.share(stage(generation, 1));
+    await one.share(first);
+    await one.share(stage('e', 1));
+    const elsewhere = (generation: string) => other.slice({ ...first, generation, stageDir: '/nowhere' }, 0);
+    expect(await elsewhere('first')).toContain('first');
+    await expect(elsewhere('b')).rejects.toThrow('The store has no slice 0');
+  });
+
   it('are never written outside their folder', async () => {
     const { other } = await machines();
     const staged = { job: '../../x', generation: 'gen', slices: 1, stageDir: '/nowhere' };
