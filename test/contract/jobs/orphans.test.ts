@@ -152,6 +152,15 @@ describe('a job whose command ended before its workflow was started', () => {
     expect(await state()).toMatchObject({ phase: 'stopped', message: 'its command ended' });
   });
 
+  it('keeps its state if a run has begun and ended since then', async () => {
+    const { command, state, start } = await claimed();
+    const { work } = await start('never');
+    await temporal.client.workflow.getHandle(work.workflowId).terminate();
+    await command.owners.close();
+    expect(await state()).toMatchObject({ phase: 'running' });
+    expect(await command.owned()).toEqual([]);
+  });
+
   it.each(['command', 'worker'] as const)('is stopped by the next %s if that command was killed', async (role) => {
     const { process, command } = await claimed();
     command.die();
