@@ -65,7 +65,7 @@ it.each([
 it('the cancellation of a job that has ended is refused', async () => {
   const ended = clientOf('COMPLETED');
   await expect(jobHandle(ended.client, 'brands').cancel()).rejects.toThrow('brands is not running');
-  expect(ended.calls).toEqual(['describe']);
+  expect(ended.calls).not.toContain('cancel');
 });
 
 it('the results that were reported are known to every later command of the folder, each by its run', () => {
