@@ -85,12 +85,6 @@ export class LongRunningUnit {
     return this.#start();
   }
 
-  /** When following a run ends, in Unix ms. Each request for the unit starts the time again. */
-  #overdueAt({ at }: Asked): number {
-    const { maxRunMs = Number.POSITIVE_INFINITY } = this.#longRunning;
-    return Math.max(at, this.#shared.purchaseRequest.freshness?.retryBefore ?? 0) + maxRunMs;
-  }
-
   #note(intentId: string, facts: Json): Promise<void> {
     const { deps, purchaseRequest } = this.#shared;
     return deps.journal.note(intentId, purchaseRequest.owner, facts);
@@ -118,21 +112,20 @@ export class LongRunningUnit {
   }
 
   async #follow(asked: Asked, facts: RunFacts): Promise<void> {
-    const { attempt, stats, stop, record, budget } = this.#shared;
+    const { attempt, stats, stop, record, budget, purchaseRequest } = this.#shared;
     const { slots, maxRunMs } = this.#longRunning;
     await slots.name(this.#unit.key, facts.run);
     const run = { at: asked.at };
     stats.runs.add(run);
-    // A run that is already overdue is polled once more before it is left.
-    const leftMs = Math.max(this.#overdueAt(asked) - Date.now(), maxRunMs === undefined ? 0 : OVERDUE_POLL_MS);
+    const retryBefore = purchaseRequest.freshness?.retryBefore;
+    const { leftMs, startedAt } = followTime({ at: asked.at, now: Date.now(), maxRunMs, retryBefore });
     const overdue = new AbortController();
     const timer = Number.isFinite(leftMs)
       ? setTimeout(() => overdue.abort(new Error('overdue')), Math.min(leftMs, LONGEST_TIMER_MS))
       : undefined;
-    const followedFrom = leftMs > OVERDUE_POLL_MS ? asked.at : Date.now();
     try {
       const until = AbortSignal.any([stop, overdue.signal]);
-      const bought = await this.#longRunning.follow(this.#unit, facts, followedFrom, until);
+      const bought = await this.#longRunning.follow(this.#unit, facts, startedAt, until);
       if (bought) await attempt.land(asked, bought);
       else {
         const why = `the service no longer returns the run ${facts.run}`;
@@ -157,6 +150,25 @@ export class LongRunningUnit {
     }
     await slots.free(this.#unit.key);
   }
+}
+
+/**
+ * How long a run is followed from now, in ms, and the start from which its polls are timed. `at`: its intent; `retryBefore`: the last
+ * request for failed units, which starts the time again. A run that is already overdue is polled once more before it is left.
+ */
+export function followTime({
+  at,
+  now,
+  maxRunMs = Number.POSITIVE_INFINITY,
+  retryBefore = 0,
+}: {
+  readonly at: number;
+  readonly now: number;
+  readonly maxRunMs?: number | undefined;
+  readonly retryBefore?: number | undefined;
+}): { readonly leftMs: number; readonly startedAt: number } {
+  const leftMs = Math.max(Math.max(at, retryBefore) + maxRunMs - now, OVERDUE_POLL_MS);
+  return { leftMs, startedAt: leftMs > OVERDUE_POLL_MS ? at : now };
 }
 
 /** Null where the start is known to have started nothing, and its intent is not closed yet. */

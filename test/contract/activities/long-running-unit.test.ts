@@ -143,12 +143,14 @@ describe('a unit that is a run at the service', () => {
     expect(JSON.stringify(record?.result)).toContain('run 1 has not ended');
     expect(await first.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
 
-    const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 1 };
+    const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 60_000 };
     const successor = await world({}, first);
-    expect(await successor.buy(['a'], { ...successor.withMaxRun(60_000), freshness: retry })).toMatchObject({
+    expect(await successor.buy(['a'], { ...successor.withMaxRun(1), freshness: retry })).toMatchObject({
       bought: 1,
     });
     expect(successor.course).toEqual(['name run 1', 'follow run 1', 'free']);
+    // Its time begins again: it is followed since its start, and not for one last poll.
+    expect(successor.followed[0]?.startedAt).toBeLessThanOrEqual(first.followed[0]?.startedAt ?? 0);
     expect((await first.journal.read([key])).get(key)).toMatchObject({ status: 'success' });
     expect(await successor.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
   });

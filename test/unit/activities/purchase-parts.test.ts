@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
 
@@ -176,5 +177,24 @@ describe('a waiting part of a purchase', () => {
     end?.();
     await open;
     expect(waits.size).toBe(0);
+  });
+});
+
+describe('the time for which a run at the service is followed', () => {
+  const MINUTE = 60_000;
+
+  it('begins with its start, and again with each request for failed units', () => {
+    const time = (now: number, retryBefore?: number) =>
+      followTime({ at: 5 * MINUTE, now, maxRunMs: 3 * MINUTE, retryBefore });
+    expect(time(6 * MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
+    expect(time(20 * MINUTE, 19 * MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
+    // An earlier request does not shorten it.
+    expect(time(6 * MINUTE, MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
+  });
+
+  it('is that of one poll for an overdue run, and has no end without a limit', () => {
+    const overdue = { at: 5 * MINUTE, now: 9 * MINUTE };
+    expect(followTime({ ...overdue, maxRunMs: 3 * MINUTE })).toEqual({ leftMs: 3000, startedAt: 9 * MINUTE });
+    expect(followTime(overdue)).toEqual({ leftMs: Number.POSITIVE_INFINITY, startedAt: 5 * MINUTE });
   });
 });
