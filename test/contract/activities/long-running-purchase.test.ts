@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ActivityDeps, PurchaseRequest, Receipt } from '../../../src/activities/index.js';
 import { agentKeys, agentPurchase } from '../../../src/activities/rows/agent-purchase.js';
+import { createEndRuns } from '../../../src/activities/rows/end-runs.js';
 import type { AgentRunRequest } from '../../../src/api/schemas/agent-run-schemas.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
+import type { StagedJob } from '../../../src/core/rows/job.js';
 import { canonicalJson } from '../../../src/core/text/json.js';
 import { type AgentOptions, type Service, startService } from '../../service/service.mjs';
-import { ActivitySetting } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
 
 let setting: ActivitySetting;
 beforeAll(async () => {
@@ -285,6 +290,50 @@ it('a run that another purchase follows is neither ended nor waited for', async 
   expect(world.service.agents.inProgress()).toBe(1);
   for (const run of world.service.agents.runs.values()) run.endsAt = 0;
   expect(await theirs).toMatchObject({ complete: true, bought: 1 });
+});
+
+it('the runs of all slices of a cancelled job are ended, also of the last slice of a range, and no others', async () => {
+  const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
+  const slices = ['a', 'b', 'c', 'd'].map((query) => [ask(query), ask(`${query}, beyond the limit`)]);
+  // Slice 3 has a row beyond the limit, whose run belongs to another job.
+  const rowsPerSlice = 2;
+  const staged = {
+    ...{
+      job: world.deps.origin.replace(' ', '-'),
+      generation: 'gen',
+      operation: 'agent',
+      options: {},
+      unitColumn: null,
+    },
+    ...{ rows: 8, limit: 7, slices: 4, rowsPerSlice },
+  } as unknown as StagedJob;
+  const fileOf = (slice: number) => join(setting.folder, `${staged.job}-${slice}.jsonl.gz`);
+  for (const [slice, requests] of slices.entries()) {
+    const rows = requests.map((request, nth) => ({
+      ...{ n: slice * rowsPerSlice + nth + 1, k: world.keyOf(request), u: canonicalJson(request) },
+    }));
+    writeFileSync(fileOf(slice), gzipSync(rows.map((row) => `${JSON.stringify(row)}\n`).join('')));
+  }
+  const buying = world.buy(slices.flat());
+  await expect.poll(() => world.service.agents.inProgress(), { timeout: 20_000, interval: 10 }).toBe(8);
+  // A run has its slot once the note of its start is on the disk.
+  const isNoted = (id: string) => world.deps.runs.agent.claimed(id, 'another purchase');
+  const notes = () => Promise.all([...world.service.agents.runs.keys()].map(isNoted));
+  await expect.poll(notes, { timeout: 20_000, interval: 10 }).not.toContain(false);
+  world.stop.abort(new Error('cancelled'));
+  await buying;
+  const deps: ActivityDeps = {
+    ...world.deps,
+    stages: { ...world.deps.stages, slice: async (_, slice) => fileOf(slice) },
+    staged: async () => ({ staged, csv: null }),
+  };
+  const ranges = [[0, 0] as const, [2, 3] as const];
+  const ended = await quiet().run(createEndRuns(deps), { staged, slices: ranges, resumedAt: 0 });
+  expect(ended).toEqual({ runs: 5, costMicros: 5 * 250_000, left: 0 });
+  const going = [...world.service.agents.runs.values()].filter(({ endsAt }) => endsAt > performance.now());
+  expect(going.map(({ request }) => request.query).sort()).toEqual(['b', 'b, beyond the limit', 'd, beyond the limit']);
+  // They are no answers to another job that asks for the same.
+  expect(await world.deps.journal.lookup([world.keyOf(ask('a'))])).toEqual([]);
 });
 
 describe('a purchase of runs with a budget', () => {

@@ -113,7 +113,7 @@ describe('a unit that is a run at the service', () => {
   it('keeps its slot while its run is not followed, and is taken over without another start', async () => {
     const first = await world();
     const stopped = await world({ follow: first.untilStopped }, first);
-    expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0 });
+    expect(await stopped.buy()).toMatchObject({ complete: false, bought: 0, leftRunning: 1 });
     expect(stopped.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
     expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
     const successor = await world({}, first);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -99,6 +99,11 @@ describe('the file journal', () => {
     await expect(journal.unitFiles('job/gen/000000', [keyOf(1)], join(root, 'x'))).rejects.toThrow('--rebuy');
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
     expect((await journal.claim([keyOf(1)], 'c', { rebuyBefore: Date.now() })).mine).toHaveLength(1);
+    await journal.release('c');
+    // An answer that landed after the request for a rebuy counts.
+    expect((await journal.claim([keyOf(1)], 'd', { rebuyBefore: 1 })).landed).toHaveLength(1);
+    // Another process finds the body gone without a read.
+    expect(await (await openJournal(dir)).lookup([keyOf(1)], { rebuyBefore: Date.now() })).toEqual([]);
   });
 
   it('makes its files readable only by their owner', async () => {
@@ -177,6 +182,19 @@ describe('intents of a dead process', () => {
 });
 
 describe('pruning', () => {
+  it('keeps the bodies of a segment whose purchase still runs at the service, also after a restart', async () => {
+    const dir = newDir();
+    const first = await openJournal(dir);
+    await first.claim([keyOf(1), keyOf(2)], 'a');
+    await first.land(await first.intend(intent('a', [1])), { requestId: null, fetchedAt: 1, units: [outcome(1)] });
+    await first.note(await first.intend(intent('a', [2])), 'a', { run: 'run 1' });
+    await first.close();
+    const journal = await openJournal(dir);
+    expect(await journal.prunable('job/', Date.now() + 60_000)).toBe(false);
+    expect(await journal.prune('job/', Date.now() + 60_000)).toBe(0);
+    expect((await journal.read([keyOf(1)])).size).toBe(1);
+  });
+
   it('removes only the bodies of old segments, and still knows their purchases', async () => {
     const dir = newDir();
     await bought(dir, [[1]]);
@@ -242,6 +260,16 @@ describe('pruning', () => {
     await expect(journal.intend(intent('a', [2]))).rejects.toThrow(/damaged: .*caps\.json/);
     rmSync(file);
     await journal.intend(intent('a', [2]));
+  });
+
+  it('counts nothing against a cap for an intent that could not be written', async () => {
+    const dir = newDir();
+    const journal = await openJournal(dir, { team: 'team' });
+    await journal.setCaps({ dayMicros: 1500, monthMicros: null });
+    mkdirSync(join(dir, LINES), { recursive: true });
+    await expect(journal.intend(intent('a', [1]))).rejects.toThrow();
+    expect((await journal.spent()).day).toMatchObject({ openMicros: 0, unknownMicros: 0 });
+    await journal.intend(intent('a', [1], 'job/gen/000001'));
   });
 
   it('counts an answer whose intent is unreadable, and ignores lines from before there were teams', async () => {

@@ -231,6 +231,30 @@ export function journalContract(
       expect((await again.claim([keyOf(1)], 'd')).landed).toHaveLength(1);
     });
 
+    it('counts the unknown outcomes of a unit until it is found or has landed', async () => {
+      const { journal, reopen } = await open();
+      const lose = async () => {
+        await journal.claim([keyOf(1)], 'a', { freshAfter: Date.now() + 60_000 });
+        const id = await journal.intend(intent('a', [1]));
+        await journal.miss(id, 'connection reset', 'maybe');
+        await journal.release('a');
+        return id;
+      };
+      const unknowns = async (one: Journal) => {
+        const { mine } = await one.claim([keyOf(1)], 'b', { freshAfter: Date.now() + 60_000 });
+        await one.release('b');
+        return mine.map((unit) => unit.unknowns);
+      };
+      await lose();
+      const found = await lose();
+      expect(await unknowns(journal)).toEqual([2]);
+      await journal.note(found, 'a', { run: 'run 1' });
+      expect(await unknowns(journal)).toEqual([1]);
+      await journal.land(found, { requestId: null, fetchedAt: Date.now(), units: [outcome(1)] });
+      expect(await unknowns(journal)).toEqual([0]);
+      expect(await unknowns(await reopen())).toEqual([0]);
+    });
+
     it('sums requests, units and money by segment', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1, 2], 'job/gen/000000');
@@ -262,6 +286,8 @@ export function journalContract(
         result: { error: 'no' },
       });
       await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [refused]);
+      // They are free at once, not only when their owner ends.
+      expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
       const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);
     });

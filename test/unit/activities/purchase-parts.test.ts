@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
@@ -177,6 +178,25 @@ describe('a waiting part of a purchase', () => {
     end?.();
     await open;
     expect(waits.size).toBe(0);
+  });
+});
+
+describe('the budget gate of a job', () => {
+  it('is shared by its purchases while any of them is in progress, and by no other job', () => {
+    const gates = new BudgetGates();
+    const capped = (bookPrefix: string) => ({ cap: { bookPrefix, limitMicros: 1000 } });
+    const [job, other] = [capped('job/'), capped('other/')];
+    const gate = gates.enter(job);
+    expect(gates.enter(job)).toBe(gate);
+    expect(gates.enter(other)).not.toBe(gate);
+    gates.leave(job, gate);
+    expect(gates.enter(job)).toBe(gate);
+    gates.leave(job, gate);
+    gates.leave(job, gate);
+    // The next run of the job proves its budget again.
+    expect(gates.enter(job)).not.toBe(gate);
+    expect(gates.enter({ mostMicros: 5 })).not.toBe(gates.enter({ mostMicros: 5 }));
+    expect([gates.enter({ mostMicros: 5 }).short, gates.enter({}).short]).toEqual([true, false]);
   });
 });
 
