@@ -54,11 +54,13 @@ describe('an export of the runs of monitors', () => {
       await quiet().run(exportMonitors, { ...step, filter });
       return quiet().run(exportRunSlice, step);
     };
-    const rows = async () => {
+    const query = async (sql: string) => {
       await warehouse.close();
-      return folder.query<{ id: string; status: string }>('SELECT id, status FROM monitor_runs ORDER BY id');
+      return folder.query<{ id: string; status?: string }>(sql);
     };
-    return { service, id, run, exported, rows };
+    const rows = () => query('SELECT id, status FROM monitor_runs ORDER BY id');
+    const gone = () => query('SELECT id FROM monitors WHERE gone_at IS NOT NULL');
+    return { service, id, run, exported, rows, gone };
   }
   const page = (number: number) =>
     Array.from({ length: number }, (_, index) => `run-${String(index).padStart(3, '0')}`);
@@ -99,11 +101,13 @@ describe('an export of the runs of monitors', () => {
   });
 
   it('marks no monitor as gone that its filter leaves out, and keeps the runs of a deleted one', async () => {
-    const { service, id, run, exported, rows } = await opened();
+    const { service, id, run, exported, rows, gone } = await opened();
     await exported('first', [run('run-1')]);
     expect(await exported('second', [run('run-1')], { name: 'another' })).toMatchObject({ complete: true, read: 0 });
+    expect(await gone()).toEqual([]);
     service.monitors.records.delete(id);
     expect(await exported('third', [])).toMatchObject({ complete: true, read: 0 });
+    expect(await gone()).toEqual([{ id }]);
     expect(await rows()).toEqual([{ id: 'run-1', status: 'completed' }]);
   });
 });

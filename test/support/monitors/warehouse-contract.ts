@@ -249,6 +249,9 @@ export function warehouseContract(open: () => Promise<Held>): void {
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
+    // A page of monitors that is loaded again by the same export forgets nothing.
+    await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }]);
+    expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
     expect(
       await query(
         'SELECT run_id, CAST(rank AS INTEGER) AS rank, url, title FROM monitor_run_results ORDER BY run_id, rank',

@@ -1,0 +1,221 @@
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import type { ActivityDeps } from '../../../src/activities/index.js';
+import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
+import { createJobActivities } from '../../../src/activities/rows/job.js';
+import type { SliceInput, StagedJob } from '../../../src/core/rows/job.js';
+import { readSlice } from '../../../src/rows/index.js';
+import { createWarehouses } from '../../../src/warehouse/index.js';
+import { type Service, startService } from '../../service/service.mjs';
+import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { stageText } from '../../support/warehouse/row-job.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+/** A job of six rows in slices of two, its journal and its warehouse. `journal`: that of another worker of the same purchases. */
+async function open({ into, journal }: { readonly into?: Folder; readonly journal?: ActivitySetting } = {}) {
+  const folder = into ?? new Folder();
+  const setting = journal ?? (await ActivitySetting.open());
+  const warehouse = createWarehouses().open(folder.into);
+  onTestFinished(async () => {
+    await warehouse.close();
+    if (!journal) await setting.close();
+    if (!into) folder.remove();
+  });
+  const urls = Array.from({ length: 6 }, (_, index) => `https://site-${index}.example/`);
+  const { record, files } = await stageText(folder.dir, ['url', ...urls, ''].join('\n'), { rowsPerSlice: 2 });
+  const staged = {
+    ...{ ...record, into: folder.into, unitColumn: 'url', batch: 100, badRows: 0, distinctUnits: 6 },
+    ...{ rowsPerSlice: 2, window: 2, stageDir: folder.dir },
+  } as unknown as StagedJob;
+  const states: object[] = [];
+  const deps: ActivityDeps = {
+    ...setting.worker({ baseUrl: service.url }),
+    stages: { share: async () => undefined, slice: async (_, slice) => files[slice] as string },
+    staged: async ({ limit }) => ({ staged: limit === undefined ? staged : { ...staged, limit }, csv: null }),
+    warehouseFor: () => warehouse.rows,
+    noteState: async (_, state) => void states.push(state),
+  };
+  const { openJob, jobSpent, finishJob } = createJobActivities(deps);
+  const named = (limit?: number) => (limit === undefined ? staged : { ...staged, limit });
+  const asked = () => service.log.flatMap(({ body }) => (body as { urls?: string[] } | null)?.urls ?? []);
+  const began = asked().length;
+  const world = {
+    ...{ folder, setting, staged, states, deps, files, warehouse },
+    /** The numbers of the sites that were bought, in order. */
+    bought: () =>
+      asked()
+        .slice(began)
+        .map((url) => Number(/site-(\d)/.exec(url)?.[1]))
+        .sort(),
+    open: (limit?: number) => quiet().run(openJob, { staged: named(limit) }),
+    slice: (slice: number, changes: Partial<SliceInput> = {}, worker: Partial<ActivityDeps> = {}) =>
+      quiet().run(createEnrichSlice({ ...deps, ...worker }), {
+        ...{ staged, slice, carried: false, resumedAt: 0 },
+        ...changes,
+      }),
+    spent: (slices: readonly number[]) =>
+      quiet().run(jobSpent, {
+        job: staged.job,
+        paused: { staged, slices, why: { reason: 'person', message: 'paused by a person' }, since: 7 },
+      }),
+    finish: (before: Awaited<ReturnType<typeof openJob>>['before'], limit?: number) =>
+      quiet().run(finishJob, { staged: named(limit), csv: null, startedAt: Date.now(), before, run: `run ${began}` }),
+    /** The warehouse loses rows, as a restored copy may. */
+    async lose(...rows: readonly number[]) {
+      await warehouse.close();
+      const instance = await DuckDBInstance.create(folder.into);
+      const connection = await instance.connect();
+      await connection.run(`DELETE FROM row_store WHERE row_number IN (${rows.join(', ')})`);
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+  return world;
+}
+
+it('a run of a job counts its own purchases, and the next run of the same rows buys nothing', async () => {
+  const w = await open();
+  const first = await w.open();
+  expect(first).toMatchObject({ slices: [0, 1, 2], carried: false, adopts: false, before: { requests: 0 } });
+  expect(first.loaded).toBeUndefined();
+  for (const slice of first.slices)
+    expect(await w.slice(slice)).toMatchObject({ complete: true, rows: 2, requests: 1, bought: 2 });
+  const summary = await w.finish(first.before);
+  expect(summary).toMatchObject({
+    phase: 'done',
+    requests: 3,
+    unknownOutcomes: 0,
+    warehouse: { success: 6, missing: 0 },
+  });
+  expect(summary.costMicros).toBe(summary.totalCostMicros);
+  expect(w.states).toMatchObject([
+    { phase: 'running', since: 0 },
+    { phase: 'running' },
+    { phase: 'running' },
+    { phase: 'done' },
+  ]);
+  const second = await w.open();
+  expect(second).toMatchObject({ slices: [], carried: true, adopts: true, loaded: { failed: 0, partial: [] } });
+  const again = await w.finish(second.before);
+  expect(again).toMatchObject({ requests: 0, costMicros: 0, estimateMicros: 0, totalCostMicros: summary.costMicros });
+  expect(w.bought()).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+it('a job with a limit buys only the first rows, and without it only the others', async () => {
+  const w = await open();
+  const first = await w.open(3);
+  expect(first.slices).toEqual([0, 1]);
+  const limited = { staged: { ...w.staged, limit: 3 } };
+  await w.slice(0, limited);
+  expect(await w.slice(1, limited)).toMatchObject({ complete: true, rows: 1, bought: 1 });
+  expect(await w.finish(first.before, 3)).toMatchObject({ limit: 3, warehouse: { success: 3 } });
+  expect(w.bought()).toEqual([0, 1, 2]);
+  const second = await w.open();
+  // The slice with a row beyond the limit is not done, and its loaded row is counted.
+  expect(second).toMatchObject({ slices: [1, 2], carried: true, loaded: { failed: 0, partial: [[1, 1]] } });
+  for (const slice of second.slices) await w.slice(slice, { carried: true });
+  expect(await w.finish(second.before)).toMatchObject({ warehouse: { success: 6 } });
+  expect(w.bought()).toEqual([0, 1, 2, 3, 4, 5]);
+});
+
+it('rows that a warehouse has lost are loaded again from the journal at the end of a job, and not bought', async () => {
+  const w = await open();
+  const { before, slices } = await w.open();
+  for (const slice of slices) await w.slice(slice);
+  await w.lose(3, 6);
+  expect(await w.finish(before)).toMatchObject({ requests: 3, warehouse: { success: 6, missing: 0 } });
+  expect(w.bought()).toHaveLength(6);
+  // Without the answers a person is told, and the job is not done.
+  await w.lose(3);
+  const lost = await open({ into: w.folder });
+  await expect(lost.finish(before)).rejects.toThrow('the journal lacks the answers of 1');
+});
+
+it('rows of a limited job that a warehouse has lost are loaded again, also in the slice that the limit cuts', async () => {
+  const w = await open();
+  const { before } = await w.open(3);
+  const limited = { staged: { ...w.staged, limit: 3 } };
+  for (const slice of [0, 1]) await w.slice(slice, limited);
+  await w.lose(3);
+  expect(await w.finish(before, 3)).toMatchObject({ warehouse: { success: 3 } });
+  expect(w.bought()).toEqual([0, 1, 2]);
+});
+
+it('a pause loads the landed answers of interrupted slices, and their other rows are bought after it', async () => {
+  const w = await open();
+  await w.open();
+  const [first] = await readSlice(w.files[1] as string);
+  const { k: key, u: unit } = first as { k: string; u: string };
+  const { journal } = w.deps;
+  await journal.claim([key], 'killed');
+  const segment = `${w.staged.job}/${w.staged.generation}/000001`;
+  const intent = { owner: 'killed', segment, operation: 'contents', keys: [key], estimateMicros: 1000 };
+  const id = await journal.intend({ ...intent, deadline: Date.now() + 60_000 });
+  const landed = { key, unit, status: 'success' as const, errorTag: null, httpStatus: null, source: null };
+  const units = [{ ...landed, costMicros: 900, result: { url: unit, text: 'landed' } }];
+  await journal.land(id, { requestId: 'req', fetchedAt: Date.now(), units });
+  expect(await w.spent([0, 1])).toMatchObject({
+    ...{ requests: 1, costMicros: 900, committedMicros: 900, unknownOutcomes: 0 },
+    loaded: { failed: 0, partial: [[1, 1]] },
+  });
+  expect(w.states).toMatchObject([{ phase: 'paused', reason: 'person', since: 7 }]);
+  expect(await w.open()).toMatchObject({ slices: [0, 1, 2] });
+  expect(await w.slice(1, { carried: true })).toMatchObject({ complete: true, bought: 1 });
+  expect(w.bought()).toEqual([3]);
+});
+
+it('answers in the warehouse that the journal lacks are taken, unless a person asks to buy them again', async () => {
+  const w = await open();
+  for (const slice of (await w.open()).slices) await w.slice(slice);
+  // A worker with a new journal loads the same rows into another job of the warehouse.
+  const other = await open({ into: w.folder });
+  const another = { ...other.staged, job: 'brands-2', name: 'brands-2' };
+  const staged = async () => ({ staged: another, csv: null });
+  const { openJob } = createJobActivities({ ...other.deps, staged });
+  expect(await quiet().run(openJob, { staged: another })).toMatchObject({ adopts: true, carried: false });
+  expect(await other.slice(0, { adopts: true }, { staged })).toMatchObject({ complete: true, rows: 2, requests: 0 });
+  expect(other.bought()).toEqual([]);
+  const rebuy = { rebuyBefore: Date.now() + 60_000 };
+  expect(await other.slice(1, { adopts: true, freshness: rebuy }, { staged })).toMatchObject({ requests: 1 });
+  expect(other.bought()).toEqual([2, 3]);
+});
+
+it('a worker records a job as running once for each start and resume', async () => {
+  const w = await open();
+  await w.open();
+  const enrichSlice = createEnrichSlice(w.deps);
+  const input = { staged: w.staged, carried: false };
+  await quiet().run(enrichSlice, { ...input, slice: 0, resumedAt: 1 });
+  await quiet().run(enrichSlice, { ...input, slice: 1, resumedAt: 1 });
+  await quiet().run(enrichSlice, { ...input, slice: 2, resumedAt: 2 });
+  expect(w.states).toEqual([
+    { phase: 'running', since: 1 },
+    { phase: 'running', since: 2 },
+  ]);
+});
+
+it('the lower of the caps of a run and of its worker holds, and a refusal names it', async () => {
+  const w = await open();
+  await w.open();
+  const cap = (limitMicros: number) => ({ cap: { bookPrefix: `${w.staged.job}/`, limitMicros } });
+  const details = (slice: number, changes: Partial<SliceInput>, maxCostPerJobMicros: number) =>
+    w.slice(slice, changes, { maxCostPerJobMicros }).then(
+      () => null,
+      (error: { details?: unknown[] }) => error.details?.[0],
+    );
+  expect(await details(0, { spentBeforeMicros: 0 }, 1)).toMatchObject({ scope: 'worker', capMicros: 1 });
+  expect(await details(0, { spentBeforeMicros: 0, ...cap(5) }, 3)).toMatchObject({ scope: 'worker', capMicros: 3 });
+  expect(await details(0, { spentBeforeMicros: 0, ...cap(2) }, 3)).toMatchObject({ scope: 'job', capMicros: 2 });
+  expect(w.bought()).toEqual([]);
+  expect(await details(0, { spentBeforeMicros: 0 }, 1_000_000)).toBeNull();
+  // Earlier runs do not count against the worker's cap.
+  const { costMicros } = await w.deps.journal.totals(`${w.staged.job}/`);
+  expect(await details(1, { spentBeforeMicros: costMicros }, costMicros)).toBeNull();
+  expect(await details(2, { spentBeforeMicros: 0 }, costMicros)).toMatchObject({ scope: 'worker' });
+});
