@@ -7,7 +7,7 @@ import type { SliceInput, StagedJob } from '../../../src/core/rows/job.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
-import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { stageText } from '../../support/warehouse/row-job.js';
 
@@ -53,19 +53,19 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
         .slice(began)
         .map((url) => Number(/site-(\d)/.exec(url)?.[1]))
         .sort(),
-    open: (limit?: number) => quiet().run(openJob, { staged: named(limit) }),
+    open: (limit?: number) => attempt(openJob, { staged: named(limit) }),
     slice: (slice: number, changes: Partial<SliceInput> = {}, worker: Partial<ActivityDeps> = {}) =>
-      quiet().run(createEnrichSlice({ ...deps, ...worker }), {
+      attempt(createEnrichSlice({ ...deps, ...worker }), {
         ...{ staged, slice, carried: false, resumedAt: 0 },
         ...changes,
       }),
     spent: (slices: readonly number[]) =>
-      quiet().run(jobSpent, {
+      attempt(jobSpent, {
         job: staged.job,
         paused: { staged, slices, why: { reason: 'person', message: 'paused by a person' }, since: 7 },
       }),
     finish: (before: Awaited<ReturnType<typeof openJob>>['before'], limit?: number) =>
-      quiet().run(finishJob, { staged: named(limit), csv: null, startedAt: Date.now(), before, run: `run ${began}` }),
+      attempt(finishJob, { staged: named(limit), csv: null, startedAt: Date.now(), before, run: `run ${began}` }),
     /** The warehouse loses rows, as a restored copy may. */
     async lose(...rows: readonly number[]) {
       await warehouse.close();
@@ -160,8 +160,12 @@ it('a pause loads the landed answers of interrupted slices, and their other rows
   const landed = { key, unit, status: 'success' as const, errorTag: null, httpStatus: null, source: null };
   const units = [{ ...landed, costMicros: 900, result: { url: unit, text: 'landed' } }];
   await journal.land(id, { requestId: 'req', fetchedAt: Date.now(), units });
+  // Another request is in flight, and a third one got no answer: both count against the budget.
+  const others = ['a', 'b'].map((name) => ({ ...intent, keys: [name.repeat(32)], deadline: Date.now() + 60_000 }));
+  const [, lost] = await Promise.all(others.map((other) => journal.intend(other)));
+  await journal.miss(lost as string, 'connection reset', 'maybe');
   expect(await w.spent([0, 1])).toMatchObject({
-    ...{ requests: 1, costMicros: 900, committedMicros: 900, unknownOutcomes: 0 },
+    ...{ requests: 1, costMicros: 900, committedMicros: 2900, unknownOutcomes: 1 },
     loaded: { failed: 0, partial: [[1, 1]] },
   });
   expect(w.states).toMatchObject([{ phase: 'paused', reason: 'person', since: 7 }]);
@@ -178,7 +182,7 @@ it('answers in the warehouse that the journal lacks are taken, unless a person a
   const another = { ...other.staged, job: 'brands-2', name: 'brands-2' };
   const staged = async () => ({ staged: another, csv: null });
   const { openJob } = createJobActivities({ ...other.deps, staged });
-  expect(await quiet().run(openJob, { staged: another })).toMatchObject({ adopts: true, carried: false });
+  expect(await attempt(openJob, { staged: another })).toMatchObject({ adopts: true, carried: false });
   expect(await other.slice(0, { adopts: true }, { staged })).toMatchObject({ complete: true, rows: 2, requests: 0 });
   expect(other.bought()).toEqual([]);
   const rebuy = { rebuyBefore: Date.now() + 60_000 };
@@ -191,9 +195,9 @@ it('a worker records a job as running once for each start and resume', async () 
   await w.open();
   const enrichSlice = createEnrichSlice(w.deps);
   const input = { staged: w.staged, carried: false };
-  await quiet().run(enrichSlice, { ...input, slice: 0, resumedAt: 1 });
-  await quiet().run(enrichSlice, { ...input, slice: 1, resumedAt: 1 });
-  await quiet().run(enrichSlice, { ...input, slice: 2, resumedAt: 2 });
+  await attempt(enrichSlice, { ...input, slice: 0, resumedAt: 1 });
+  await attempt(enrichSlice, { ...input, slice: 1, resumedAt: 1 });
+  await attempt(enrichSlice, { ...input, slice: 2, resumedAt: 2 });
   expect(w.states).toEqual([
     { phase: 'running', since: 1 },
     { phase: 'running', since: 2 },

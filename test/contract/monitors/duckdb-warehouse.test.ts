@@ -4,7 +4,7 @@ import { createMonitorQuietActivities } from '../../../src/activities/monitors/m
 import type { QuietHours } from '../../../src/core/monitors/quiet-hours.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { startService } from '../../service/service.mjs';
-import { ActivitySetting, quiet } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 
@@ -51,8 +51,8 @@ describe('an export of the runs of monitors', () => {
     const exported = async (mark: string, runs: readonly object[], filter = {}) => {
       service.monitors.runs.set(id, runs as never);
       const step = { into: folder.into, mark };
-      await quiet().run(exportMonitors, { ...step, filter });
-      return quiet().run(exportRunSlice, step);
+      await attempt(exportMonitors, { ...step, filter });
+      return attempt(exportRunSlice, step);
     };
     const query = async (sql: string) => {
       await warehouse.close();
@@ -129,7 +129,7 @@ describe('quiet hours', () => {
     ];
     const { takeQuietTurn } = createMonitorQuietActivities(deps);
     const turn = (now: number, name = 'nights', changes: object = {}) =>
-      quiet().run(takeQuietTurn, {
+      attempt(takeQuietTurn, {
         ...{ name, into: folder.into, filter: { name: 'daily' }, hours, now },
         ...changes,
       });
@@ -183,6 +183,25 @@ describe('quiet hours', () => {
     expect(await turn(morning)).toMatchObject({ did: 'end', unpaused: 3, leftCount: 0 });
     expect(statuses()).toEqual(['active', 'active', 'active']);
     expect(await memory.mark(origin, 'nights')).toEqual({ window, state: 'ended' });
+  });
+
+  it('whose end was missed count only the monitors of the new night, and unpause all at its end', async () => {
+    const { monitors, turn, statuses } = await opened();
+    await turn(night);
+    const added = monitors.add({ name: 'daily, new' });
+    expect(await turn(nextNight)).toMatchObject({ did: 'begin', window: '2026-01-06', paused: 1 });
+    expect(added.status).toBe('paused');
+    expect(await turn(at(7, 8))).toMatchObject({ did: 'end', unpaused: 4, leftCount: 0 });
+    expect([...statuses(), added.status]).toEqual(['active', 'active', 'active', 'active']);
+  });
+
+  it('forget a monitor that is deleted just before its pause', async () => {
+    const { service, monitors, memory, origin, ids, turn } = await opened();
+    service.meanwhile = (_call, method, path) => {
+      if (method === 'PATCH' && path.endsWith(ids[0])) monitors.records.delete(ids[0]);
+    };
+    expect(await turn(night)).toMatchObject({ did: 'begin', paused: 2 });
+    expect((await memory.remembered(origin, 'nights')).map(({ id }) => id)).toEqual(ids.slice(1));
   });
 
   it('write each change down before they make it', async () => {

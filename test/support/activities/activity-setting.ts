@@ -125,6 +125,11 @@ export async function runActivity(
   return environment.run(activity, input, call);
 }
 
+/** Runs one attempt of an activity. */
+export function attempt<P extends unknown[], R>(activity: (...input: P) => Promise<R>, ...input: P): Promise<R> {
+  return quiet().run(activity, ...input) as Promise<R>;
+}
+
 /** Failures are intended here: they need not be in the output. */
 export function quiet(info: object = {}): MockActivityEnvironment {
   return new MockActivityEnvironment(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type CallFacts, classify, transientTags } from '../../../src/core/purchase/failure.js';
+import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 
 const answered = (status: number, tag: string | null = null): CallFacts => ({
   phase: 'answer',
@@ -87,5 +88,25 @@ describe('a failed row is retried with --retry-failed', () => {
     ['a paid answer is unreadable', ['RESPONSE_SHAPE']],
   ])('never if %s', (_why, tags) => {
     expect(tags.filter((tag) => transientTags.includes(tag))).toEqual([]);
+  });
+});
+
+describe('the freshness of answers', () => {
+  const asked = { refreshAfterMs: null, retryFailed: false, rebuy: false };
+
+  it('has no rule if nothing was asked for, and each rule counts from now', () => {
+    expect(freshnessOf(asked, 5000)).toBeUndefined();
+    expect(freshnessOf({ ...asked, refreshAfterMs: 2000 }, 5000)).toEqual({ freshAfter: 3000 });
+    expect(freshnessOf({ ...asked, refreshAfterMs: 0, rebuy: true }, 5000)).toEqual({
+      ...{ freshAfter: 5000, rebuyBefore: 5000 },
+    });
+  });
+
+  it('retries transient failures, and answers that were paid for and could not be parsed', () => {
+    const { retryTags, ...rules } = freshnessOf({ ...asked, retryFailed: true }, 5000) ?? {};
+    expect(rules).toEqual({ retryBefore: 5000 });
+    expect(retryTags).toEqual([...transientTags, 'RESPONSE_SHAPE']);
+    expect(retryTags).toEqual(expect.arrayContaining(['RUN_OVERDUE', 'UNKNOWN_OUTCOME']));
+    expect(retryTags).not.toContain('CRAWL_NOT_FOUND');
   });
 });
