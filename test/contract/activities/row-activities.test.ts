@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ActivityDeps } from '../../../src/activities/index.js';
 import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
 import { createJobActivities } from '../../../src/activities/rows/job.js';
+import { jobRecord } from '../../../src/activities/rows/slice-loads.js';
 import type { SliceInput, StagedJob } from '../../../src/core/rows/job.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
@@ -179,6 +180,8 @@ it('answers in the warehouse that the journal lacks are taken, unless a person a
   for (const slice of (await w.open()).slices) await w.slice(slice);
   // A worker with a new journal loads the same rows into another job of the warehouse.
   const other = await open({ into: w.folder });
+  // Of the same job nothing is missing.
+  expect(await other.slice(2, { carried: true })).toMatchObject({ complete: true, rows: 2, requests: 0 });
   const another = { ...other.staged, job: 'brands-2', name: 'brands-2' };
   const staged = async () => ({ staged: another, csv: null });
   const { openJob } = createJobActivities({ ...other.deps, staged });
@@ -222,4 +225,16 @@ it('the lower of the caps of a run and of its worker holds, and a refusal names 
   const { costMicros } = await w.deps.journal.totals(`${w.staged.job}/`);
   expect(await details(1, { spentBeforeMicros: costMicros }, costMicros)).toBeNull();
   expect(await details(2, { spentBeforeMicros: 0 }, costMicros)).toMatchObject({ scope: 'worker' });
+});
+
+it('a job whose rows are staged again keeps the time of its creation', async () => {
+  const w = await open();
+  await w.open();
+  const created = async () => {
+    await w.warehouse.close();
+    return w.folder.query('SELECT generation, created_at::VARCHAR AS at FROM searchflow_jobs');
+  };
+  const [before] = (await created()) as [{ readonly at: string }];
+  await w.warehouse.rows.openJob(jobRecord({ ...w.staged, generation: 'another' }), w.files);
+  expect(await created()).toEqual([{ generation: 'another', at: before.at }]);
 });

@@ -32,3 +32,23 @@ it.each([
     expect(asked).toHaveLength(3);
   },
 );
+
+it('the list of recent runs is read once for callers that ask together, back to the earliest of their times', async () => {
+  const newer = Array.from(
+    { length: 150 },
+    (_one, index): Run => ({ id: `new_${index}`, status: 'running', createdAt: minutesAgo(2) }),
+  );
+  const lost = { id: 'lost', status: 'running', createdAt: minutesAgo(10) };
+  const older = { id: 'old', status: 'completed', createdAt: minutesAgo(60) };
+  const { asked, ...deps } = await openRunList([...newer, lost, older], 0);
+  const recent = new RecentRuns(deps, agentRunKind, listAgentRunsEndpoint);
+  const { signal } = new AbortController();
+  const since = (minutes: number) => recent.since(Date.now() - minutes * 60_000, signal);
+  const [first, second] = await Promise.all([since(1), since(20)]);
+  expect(second.runs.map(({ id }) => id)).toContain('lost');
+  expect(first).toBe(second);
+  expect(asked).toHaveLength(2);
+  // A later caller gets the list as it is then.
+  expect(await since(1)).not.toBe(first);
+  expect(asked).toHaveLength(3);
+});
