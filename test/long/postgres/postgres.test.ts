@@ -51,16 +51,16 @@ describe('a database', () => {
 
   it('is waited for while it is down, and runs a whole transaction again', async () => {
     const postgres = await open(await server.database());
-    await postgres.query('CREATE TABLE t (n int)');
+    await postgres.query('CREATE TABLE public.t (n int)');
     let runs = 0;
     await postgres.transaction(async (tx) => {
-      await tx.query('INSERT INTO t VALUES (1)');
+      await tx.query('INSERT INTO public.t VALUES (1)');
       if (runs++ === 0) await server.kill();
       if (runs === 1) void server.start();
-      await tx.query('INSERT INTO t VALUES (2)');
+      await tx.query('INSERT INTO public.t VALUES (2)');
     });
     expect(runs).toBe(2);
-    expect(await postgres.query('SELECT n FROM t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await postgres.query('SELECT n FROM public.t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
   it('delivers notifications again after its connections were cut', async () => {
@@ -122,7 +122,7 @@ describe('a database', () => {
     for (const path of [dir, own, other, key]) chownSync(path, uid, gid);
     const admin = await open(server.urlOf('postgres'));
     for (const [name, value] of Object.entries({ ssl_cert_file: own, ssl_key_file: key, ssl: 'on' }))
-      await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+      await admin.query(`ALTER SYSTEM SET ${name} = '${value}'`, [], { isCall: true });
     await admin.query('SELECT pg_reload_conf()');
     const database = await server.database();
     const byName = database.replace('127.0.0.1', 'localhost');
@@ -148,7 +148,7 @@ describe('a database', () => {
       const otherName = isEncrypted(`${database}?sslmode=verify-full&sslrootcert=${own}`);
       await expect(otherName).rejects.toBeInstanceOf(PostgresRefused);
     } finally {
-      await admin.query('ALTER SYSTEM RESET ALL');
+      await admin.query('ALTER SYSTEM RESET ALL', [], { isCall: true });
       await admin.query('SELECT pg_reload_conf()');
       rmSync(dir, { recursive: true });
     }

@@ -58,7 +58,7 @@ describe('a database that accepts connections and does not answer', () => {
     const address = parseAddress(proxy.urlOf(await server.database()), 'searchflow_store');
     const say = (text: string) => said.push({ at: performance.now(), text });
     const postgres = await openPostgres(address, { applicationName: 'test', max, say });
-    await postgres.query('CREATE TABLE t (n int)');
+    await postgres.query('CREATE TABLE public.t (n int)');
     return postgres;
   };
   /** Resolves when a message about it was printed, with the time until then. */
@@ -71,7 +71,7 @@ describe('a database that accepts connections and does not answer', () => {
     const postgres = await open();
     proxy.silent = true;
     const since = performance.now();
-    const inserted = postgres.transaction((tx) => tx.query('INSERT INTO t VALUES (1)'));
+    const inserted = postgres.transaction((tx) => tx.query('INSERT INTO public.t VALUES (1)'));
     expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
     expect(said[0]?.text).toMatch(
       /^Waiting for the database postgres:\/\/127\.0\.0\.1:\d+\/\w+: no (answer for \d s|connection in time)/,
@@ -79,7 +79,7 @@ describe('a database that accepts connections and does not answer', () => {
     proxy.silent = false;
     await inserted;
     expect(said.at(-1)?.text).toMatch(/ is back$/);
-    expect(await postgres.query('SELECT n FROM t')).toEqual([{ n: 1 }]);
+    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 1 }]);
     await postgres.close();
   }, 60_000);
 
@@ -106,7 +106,7 @@ describe('a database that accepts connections and does not answer', () => {
     let runs = 0;
     const since = performance.now();
     await postgres.transaction(async (tx) => {
-      await tx.query('INSERT INTO t VALUES (2)');
+      await tx.query('INSERT INTO public.t VALUES (2)');
       if (++runs > 1) return;
       const sleeping = tx.query('SELECT pg_sleep(600)');
       proxy.silent = true;
@@ -116,7 +116,7 @@ describe('a database that accepts connections and does not answer', () => {
       await sleeping;
     });
     expect((said[0]?.at ?? 0) - since).toBeLessThan(REPORTED_WITHIN_MS + 1000);
-    expect(await postgres.query('SELECT n FROM t')).toEqual([{ n: 2 }]);
+    expect(await postgres.query('SELECT n FROM public.t')).toEqual([{ n: 2 }]);
     await postgres.close();
   }, 60_000);
 
@@ -124,7 +124,7 @@ describe('a database that accepts connections and does not answer', () => {
     const postgres = await open();
     signalAll(server, 'SIGSTOP');
     const since = performance.now();
-    const inserted = postgres.query('INSERT INTO t VALUES (3) RETURNING n').finally(() => undefined);
+    const inserted = postgres.query('INSERT INTO public.t VALUES (3) RETURNING n').finally(() => undefined);
     expect(await reported(since)).toBeLessThan(REPORTED_WITHIN_MS);
     signalAll(server, 'SIGCONT');
     expect(await inserted).toEqual([{ n: 3 }]);
@@ -158,8 +158,8 @@ describe('a database that accepts connections and does not answer', () => {
     expect(said.map(({ text }) => text)).toEqual([expect.stringMatching(/: a statement has taken \d+ s$/)]);
     said.length = 0;
     await postgres.transaction(async (tx) => {
-      await tx.query('LOCK TABLE t');
-      const waiting = postgres.query('INSERT INTO t VALUES (4)');
+      await tx.query('LOCK TABLE public.t');
+      const waiting = postgres.query('INSERT INTO public.t VALUES (4)');
       while (said.length === 0) await delay(50);
       await tx.query('SELECT 1');
       return { waiting };
