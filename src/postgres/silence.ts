@@ -130,7 +130,7 @@ export class SilenceWatch {
     this.#reported = long.length > 0;
   }
 
-  /** What the server runs for these connections; null if it does not answer. An error of the server counts as an answer. */
+  /** The statements that the server runs for these connections; null if it does not answer. An error of the server counts as an answer. */
   async #activities(pids: readonly number[], withinMs = ANSWER_MS): Promise<readonly Activity[] | null> {
     const client = this.#connect();
     client.on('error', () => undefined);

@@ -18,7 +18,7 @@ const MAX_TRIES = 8;
 
 /**
  * Makes one attempt at a free, repeatable call in its turn of the team's rate. Long waits are in the activity's heartbeats. Rejects
- * with the Temporal failure of the one map: Temporal retries it, after the delay that the service asked for.
+ * with the Temporal failure that `toFailure` returns: Temporal retries it, after the delay that the service asked for.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
@@ -58,7 +58,7 @@ export async function sendFree<I, O>(
 
 /**
  * Makes a free call in an activity of many calls. Retryable failures are retried here while the wait is short, so that one failure does
- * not restart an activity of a hundred calls. Rejects with the failure of the one map.
+ * not restart an activity of a hundred calls. Rejects with the failure that `toFailure` returns.
  */
 export async function sendFreeWithRetries<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,

@@ -13,7 +13,7 @@ interface ActivityWait {
 /** Waits in progress by activity. Calls and warehouses enter them; the heartbeats of the activity report them. */
 const waits = new WeakMap<Context, Set<ActivityWait>>();
 
-/** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure of the one map. */
+/** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure that `toFailure` returns. */
 export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
   const heart = heartbeatOfWaits(2000);
   try {

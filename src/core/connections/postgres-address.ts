@@ -154,7 +154,8 @@ export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
   const [strict, mode] = [levelOf(owner.searchParams), levelOf(asked.searchParams)];
   if (mode <= strict) return own;
-  // Without an authority of the owner's only the public ones can verify.
+  // Without the owner's `sslrootcert` only public authorities can verify. They issue certificates to anyone, so the host name is verified
+  // too.
   const isVerified = mode >= rankOf('verify-ca') && !owner.searchParams.has('sslrootcert');
   owner.searchParams.set('sslmode', isVerified ? 'verify-full' : (sslModes[mode] as string));
   return owner.href;
@@ -169,7 +170,7 @@ export function withTlsOf(address: string, own: string): string {
     const value = owner.searchParams.get(name);
     if (value !== null) asked.searchParams.set(name, value);
   }
-  // What the job asks for counts only where it is encryption.
+  // The job's `sslmode` counts only where it encrypts.
   return level > 0 ? strictest(asked.href, `postgres://x/x?sslmode=${sslModes[level]}`) : asked.href;
 }
 

@@ -4,7 +4,7 @@ export interface Span {
   readonly to: number;
 }
 
-/** What the first page of a window shows about its number of records. */
+/** Evidence of a window's first page about its number of records. */
 export interface Evidence {
   readonly hasMore: boolean;
   /** Times of its records in Unix ms, without unreadable ones. */

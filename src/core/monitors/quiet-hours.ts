@@ -97,8 +97,7 @@ export function quietAt(at: number, hours: QuietHours): string | null {
 const PUT_BACK = 180;
 
 /**
- * Whether local time is before the beginning of hours that have already begun (`window`: on which date), because clocks were put back
- * since: then the hours still apply.
+ * Whether clocks were put back to before the beginning of the quiet hours that began on the date `window`; these hours still apply.
  */
 export function isPutBack(at: number, hours: QuietHours, window: string): boolean {
   const wall = wallClock(at, hours.tz);

@@ -13,7 +13,7 @@ export interface QuietMark {
 export interface QuietMonitor {
   readonly id: string;
   readonly name: string | null;
-  /** The hours for which it was paused, by the date of their beginning. */
+  /** Date on which the quiet hours that paused it began. */
   readonly window: string;
   /** `pausing` and `unpausing` are written before the call, so that a crash cannot hide its effect. */
   readonly state: 'pausing' | 'paused' | 'unpausing';

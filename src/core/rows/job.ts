@@ -138,8 +138,8 @@ export interface StagedJob {
   /** The part of the request that is rendered for each row; absent where that is the URL. */
   readonly template?: Json;
   /**
-   * Rows that share one agent run, where there are several: each is an object of `input.data` with a `row_id`, the output must be a list
-   * `rows` of objects with the same ids, and is kept with each of the rows.
+   * Number of rows that share one agent run, if there are several. Each row is an object of `input.data` with a `row_id`. The output must
+   * be a list `rows` of objects with these ids; it is kept with each row.
    */
   readonly rowsPerRun?: number;
   readonly variant?: string;

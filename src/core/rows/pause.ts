@@ -45,7 +45,7 @@ export function pauseReasonOf(type: unknown): PauseReason | null {
   return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
 }
 
-/** What to do, by tag or else by type; `, then resume …` follows. */
+/** The action of a person, by tag or else by type; `, then resume …` follows. */
 const remedies: Readonly<Record<string, string>> = {
   NO_MORE_CREDITS: "the team's prepaid credits are used up. Buy more credits",
   API_KEY_BUDGET_EXCEEDED: "this API key's budget at the service is used up. Raise it there or use another key",

@@ -15,7 +15,7 @@ interface Manner {
 }
 
 /**
- * What a load assumes about its events: all new; some exist already; some exist with other contents. Each takes longer than the
+ * Assumption of a load about its events: all new; some exist already; some exist with other contents. Each takes longer than the
  * one before it.
  */
 type Care = 'new' | 'mixed' | 'replacing';

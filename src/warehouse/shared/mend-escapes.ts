@@ -1,4 +1,4 @@
-/** An escaped backslash or a whole pair, which are kept; or half of a pair. */
+/** An escaped backslash or a whole surrogate pair, which are kept, or half of a pair, which is captured. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
 /** The same, or NUL. */
 const NULS_TOO =

@@ -221,7 +221,7 @@ export class WorkOwners {
     );
   }
 
-  /** Writes down that a job is stopped whose command ended between its entry and the start of its workflow: no run will change its state. */
+  /** Records a job as stopped if its command ended before its workflow started: no run will change its state. */
   async #noteUnstarted({ workflowId, job }: Work): Promise<void> {
     const { entries } = this.#store;
     const entry = await entries.get(job);

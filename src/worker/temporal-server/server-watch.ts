@@ -74,7 +74,7 @@ async function endUnused(files: ServerFiles, lockFd: number | null): Promise<boo
   if (record !== null) await endProcess(record);
   await endServer(files);
   removeRecord(files);
-  // Released while the folder's lock is held, so that the next process sees that no watcher is running and starts one.
+  // The watcher's own lock is released while the folder's lock is held: the next process sees that no watcher is running and starts one.
   if (lockFd !== null) closeSync(lockFd);
   return true;
 }

@@ -6,7 +6,7 @@ export function walkDetails(progress: WalkProgress): string {
   return [
     `**${stream}**: ${phase}${pausedFor ? ` (${pausedFor})` : ''}`,
     `${windowsDone} of ${windows} windows${share === null ? '' : ` (${Math.round(share * 100)}% of the time)`}, ` +
-      `${events} events read, ${added} new, ${changed} newer`,
+      `${events} events read, ${added} new, ${changed} with newer contents`,
     ...(message ? [message] : []),
   ].join('\n\n');
 }

@@ -337,7 +337,7 @@ describe('a command line', () => {
     });
   });
 
-  it('of status reports after 3 s that a silent warehouse cannot be counted, and ends without closing it', async () => {
+  it('with status prints after 3 s that the rows cannot be counted, and ends without closing the silent warehouse', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const never = () => new Promise<never>(() => undefined);
