@@ -80,7 +80,7 @@ describe('a job is refused with the position of the mistake, before anything is 
     [
       'the template of a shared run names a column',
       { operation: 'agent', template: { query }, rowsPerRun: 2 },
-      /can name no column/,
+      /cannot name columns/,
     ],
   ];
   it.each(refused)('%s', async (_, request, what) => {
