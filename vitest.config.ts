@@ -31,9 +31,9 @@ const withServers = {
 /** Contract tests that watch clocks: they run when nothing else does. */
 const clocks = ['memory-limiter', 'pg-limiter'].map((file) => `test/contract/store/${file}.test.ts`);
 
-/** Files of the contract tier that take longer than 20 seconds: they begin first, so that no core waits for them at the end. */
+/** Files of more than 20 seconds in the contract tier, or a minute in the long tier: they begin first, so that no core idles at the end. */
 const slow =
-  /contract\/(examples\/|jobs\/(agent-run|killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)/;
+  /contract\/(examples\/|jobs\/(agent-run|killed|limit|whole-job|row-ops)|events\/(duckdb-events|walk)|warehouse\/.*-rows|schedules\/)|long\/(chaos|upgrade)\//;
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
