@@ -15,7 +15,7 @@ export function ownIdentity(): ProcessIdentity {
 
 /**
  * A text that two processes with one PID never share: boot id and clock ticks on Linux, the start date elsewhere.
- * Null if there is no such process, if it is a zombie, or if the system does not report it.
+ * Null if there is no such process, if it is a zombie without threads, or if the system does not report it.
  */
 export function processStartTime(pid: number): string | null {
   if (process.platform === 'linux') return linuxStartTime(pid);
@@ -37,8 +37,10 @@ function linuxStartTime(pid: number): string | null {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The second field is the program's name in parentheses, which may contain spaces and parentheses itself.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, ticks] = [fields[0], fields[19]];
-    if (state === undefined || ticks === undefined || state === 'Z' || state === 'X') return null;
+    const [state, threads, ticks] = [fields[0], fields[17], fields[19]];
+    if (state === undefined || ticks === undefined || state === 'X') return null;
+    // A killed process is a zombie before its last thread has ended, and its threads keep its files and locks.
+    if (state === 'Z' && !(Number(threads) > 1)) return null;
     // Ticks count from the boot, and state files survive a reboot.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}:${ticks}`;
   } catch {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { isAlive, processStartTime } from '../../../src/files/process-identity.js';
 import { LockBusy, lockHolder, tryLock, withLock } from '../../../src/files/process-lock.js';
 
@@ -20,9 +20,10 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Another process that takes the lock and then lives until it is killed. */
-async function holderOf(path: string): Promise<ChildProcess> {
+/** Another process that runs a program, takes the lock and then lives until it is killed. */
+async function holderOf(path: string, program = ''): Promise<ChildProcess> {
   const script = `import { tryLock } from ${JSON.stringify(built)};
+    ${program}
     if (tryLock(process.argv[1]) === null) process.exit(1);
     process.stdout.write('held');
     setInterval(() => {}, 1000);`;
@@ -73,6 +74,18 @@ it('28: a lock ends with its process, even if that was killed', async () => {
   const lock = tryLock(path);
   expect(lock).not.toBeNull();
   lock?.release();
+});
+
+it('a killed process counts as alive until its last thread has released its locks', async () => {
+  const path = join(dir, 'a.lock');
+  for (let n = 0; n < 10; n++) {
+    const holder = await holderOf(path, 'globalThis.kept = Array.from({ length: 2e6 }, (_, i) => ({ i }));');
+    holder.kill('SIGKILL');
+    await vi.waitUntil(() => !isAlive(holder.pid as number, null), { timeout: 10_000, interval: 1 });
+    const lock = tryLock(path);
+    expect(lock).not.toBeNull();
+    lock?.release();
+  }
 });
 
 it('27: a lock that another process holds is waited for, with its name, until it is free', async () => {
