@@ -1,38 +1,23 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/index.js';
+import { expect, it } from 'vitest';
 import { expectAll } from '../../support/events/expect-all.js';
-import { WalkSetting } from '../../support/events/walk-setting.js';
+import { from, to, walkSettings } from '../../support/events/walk-setting.js';
 import { walkTests } from '../../support/events/walk-tests.js';
 import { openTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
-
-const from = '2025-01-01T00:00:00.000Z';
-const to = '2025-02-01T00:00:00.000Z';
 const soon = { timeout: 30_000, interval: 50 };
+const walks = walkSettings(openTemporal);
+const { open } = walks;
 
-let setting: WalkSetting;
-afterEach(() => setting.close());
-const open = async (events: SandboxOptions['events'] = {}, more: Partial<SandboxOptions> = {}) => {
-  setting = await WalkSetting.open(temporal, { count: 1200, from, to, ...events }, more);
-  return setting;
-};
-
-walkTests({ sync: ['newest', 'oldest'], backfill: ['newest'], late: ['oldest'] }, () => setting, open);
+walkTests({ sync: ['newest', 'oldest'], backfill: ['newest'], late: ['oldest'] }, walks);
 
 it('a backfill and a sync at once load everything once, and keep separate watermarks', async () => {
   await open({ count: 3000 }, { latencyMs: 5 });
   const [sync, backfill] = await Promise.all([
-    setting.sync({ parallel: 1 }).then((run) => run.result()),
-    setting.backfill({ from: '2025-01-10T00:00:00Z', until: '2025-01-20T00:00:00Z' }).then((run) => run.result()),
+    walks.setting.sync({ parallel: 1 }).then((run) => run.result()),
+    walks.setting.backfill({ from: '2025-01-10T00:00:00Z', until: '2025-01-20T00:00:00Z' }).then((run) => run.result()),
   ]);
-  await expectAll(setting);
-  const streams = await setting.query<{ stream: string; watermark: string }>(
+  await expectAll(walks.setting);
+  const streams = await walks.setting.query<{ stream: string; watermark: string }>(
     'SELECT stream, epoch_ms(watermark)::DOUBLE AS watermark FROM event_streams ORDER BY stream',
   );
   expect(streams).toEqual([
@@ -44,9 +29,9 @@ it('a backfill and a sync at once load everything once, and keep separate waterm
 
 /** Takes events out of the warehouse, as if they had not been listed yet. */
 async function remove(which: string): Promise<void> {
-  await setting.query('SELECT 1 AS one');
+  await walks.setting.query('SELECT 1 AS one');
   const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(setting.folder.into);
+  const instance = await DuckDBInstance.create(walks.setting.folder.into);
   const connection = await instance.connect();
   await connection.run(`DELETE FROM events WHERE ${which}`);
   connection.closeSync();
@@ -57,35 +42,35 @@ it('a backfill without an end loads late events at its next run: it reads the la
   const at = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
   const since = at(60);
   await open({ from: since, to: at(2) });
-  const backfill = async () => (await setting.backfill({ from: since })).result();
+  const backfill = async () => (await walks.setting.backfill({ from: since })).result();
   expect(await backfill()).toMatchObject({ phase: 'done', added: 1200 });
   await remove(`created_at > TIMESTAMP '${at(10).slice(0, -1)}'`);
-  const late = 1200 - (await setting.ids()).size;
+  const late = 1200 - (await walks.setting.ids()).size;
   expect(late).toBeGreaterThan(50);
   // The service reports its time in seconds, possibly the last one: within the same second there is nothing more to read.
   const read = Math.floor(Date.now() / 1000);
   await expect.poll(() => Math.floor(Date.now() / 1000), soon).toBeGreaterThan(read + 1);
   expect(await backfill()).toMatchObject({ phase: 'done', added: late });
-  expect((await setting.ids()).size).toBe(1200);
+  expect((await walks.setting.ids()).size).toBe(1200);
 });
 
 it('a verification loads the events that the warehouse lacks', async () => {
   await open();
-  await (await setting.backfill({ from, until: to })).result();
+  await (await walks.setting.backfill({ from, until: to })).result();
   await remove('hash(id) % 10 = 0');
-  const lacking = 1200 - (await setting.ids()).size;
+  const lacking = 1200 - (await walks.setting.ids()).size;
   expect(lacking).toBeGreaterThan(50);
-  const summary = await (await setting.backfill({ from, until: to, verify: true })).result();
+  const summary = await (await walks.setting.backfill({ from, until: to, verify: true })).result();
   expect(summary).toMatchObject({ events: 1200, added: lacking, changed: 0 });
-  await expectAll(setting);
+  await expectAll(walks.setting);
 });
 
 it('a walk with wrong dates is refused', async () => {
   await open();
-  await expect((await setting.backfill({ from: 'yesterday' })).result()).rejects.toMatchObject({
+  await expect((await walks.setting.backfill({ from: 'yesterday' })).result()).rejects.toMatchObject({
     cause: { type: 'BadInput' },
   });
-  await expect((await setting.backfill({ from: to, until: from })).result()).rejects.toMatchObject({
+  await expect((await walks.setting.backfill({ from: to, until: from })).result()).rejects.toMatchObject({
     cause: { type: 'BadInput' },
   });
 });

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
+import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (file: string) => join(root, 'examples', 'company-list', file);
@@ -49,11 +49,10 @@ it.runIf(process.platform !== 'win32')(
         });
       }
     }
-    const instance = await DuckDBInstance.create(join(cwd, 'out', 'companies.duckdb'), { access_mode: 'READ_ONLY' });
-    const connection = await instance.connect();
-    const answer = (await connection.runAndReadAll(readFileSync(example('question.sql'), 'utf8'))).getRowObjectsJson();
-    connection.closeSync();
-    instance.closeSync();
+    const answer = await readDuckDb(
+      join(cwd, 'out', 'companies.duckdb'),
+      readFileSync(example('question.sql'), 'utf8'),
+    );
     expect(answer.map(({ name }) => name).sort()).toEqual([...names].sort());
     expect(answer.every(({ site, sources }) => String(site).startsWith('https://') && Number(sources) > 0)).toBe(true);
   },

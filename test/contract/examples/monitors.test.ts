@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
+import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (file: string) => join(root, 'examples', 'monitors', file);
@@ -32,11 +32,7 @@ it.runIf(process.platform !== 'win32')(
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     expect([child.exitCode, err]).toEqual([0, expect.stringContaining('Quiet hours weekend')]);
     expect(out).toContain('weekend: fri 20:00 to mon 07:00 (Europe/Berlin), team=growth');
-    const instance = await DuckDBInstance.create(join(cwd, 'out', 'monitors.duckdb'), { access_mode: 'READ_ONLY' });
-    const connection = await instance.connect();
-    const sites = (await connection.runAndReadAll(readFileSync(example('question.sql'), 'utf8'))).getRowObjectsJson();
-    connection.closeSync();
-    instance.closeSync();
+    const sites = await readDuckDb(join(cwd, 'out', 'monitors.duckdb'), readFileSync(example('question.sql'), 'utf8'));
     expect(sites.length).toBeGreaterThan(0);
     expect(sites[0]).toMatchObject({ runs: '1', first_found: expect.any(String) });
   },

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, inject, it, type TestContext, vi } from 'vitest';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
 import { type Running, startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
+import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 // Real processes, perhaps on a machine that is busy.
 vi.setConfig({ testTimeout: 120_000 });
@@ -42,14 +42,7 @@ async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
       expect([await second.ended, second.err()]).toEqual([0, expect.any(String)]);
       return second.out();
     },
-    async query(file: string, sql: string): Promise<unknown[]> {
-      const instance = await DuckDBInstance.create(join(folder.dir, file), { access_mode: 'READ_ONLY' });
-      const connection = await instance.connect();
-      const rows = (await connection.runAndReadAll(sql)).getRowObjectsJson();
-      connection.closeSync();
-      instance.closeSync();
-      return rows;
-    },
+    query: (file: string, sql: string) => readDuckDb(join(folder.dir, file), sql),
   };
 }
 

@@ -1,27 +1,16 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { openJob } from '../../support/jobs/command.js';
+import { expect, it, onTestFinished } from 'vitest';
+import { openJob, surroundings } from '../../support/jobs/command.js';
 import { type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-});
-afterAll(async () => {
-  await sandbox?.close();
-  await temporal?.teardown();
-});
+const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
 // 40 rows a slice: the limits below end in a slice, at its end, and after it.
 const rows = plainRows(100);
 
 it('a limit buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {
-  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob(here, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -31,7 +20,7 @@ it('a limit buys the first rows only and shows the cost of the rest; without a l
   expect(whole.plan).toMatchObject({ status: 'unfinished', toBuy: 50, alreadyBought: 50, rest: null });
   expect(whole.summary).toMatchObject({ costMicros: 50_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-  expect(boughtAgain(sandbox)).toEqual({});
+  expect(boughtAgain(here.sandbox)).toEqual({});
 });
 
 it('a limit counts a unit on both sides once, and bad rows on their own side', async () => {
@@ -41,7 +30,7 @@ it('a limit counts a unit on both sides once, and bad rows on their own side', a
     ['a', 'again', 'https://site-3.example/about'],
     ['b', 'bad', 'n/a'],
   ];
-  const { run } = openJob({ temporal, sandbox }, shared);
+  const { run } = openJob(here, shared);
   const { plan, summary } = await run({ limit: 10 });
   expect(plan).toMatchObject({ toBuy: 9, limitedBadRows: 1, rest: { rows: 2, toBuy: 0 } });
   expect(plan.badRows).toHaveLength(1);
@@ -50,7 +39,7 @@ it('a limit counts a unit on both sides once, and bad rows on their own side', a
 });
 
 it('a limit works in a workflow of any client, and its progress counts the requested rows', async () => {
-  const setting = await openSetting(temporal);
+  const setting = await openSetting(here.temporal);
   onTestFinished(() => setting.close());
   const job = await setting.begin(rows, { limit: 25 });
   expect(await job.result()).toMatchObject({ phase: 'done', limit: 25, warehouse: { success: 25, missing: 75 } });

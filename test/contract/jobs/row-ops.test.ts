@@ -1,34 +1,14 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { enrich, serverOf } from '../../support/jobs/command.js';
-import { Folder } from '../../support/jobs/folder.js';
-import { rowOperations } from '../../support/jobs/row-operations.js';
+import { startSandbox } from '../../../src/sandbox/index.js';
+import { RowSetting, rowOperations } from '../../support/jobs/row-operations.js';
 import { query, rows, schema } from '../../support/jobs/row-purchases.js';
 import { openTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-let sandbox: Sandbox;
-let folder: Folder;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
-beforeEach(async () => {
-  sandbox = await startSandbox({ failureRate: 0, agentRuns: { durationMs: 200 }, research: { durationMs: 200 } });
-  folder = new Folder();
-  folder.write(rows);
-});
-afterEach(async () => {
-  await sandbox.close();
-  folder.remove();
-});
+const here = new RowSetting(openTemporal);
+const { run } = here;
 
-const run = (changes: Partial<EnrichRequest>) =>
-  enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
-
-rowOperations(['search', 'agent', 'research'], () => ({ run, sandbox, folder }));
+rowOperations(['search', 'agent', 'research'], here);
 
 it('several rows share a run, and each gets its part of the output', async () => {
   const request = {
@@ -39,7 +19,7 @@ it('several rows share a run, and each gets its part of the output', async () =>
   const { plan, summary } = await run(request);
   expect(plan).toMatchObject({ toBuy: 4, requests: 4, staged: { rowsPerRun: 8 } });
   expect(summary).toMatchObject({ requests: 4, warehouse: { rows: 30, success: 30 } });
-  const enriched = folder.enriched();
+  const enriched = here.folder.enriched();
   expect(enriched.map((row) => row.result_id)).toEqual(rows.map(([id]) => id));
   expect(enriched.every(({ ceo, size }) => ceo !== '' && /^-?\d+$/.test(size ?? ''))).toBe(true);
   expect(new Set(enriched.map((row) => row.run_id)).size).toBe(4);
@@ -47,12 +27,12 @@ it('several rows share a run, and each gets its part of the output', async () =>
 });
 
 it('a failed run keeps its reason and its record, and costs the amount that the service reports', async () => {
-  await sandbox.close();
-  sandbox = await startSandbox({ agentRuns: { durationMs: 100, failureRate: 1 } });
+  await here.sandbox.close();
+  here.sandbox = await startSandbox({ agentRuns: { durationMs: 100, failureRate: 1 } });
   const { summary } = await run({ operation: 'agent', template: { query }, options: { effort: 'low' } });
   expect(summary).toMatchObject({ warehouse: { success: 0, error: 29, tags: { RUN_FAILED: 29 } } });
-  expect(summary?.costMicros).toBe(sandbox.bill().micros);
-  expect(await folder.query('SELECT status, count(*) AS rows FROM agent_outputs GROUP BY status')).toEqual([
+  expect(summary?.costMicros).toBe(here.sandbox.bill().micros);
+  expect(await here.folder.query('SELECT status, count(*) AS rows FROM agent_outputs GROUP BY status')).toEqual([
     { status: 'failed', rows: '29' },
   ]);
 });
@@ -85,21 +65,21 @@ describe('a job is refused with the position of the mistake, before anything is 
   ];
   it.each(refused)('%s', async (_, request, what) => {
     await expect(run({ options: {}, ...request })).rejects.toThrow(what);
-    expect(sandbox.log()).toEqual([]);
+    expect(here.sandbox.log()).toEqual([]);
   });
 
   it('another operation uses the name of an existing job', async () => {
     await run({ job: 'named', operation: 'answer', template: { query }, options: {} });
-    const sent = sandbox.log().length;
+    const sent = here.sandbox.log().length;
     await expect(run({ job: 'named', operation: 'search', template: { query }, options: {} })).rejects.toThrow(
       /named already exists for the operation answer\. Use another --job name for search/,
     );
-    expect(sandbox.log().length).toBe(sent);
+    expect(here.sandbox.log().length).toBe(sent);
   });
 });
 
 it('a row whose own request the service would refuse is a bad row with its line, and the others are bought', async () => {
-  folder.write([...rows.slice(0, 3), ['3', 'x'.repeat(5000), 'https://x.example/']]);
+  here.folder.write([...rows.slice(0, 3), ['3', 'x'.repeat(5000), 'https://x.example/']]);
   const { plan, summary } = await run({
     operation: 'search',
     template: { query: '{{name}}', includeText: ['{{name}} of many more words than the five {{id}}'] },

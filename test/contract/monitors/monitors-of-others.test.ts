@@ -1,9 +1,8 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { BatchMonitorsInput } from '../../../src/core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
+import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
@@ -34,15 +33,6 @@ function meanwhile(setting: MonitorSetting, first: () => void, second: () => voi
 
 const notesOf = (summary: BatchSummary) =>
   Object.fromEntries(summary.effect?.examples.map(({ id, kind, note }) => [id, [kind, note]]) ?? []);
-
-async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
-  const error = await result.then(
-    () => new Error('it did not fail'),
-    (thrown: Error) => thrown,
-  );
-  expect(error.cause).toBeInstanceOf(ApplicationFailure);
-  return error.cause as ApplicationFailure;
-}
 
 describe('a change by another client', () => {
   it('before our call is reported (pause, rename, delete), and so is a monitor that newly matches', async () => {

@@ -1,103 +1,88 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/index.js';
+import { expect, it } from 'vitest';
 import type { PageWalkState } from '../../../src/workflows/events/page-walk-state.js';
 import { expectAll } from '../../support/events/expect-all.js';
-import { WalkSetting } from '../../support/events/walk-setting.js';
+import { from, to, walkSettings } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-beforeAll(async () => {
-  temporal = await openTemporal();
-});
-afterAll(() => temporal?.teardown());
-
-const from = '2025-01-01T00:00:00.000Z';
-const to = '2025-02-01T00:00:00.000Z';
 const soon = { timeout: 30_000, interval: 50 };
-
-let setting: WalkSetting;
-afterEach(() => setting.close());
-const open = async (events: SandboxOptions['events'] = {}, more: Partial<SandboxOptions> = {}) => {
-  setting = await WalkSetting.open(temporal, { count: 1200, from, to, ...events }, more);
-  return setting;
-};
+const walks = walkSettings(openTemporal);
+const { open } = walks;
 
 it('a walk continues at the last landed cursor when another worker takes over', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
-  const run = await setting.sync({ parallel: 1 });
-  await expect.poll(async () => (await setting.pages()) > 7, soon).toBe(true);
-  await setting.anotherHost();
+  const run = await walks.setting.sync({ parallel: 1 });
+  await expect.poll(async () => (await walks.setting.pages()) > 7, soon).toBe(true);
+  await walks.setting.anotherHost();
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
   // 20 pages: the clock, and a few pages twice.
-  expect(setting.pages()).toBeLessThan(30);
-  await expectAll(setting);
+  expect(walks.setting.pages()).toBeLessThan(30);
+  await expectAll(walks.setting);
 });
 
 it('a walk is paused and continues where it was', async () => {
   await open({ count: 4000 }, { latencyMs: 120 });
-  const run = await setting.sync({ parallel: 1 });
-  await expect.poll(() => setting.pages() > 5, soon).toBe(true);
+  const run = await walks.setting.sync({ parallel: 1 });
+  await expect.poll(() => walks.setting.pages() > 5, soon).toBe(true);
   await run.pause();
   await expect.poll(run.activities, soon).toBe(0);
   expect(await run.progress()).toMatchObject({ phase: 'paused', pausedFor: 'person', windowsDone: 0 });
-  expect(await setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
-  const before = setting.pages();
+  expect(await walks.setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
+  const before = walks.setting.pages();
   await run.resume();
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
-  expect(setting.pages() - before).toBeLessThan(18);
-  await expectAll(setting);
+  expect(walks.setting.pages() - before).toBeLessThan(18);
+  await expectAll(walks.setting);
 });
 
 it('a walk pauses for a person if the service refuses the key; a scheduled run ends instead, and the next one continues', async () => {
   const refuse = (times: number) => ({ when: {}, do: { kind: 'status' as const, status: 401 }, limit: times });
   await open();
   for (const nth of [1, 2]) {
-    setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
-    const stopped = await (await setting.sync({ scheduled: true })).result();
+    walks.setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
+    const stopped = await (await walks.setting.sync({ scheduled: true })).result();
     expect(stopped).toMatchObject({ phase: 'stopped', added: 0, stream: 'sync' });
     expect(stopped.message).toContain('401');
   }
   for (const nth of [1, 2]) {
-    setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
-    const run = await setting.sync();
+    walks.setting.sandbox.setFaults([{ ...refuse(1), when: { nth } }]);
+    const run = await walks.setting.sync();
     await expect.poll(async () => (await run.progress()).pausedFor, soon).toBe('key');
     await run.resume();
     expect(await run.result()).toMatchObject({ phase: 'done' });
   }
-  await expectAll(setting);
+  await expectAll(walks.setting);
 });
 
 it('a walk folds everything that it loaded, if a window fails', async () => {
   await open({ count: 4000 });
-  setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);
-  const run = await setting.sync({ parallel: 1 });
+  walks.setting.sandbox.setFaults([{ when: { nth: 12 }, do: { kind: 'status', status: 401 }, limit: 1 }]);
+  const run = await walks.setting.sync({ parallel: 1 });
   await expect.poll(async () => (await run.progress()).pausedFor, soon).toBe('key');
   await expect.poll(run.activities, soon).toBe(0);
-  expect((await setting.ids()).size).toBeGreaterThan(1000);
-  expect(await setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
+  expect((await walks.setting.ids()).size).toBeGreaterThan(1000);
+  expect(await walks.setting.query('SELECT load_id FROM event_loads WHERE in_state = 0')).toEqual([]);
   await run.cancel();
 });
 
 it('a walk continues after a long run with the events that came since its start, before it ends', async () => {
   await open();
-  const { watermark, pages } = await (await setting.sync()).result();
-  const { into } = setting.folder;
+  const { watermark, pages } = await (await walks.setting.sync()).result();
+  const { into } = walks.setting.folder;
   const counts = { pages: 0, events: 0, added: 0, changed: 0 };
   const left = (openedAt: number): PageWalkState => ({
     ...{ version: 1, queue: [], continues: false, before: counts, paused: null, startedAt: openedAt, openedAt },
     ...{ resumedAt: openedAt, windowsDone: 1, lengthMs: 0, doneMs: 0, doneBeforeMs: 0, ...counts },
-    walk: { origin: setting.config.origin, stream: 'sync', into, types: [] },
+    walk: { origin: walks.setting.config.origin, stream: 'sync', into, types: [] },
   });
-  const before = setting.pages();
-  await (await setting.sync({}, left(Date.now()))).result();
-  expect(setting.pages()).toBe(before);
-  const late = await (await setting.sync({}, left(Date.now() - 600_000))).result();
+  const before = walks.setting.pages();
+  await (await walks.setting.sync({}, left(Date.now()))).result();
+  expect(walks.setting.pages()).toBe(before);
+  const late = await (await walks.setting.sync({}, left(Date.now() - 600_000))).result();
   // The events that the long run had loaded, and the overlap.
   expect(late).toMatchObject({ watermark, added: 1200, pages: pages + 1 });
   expect(late.events).toBeGreaterThan(1200);
   // The clock, and the overlap.
-  expect(setting.pages() - before).toBe(2);
+  expect(walks.setting.pages() - before).toBe(2);
 });
 
 it('a walk survives temporary failures: 500s, lost connections, truncated answers and a Retry-After', async () => {
@@ -112,15 +97,15 @@ it('a walk survives temporary failures: 500s, lost connections, truncated answer
       ],
     },
   );
-  expect(await (await setting.sync()).result()).toMatchObject({ phase: 'done', added: 3000 });
-  setting.sandbox.setFaults([]);
-  await expectAll(setting);
+  expect(await (await walks.setting.sync()).result()).toMatchObject({ phase: 'done', added: 3000 });
+  walks.setting.sandbox.setFaults([]);
+  await expectAll(walks.setting);
 });
 
 it('a walk reads a window again, in halves, when its cursor expires', async () => {
   await open({ count: 3000, cursorTtlMs: 600 }, { latencyMs: 150 });
-  const run = await setting.backfill({ from, until: to, parallel: 1 });
-  await expect.poll(() => setting.pages() > 5, soon).toBe(true);
+  const run = await walks.setting.backfill({ from, until: to, parallel: 1 });
+  await expect.poll(() => walks.setting.pages() > 5, soon).toBe(true);
   await run.pause();
   await expect.poll(run.activities, soon).toBe(0);
   const paused = Date.now();
@@ -128,5 +113,5 @@ it('a walk reads a window again, in halves, when its cursor expires', async () =
   await run.resume();
   const summary = await run.result();
   expect(summary.windows).toBeGreaterThan(1);
-  await expectAll(setting);
+  await expectAll(walks.setting);
 });

@@ -1,29 +1,18 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
-import { openJob, vanished } from '../../support/jobs/command.js';
+import { openJob, surroundings, vanished } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-let temporal: TestWorkflowEnvironment;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  sandbox = await startSandbox({ failureRate: 0, textBytes: 100 });
-});
-afterAll(async () => {
-  await sandbox?.close();
-  await temporal?.teardown();
-});
+const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
 // 40 rows a slice: the limits below end in a slice, at its end, and after it.
 const rows = plainRows(100);
 
 it('a limit buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
-  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob(here, rows);
   const first = await run({ limit: 50 });
   expect(first.plan).toMatchObject({ status: 'new', toBuy: 50, requests: 3, estimateMicros: 50_000 });
   expect(first.plan.rest).toEqual({ rows: 50, toBuy: 50, requests: 3, estimateMicros: 50_000 });
@@ -44,12 +33,12 @@ it('a limit buys the next rows with each greater limit, and without a limit exac
   expect(whole.plan).toMatchObject({ status: 'unfinished', toBuy: 20, alreadyBought: 80, rest: null });
   expect(whole.summary).toMatchObject({ costMicros: 20_000, warehouse: { success: 100, missing: 0, vanished: 0 } });
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
-  expect([bought(), boughtAgain(sandbox)]).toEqual([100, {}]);
+  expect([bought(), boughtAgain(here.sandbox)]).toEqual([100, {}]);
   expect((await run()).plan.status).toBe('complete');
 });
 
 it('a limit changes nothing in a complete job, and marks only vanished rows in a changed file', async () => {
-  const { folder, run, bought } = openJob({ temporal, sandbox }, rows);
+  const { folder, run, bought } = openJob(here, rows);
   await run();
   const tried = await run({ limit: 10 });
   expect(tried.plan).toMatchObject({ status: 'complete', toBuy: 0, rest: { rows: 90, toBuy: 0 } });
@@ -58,7 +47,7 @@ it('a limit changes nothing in a complete job, and marks only vanished rows in a
   const changed = await run({ limit: 10 });
   expect(changed.plan).toMatchObject({ toBuy: 5, rest: { toBuy: 0 } });
   expect(changed.summary?.warehouse).toMatchObject({ success: 100, missing: 0, vanished: 5 });
-  expect([bought(), boughtAgain(sandbox)]).toEqual([105, {}]);
+  expect([bought(), boughtAgain(here.sandbox)]).toEqual([105, {}]);
 });
 
 it.each<[string, Partial<EnrichRequest>, number, number]>([
@@ -82,7 +71,7 @@ it.each<[string, Partial<EnrichRequest>, number, number]>([
     3,
   ],
 ])('a limit works with %s', async (_, request, first, rest) => {
-  const { folder, run } = openJob({ temporal, sandbox }, plainRows(20));
+  const { folder, run } = openJob(here, plainRows(20));
   const tried = await run({ ...request, limit: 7 });
   expect(tried.plan).toMatchObject({ toBuy: first, rest: { rows: 13, toBuy: rest } });
   expect(tried.summary).toMatchObject({ requests: first, warehouse: { success: 7, missing: 13 } });
@@ -98,7 +87,7 @@ const wholeRequest = {
 
 it('a limit ends a paused run of the whole job, instead of resuming it', async () => {
   const all = plainRows(200);
-  const { folder, run, config, bought } = openJob({ temporal, sandbox }, all);
+  const { folder, run, config, bought } = openJob(here, all);
   const runtime = await openRuntime(config);
   const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
   const handle = await runtime.start(plan);
@@ -111,5 +100,5 @@ it('a limit ends a paused run of the whole job, instead of resuming it', async (
   expect([20, 40, 60]).toContain(tried.plan.toBuy);
   expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });
   expect(folder.outcomes().slice(0, 60)).toEqual(all.slice(0, 60).map((row) => [row, 'success']));
-  expect([bought(), boughtAgain(sandbox)]).toEqual([40 + tried.plan.toBuy, {}]);
+  expect([bought(), boughtAgain(here.sandbox)]).toEqual([40 + tried.plan.toBuy, {}]);
 });

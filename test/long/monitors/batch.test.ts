@@ -1,9 +1,8 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { byChance, type Fault } from '../../service/service.mjs';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
-import { MonitorSetting } from '../../support/monitors/setting.js';
+import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { startOwnTemporal } from '../../support/temporal.js';
 
 // Real servers and workers, perhaps on a machine that is busy.
@@ -14,15 +13,6 @@ beforeAll(async () => {
   temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=200']);
 });
 afterAll(() => temporal?.teardown());
-
-async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
-  const error = await result.then(
-    () => new Error('it did not fail'),
-    (thrown: Error) => thrown,
-  );
-  expect(error.cause).toBeInstanceOf(ApplicationFailure);
-  return error.cause as ApplicationFailure;
-}
 
 exactBatches(batchCases.slice(0, -1), () => temporal);
 

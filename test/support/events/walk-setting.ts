@@ -1,4 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type {
   BackfillEventsInput,
@@ -11,6 +12,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sa
 import type { PageWalkState } from '../../../src/workflows/events/page-walk-state.js';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
+import type { openTemporal } from '../temporal.js';
 
 /** A running walk, as a client in any language sees it. */
 export interface RunningWalk {
@@ -111,4 +113,29 @@ export class WalkSetting {
       activities: async () => (await handle.describe()).raw.pendingActivities?.length ?? 0,
     };
   }
+}
+
+/** The month of the events in {@link walkSettings}. */
+export const from = '2025-01-01T00:00:00.000Z';
+export const to = '2025-02-01T00:00:00.000Z';
+
+/** For a file of tests on a Temporal server: opens a setting with 1,200 events of a month, unless a test wants others, and closes it after the test. */
+export function walkSettings(open: typeof openTemporal) {
+  let temporal: TestWorkflowEnvironment;
+  let setting: WalkSetting;
+  beforeAll(async () => {
+    temporal = await open();
+  });
+  afterAll(() => temporal?.teardown());
+  afterEach(() => setting.close());
+  return {
+    open: async (events: SandboxOptions['events'] = {}, more: Partial<SandboxOptions> = {}): Promise<WalkSetting> => {
+      setting = await WalkSetting.open(temporal, { count: 1200, from, to, ...events }, more);
+      return setting;
+    },
+    /** The setting of the test that runs. */
+    get setting(): WalkSetting {
+      return setting;
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import type { SandboxOptions } from '../../../src/sandbox/index.js';
 import { expectAll } from './expect-all.js';
 import { allEvents } from './made-events.js';
-import type { WalkSetting } from './walk-setting.js';
+import { from, to, type walkSettings } from './walk-setting.js';
 
 type Order = 'newest' | 'oldest';
 interface Orders {
@@ -10,32 +9,29 @@ interface Orders {
   readonly backfill: readonly Order[];
   readonly late: readonly Order[];
 }
-/** Opens the setting of a test, with these events. */
-type Open = (events: SandboxOptions['events'], more?: Partial<SandboxOptions>) => Promise<unknown>;
 
-const from = '2025-01-01T00:00:00.000Z';
-const to = '2025-02-01T00:00:00.000Z';
 const soon = { timeout: 30_000, interval: 50 };
 
 /** Tests of walks in each of these orders of the list of events. */
-export function walkTests(orders: Orders, setting: () => WalkSetting, open: Open): void {
+export function walkTests(orders: Orders, walks: ReturnType<typeof walkSettings>): void {
+  const { open } = walks;
   it.each(orders.sync)(
     'with the %s events first, a sync loads everything once, and the next one only new events, from 15 minutes before the watermark',
     async (order) => {
       await open({ order });
-      const first = await (await setting().sync()).result();
+      const first = await (await walks.setting.sync()).result();
       expect(first).toMatchObject({ stream: 'sync', phase: 'done', events: 1200, added: 1200, changed: 0 });
-      await expectAll(setting());
-      const newest = (await allEvents(setting().sandbox))
+      await expectAll(walks.setting);
+      const newest = (await allEvents(walks.setting.sandbox))
         .map(({ createdAt }) => Date.parse(createdAt))
         .sort()
         .at(-1);
       expect(first.watermark).toBe(newest);
-      const before = setting().pages();
-      const second = await (await setting().sync()).result();
+      const before = walks.setting.pages();
+      const second = await (await walks.setting.sync()).result();
       expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
       // One page, and one request for the time of the service: the overlap.
-      expect(setting().pages() - before).toBe(2);
+      expect(walks.setting.pages() - before).toBe(2);
     },
   );
 
@@ -43,14 +39,14 @@ export function walkTests(orders: Orders, setting: () => WalkSetting, open: Open
     'with the %s events first, a backfill walks many windows at once, splits the large ones, and is already done at the second run',
     async (order) => {
       await open({ order, count: 9000, sameTimestamp: 30 });
-      const run = await setting().backfill({ from, until: to, parallel: 8 });
+      const run = await walks.setting.backfill({ from, until: to, parallel: 8 });
       const summary = await run.result();
       expect(summary).toMatchObject({ phase: 'done', added: 9000 });
       expect(summary.windows).toBeGreaterThan(1);
-      await expectAll(setting());
-      const before = setting().pages();
-      expect(await (await setting().backfill({ from, until: to })).result()).toMatchObject({ events: 0, added: 0 });
-      expect(setting().pages()).toBe(before);
+      await expectAll(walks.setting);
+      const before = walks.setting.pages();
+      expect(await (await walks.setting.backfill({ from, until: to })).result()).toMatchObject({ events: 0, added: 0 });
+      expect(walks.setting.pages()).toBe(before);
     },
   );
 
@@ -69,19 +65,19 @@ export function walkTests(orders: Orders, setting: () => WalkSetting, open: Open
       /** Ids of the history; an event that moved while it was listed is in the list twice. */
       const inTime = async () =>
         new Set(
-          (await allEvents(setting().sandbox))
+          (await allEvents(walks.setting.sandbox))
             .filter(({ createdAt }) => createdAt <= at(2) && createdAt >= at(12))
             .map(({ id }) => id),
         );
       await expect
         .poll(async () => {
-          await (await setting().sync()).result();
-          const ids = await setting().ids();
+          await (await walks.setting.sync()).result();
+          const ids = await walks.setting.ids();
           const shown = await inTime();
           return shown.size === 1000 && [...shown].every((id) => ids.get(id) === 1);
         }, soon)
         .toBe(true);
-      expect([...(await setting().ids()).values()].every((times) => times === 1)).toBe(true);
+      expect([...(await walks.setting.ids()).values()].every((times) => times === 1)).toBe(true);
     },
   );
 }

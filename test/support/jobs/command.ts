@@ -1,9 +1,10 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openRuntime } from '../../../dist/worker/index.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
-import type { Sandbox } from '../../../src/sandbox/index.js';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
+import type { openTemporal } from '../temporal.js';
 import { Folder, type InputRow } from './folder.js';
 
 export interface Outcome {
@@ -51,6 +52,20 @@ export const serverOf = ({ address, namespace }: TestWorkflowEnvironment) => ({
 interface Surroundings {
   readonly temporal: TestWorkflowEnvironment;
   readonly sandbox: Sandbox;
+}
+
+/** For a file of tests: a Temporal server, and a sandbox for all tests of the file. */
+export function surroundings(open: typeof openTemporal, options: Partial<SandboxOptions>): Surroundings {
+  const here = {} as { temporal: TestWorkflowEnvironment; sandbox: Sandbox };
+  beforeAll(async () => {
+    here.temporal = await open();
+    here.sandbox = await startSandbox(options);
+  });
+  afterAll(async () => {
+    await here.sandbox?.close();
+    await here.temporal?.teardown();
+  });
+  return here;
 }
 
 /** A folder with these rows, and a command on it. */

@@ -1,13 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import { createDuckDbRows } from '../../../dist/warehouse/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
+import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 /** A row of the inputs here: an id, a name and a URL. */
 export type InputRow = readonly [id: string, name: string, url: string];
@@ -81,14 +81,7 @@ export class Folder {
   async query<Row>(sql: string): Promise<Row[]> {
     // A second instance on a file that this process has open would read it half written, and take its lock away.
     await createDuckDbRows({ file: this.into }).close();
-    const instance = await DuckDBInstance.create(this.into, { access_mode: 'READ_ONLY' });
-    const connection = await instance.connect();
-    try {
-      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
-    } finally {
-      connection.closeSync();
-      instance.closeSync();
-    }
+    return readDuckDb(this.into, sql);
   }
 
   warehouseRows(): Promise<WarehouseRow[]> {

@@ -1,15 +1,37 @@
-import { expect, it } from 'vitest';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
-import type { Sandbox } from '../../../src/sandbox/index.js';
-import type { enrich } from './command.js';
-import type { Folder } from './folder.js';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import type { openTemporal } from '../temporal.js';
+import { enrich, serverOf } from './command.js';
+import { Folder } from './folder.js';
 import { query, rows, schema, timesBought } from './row-purchases.js';
 
-/** A folder with `rows` as its input, and a command on it. */
-interface Here {
-  readonly run: (changes: Partial<EnrichRequest>) => ReturnType<typeof enrich>;
-  readonly sandbox: Sandbox;
-  readonly folder: Folder;
+/** For a file of tests: a sandbox, a folder with `rows` as its input, and a command on it, new for each test. */
+export class RowSetting {
+  sandbox!: Sandbox;
+  folder!: Folder;
+  #temporal!: TestWorkflowEnvironment;
+
+  constructor(open: typeof openTemporal) {
+    beforeAll(async () => {
+      this.#temporal = await open();
+    });
+    afterAll(() => this.#temporal?.teardown());
+    beforeEach(async () => {
+      const runs = { agentRuns: { durationMs: 200 }, research: { durationMs: 200 } };
+      this.sandbox = await startSandbox({ failureRate: 0, ...runs });
+      this.folder = new Folder();
+      this.folder.write(rows);
+    });
+    afterEach(async () => {
+      await this.sandbox.close();
+      this.folder.remove();
+    });
+  }
+
+  readonly run = (changes: Partial<EnrichRequest>) =>
+    enrich(this.folder, this.folder.config(this.sandbox.url, serverOf(this.#temporal)), changes);
 }
 
 const operations: readonly (readonly [string, Partial<EnrichRequest>, check: string])[] = [
@@ -52,11 +74,11 @@ const found: Readonly<Record<string, object>> = {
 };
 
 /** One test for each of these operations: a job of it buys each request once and loads an answer for each row. */
-export function rowOperations(names: readonly string[], here: () => Here): void {
+export function rowOperations(names: readonly string[], here: RowSetting): void {
   it.each(operations.filter(([operation]) => names.includes(operation)))(
     '%s is bought once for each distinct request and loaded for every row; the same command again sends nothing',
     async (operation, request, check) => {
-      const { run, sandbox, folder } = here();
+      const { run, sandbox, folder } = here;
       const { plan, summary } = await run(request);
       expect(plan).toMatchObject({ status: 'new', toBuy: 28, requests: 28, staged: { operation, badRows: 1 } });
       expect(plan.badRows[0]?.message).toMatch(/line 31, column [23] \("(name|url)"\): /);

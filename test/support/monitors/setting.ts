@@ -1,6 +1,7 @@
 import type { WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { Secret } from '../../../dist/core/connections/secret.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { BatchMonitorsInput, BatchProgress } from '../../../src/core/monitors/monitor-batch.js';
@@ -92,4 +93,14 @@ export class MonitorSetting {
       ({ path, body }) => path === '/monitors/batch' && (body as { dry_run?: boolean }).dry_run === false,
     );
   }
+}
+
+/** The failure of a workflow that must fail. */
+export async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
+  const error = await result.then(
+    () => new Error('it did not fail'),
+    (thrown: Error) => thrown,
+  );
+  expect(error.cause).toBeInstanceOf(ApplicationFailure);
+  return error.cause as ApplicationFailure;
 }

@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/context.js';
@@ -12,6 +11,7 @@ import { openRuntime } from '../../../src/worker/index.js';
 import { runCommand } from '../cli/command.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 import { killAllOf } from '../jobs/processes.js';
+import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
 /** A temporary folder of this name has a path as long as that of the recording: the Temporal server's database keeps lengths. */
@@ -112,17 +112,8 @@ export class RecordedFolder {
   }
 
   /** The answer of the DuckDB warehouse to an SQL statement, while no command runs. */
-  async query<Row>(sql: string): Promise<Row[]> {
-    const instance = await DuckDBInstance.create(join(this.dir, 'out', 'warehouse.duckdb'), {
-      access_mode: 'READ_ONLY',
-    });
-    const connection = await instance.connect();
-    try {
-      return (await connection.runAndReadAll(sql)).getRowObjectsJson() as Row[];
-    } finally {
-      connection.closeSync();
-      instance.closeSync();
-    }
+  query<Row>(sql: string): Promise<Row[]> {
+    return readDuckDb(join(this.dir, 'out', 'warehouse.duckdb'), sql);
   }
 
   #ledger(): { units?: string[]; micros?: number }[] {
