@@ -83,10 +83,11 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
       await limiter.close();
     });
 
-    it('serves in the order of the requests', async () => {
+    it('grants turns in the order of the requests', async () => {
       const limiter = await open();
       const order: number[] = [];
-      await Promise.all([0, 1, 2, 3, 4].map((number) => pass(limiter).then(() => order.push(number))));
+      // The order of the turns is compared, because a busy machine may wake two starts in any order.
+      await Promise.all([0, 1, 2, 3, 4].map((number) => limiter.acquire(one).then(() => order.push(number))));
       expect(order).toEqual([0, 1, 2, 3, 4]);
       await limiter.close();
     });
