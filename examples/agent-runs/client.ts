@@ -12,7 +12,7 @@ const client = new Client({ connection });
 const facts = z.object({ product: z.string(), founded: z.int().nullable() });
 const outputSchema = toOutputSchema(facts);
 
-// One structured run. The same request again, from any workflow, is answered without another run.
+// One run. The same request again, from any workflow, gets the same answer without another run.
 const run: AgentRunResult = await client.workflow.execute('runAgent', {
   taskQueue,
   workflowId: `about-${company}`,
@@ -23,7 +23,7 @@ console.log(`${company} makes ${product} since ${founded ?? 'an unknown year'} (
 for (const { citations } of run.grounding as { citations: { url: string }[] }[])
   for (const { url } of citations) console.log(`  ${url}`);
 
-// A chain: its first run is the one above, and costs nothing more.
+// A chain of two runs. The first has the same request as the run above, so it is not bought again.
 const brief = await client.workflow.execute('companyBrief', {
   taskQueue,
   workflowId: `brief-${company}`,

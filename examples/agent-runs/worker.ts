@@ -8,7 +8,7 @@ async function main() {
   if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
   const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
-  // Beside this file: compiled (.js), or run by tsx (.ts).
+  // The workflows are beside this file: workflows.js when compiled, workflows.ts under tsx.
   const here = fileURLToPath(import.meta.url);
   try {
     const worker = await Worker.create({
@@ -20,16 +20,16 @@ async function main() {
           apiKey,
           baseUrl: process.env.SEARCHFLOW_BASE_URL,
           stateDir: '.searchflow',
-          // Any number of workers with the same PostgreSQL share journal, rate limit and budget.
+          // Workers with the same PostgreSQL database share the journal, the rate limit and the budget.
           store: process.env.SEARCHFLOW_STORE,
-          // Files and databases that inputs of workflows may name. Default: those below the working folder, and no database.
+          // What the inputs of workflows may name: files in these folders (default: the working folder), databases on these hosts (default: none).
           paths: process.env.SEARCHFLOW_PATHS?.split(':'),
           hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,
         }),
       ],
     });
-    // Ends on SIGINT and SIGTERM; paid calls in flight may still land.
+    // Ends on SIGINT and SIGTERM; paid calls in flight have ten seconds to land.
     await worker.run();
   } finally {
     await connection.close();

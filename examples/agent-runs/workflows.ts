@@ -1,7 +1,7 @@
 import { ApplicationFailure, executeChild } from '@temporalio/workflow';
 import { runAgent } from 'searchflow/workflows';
 
-// Plugins cannot ship workflows: this line adds those of searchflow to your own.
+// A plugin cannot contain workflows, so this line adds those of searchflow to your own.
 export * from 'searchflow/workflows';
 
 export interface Brief {

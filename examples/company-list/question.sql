@@ -1,4 +1,4 @@
--- Who leads each company, its likeliest site, and how sure the agent is of that name.
+-- Who leads each company, what is its most likely site, and how sure is the agent of the name?
 SELECT l.name, l.ceo, l.employees, l.headquarters_city, s.url AS site, g.confidence, count(g.url) AS sources
 FROM leaders l
 JOIN sites s USING (name)

@@ -1,4 +1,4 @@
--- How long do items wait until they are enriched, week by week? Items that still wait are counted, too.
+-- How long do items wait until they are enriched, week by week? The column items also counts items that still wait.
 WITH items AS (
   SELECT item_id, min(happened_at) FILTER (type = 'webset.item.created') AS created_at,
     min(happened_at) FILTER (type = 'webset.item.enriched') AS enriched_at

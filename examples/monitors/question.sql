@@ -1,4 +1,4 @@
--- Which sites did most runs of the team's monitors find, and when first?
+-- Which sites were found by the most runs of the team's monitors, and when for the first time?
 SELECT split_part(r.url, '/', 3) AS site, count(DISTINCT r.run_id) AS runs, count(*) AS results, min(m.completed_at) AS first_found
 FROM monitor_run_results r
 JOIN monitor_runs m ON m.origin = r.origin AND m.monitor_id = r.monitor_id AND m.id = r.run_id

@@ -9,7 +9,7 @@ here=$(dirname "$0")
 monitor=$($searchflow monitors create "$here/launches.json" --secret-file secrets/webhooks.json)
 $searchflow monitors trigger "$monitor"
 
-# From Friday evening to Monday morning, by two schedules of the Temporal server. They fire while `searchflow dev` runs here.
+# From Friday evening to Monday morning, by two schedules of the Temporal server. They fire only while `searchflow dev` runs in this folder.
 $searchflow monitors quiet --as weekend --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth
 $searchflow monitors quiet list
 

@@ -17,7 +17,7 @@ async function main() {
           baseUrl: process.env.SEARCHFLOW_BASE_URL,
           stateDir: '.searchflow',
           store: process.env.SEARCHFLOW_STORE,
-          // Files and databases that inputs of workflows may name. Default: those below the working folder, and no database.
+          // What the inputs of workflows may name: files in these folders (default: the working folder), databases on these hosts (default: none).
           paths: process.env.SEARCHFLOW_PATHS?.split(':'),
           hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,

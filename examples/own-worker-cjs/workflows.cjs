@@ -1,2 +1,2 @@
-// Plugins cannot ship workflows: this line adds those of searchflow to your own. A worker of searchflow needs all of them.
+// A plugin cannot contain workflows, so this line adds those of searchflow to your own. A worker of searchflow needs all of them.
 module.exports = { ...require('searchflow/workflows') };
