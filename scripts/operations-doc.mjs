@@ -19,7 +19,7 @@ const after = {
   repeat: 'is repeated until it is answered',
   rebuy: 'may have been charged. It is retried a limited number of times (`rebuy`)',
   adopt:
-    'may have started a run or task. That is searched for and adopted, never started again without a check (`adopt`)',
+    'may have started a run or task. It is searched for at the service and taken over, and never started again without that search (`adopt`)',
   check: 'may have had an effect. The effect is checked before it is repeated (`check`)',
 };
 
@@ -65,7 +65,7 @@ const details = /\bcostDollars\.(?!total)|^(warnings|notices)\[\]\./;
 
 function rateOf({ weight, rateClass }) {
   const classes = typeof rateClass === 'string' ? [rateClass] : [...new Set([{}, { type: 'deep' }].map(rateClass))];
-  const units = weight === 0 ? 'no rate cost, waits for a block' : `rate cost ${weight}`;
+  const units = weight === 0 ? 'no rate cost, but waits during a block' : `rate cost ${weight}`;
   return `${units} (${classes.map((name) => `\`${name}\``).join(', ')})`;
 }
 
@@ -134,12 +134,12 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     '',
     '`node scripts/make-operations-doc.mjs` makes this page from the table in `src/api/operations.ts`; `npm test` fails if the two differ.',
     '',
-    'Each operation is a plain function of `createClient({ apiKey })`: one attempt, cancelled by `{ signal }`. It resolves to',
+    'Each operation is a plain function of `createClient({ apiKey })`. It makes one attempt, which `{ signal }` cancels. It resolves to',
     '`{ data, status, requestId, costMicros, … }` or rejects with `ApiError`, whose `verdict` names the next step. Each list is also',
     'an async iterator over all its pages: `client.each.<name>(filter)`. Fields that are not shown here are sent too, and are kept in',
     'the answer. The request of an operation names its page in the API reference of the service.',
     '',
-    'In the examples `client` is such a client and `show` prints. They run in `npm test`, against the sandbox.',
+    'In the examples, `client` is such a client, and `show` prints its arguments. `npm test` runs the examples against the sandbox.',
     '',
     '| Operation | Request | Paid | Rate cost | Idempotent | Without an answer |',
     '|---|---|---|---|---|---|',
@@ -155,20 +155,20 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     '## As activities',
     '',
     'Each operation is an activity of the same name, `(input, call?) -> { data, requests: [{ requestId, costDollars, bought }],',
-    'costDollars }`: one attempt, whose failures have the type of the verdict. Paid operations are bought through the journal: the',
-    'same request again, from any workflow, costs nothing. `call` may hold',
+    'costDollars }`. It makes one attempt, and its failure has the type of the verdict. Paid operations are bought through the journal, so',
+    'the same request again, from any workflow, costs nothing. `call` may hold',
     '',
     '- `refreshAfterMs`: an answer older than this is bought again; 0 buys every time (default: an answer never expires)',
     '- `variant`: `v0` or `v1` of research; `beta`: tokens of beta features; `extraHeaders`.',
     '',
-    'A result above 256 KiB comes as `{ landed, bytes, preview }`: `SearchflowPlugin.readLanded(landed)` returns it. Each operation',
-    'says what follows a lost answer (`rebuy`, `adopt`, `check`, `repeat`): `adopt` and `check` end with the failure `UnknownOutcome`',
-    'and are never sent again by themselves. After a `429` all workers wait; above an hour the activity fails. `createMonitor` needs the',
-    'option `secretFile`: the webhook secret is written there and never into a workflow. Auth style, beta tokens for every request and',
-    'the profile of limits are options of `SearchflowPlugin`.',
+    'Instead of a result above 256 KiB, the activity returns `{ landed, bytes, preview }`; `SearchflowPlugin.readLanded(landed)` returns',
+    'the result. If an answer is lost, the next step depends on the operation (`rebuy`, `adopt`, `check` or `repeat`). With `adopt` and',
+    '`check` the activity ends with the failure `UnknownOutcome` and is never sent again by itself. After a `429` all workers wait; if the',
+    'wait is longer than an hour, the activity fails. `createMonitor` needs the option `secretFile`: the webhook secret is written to this',
+    'file and never into a workflow. Auth style, beta tokens for every request and the profile of limits are options of `SearchflowPlugin`.',
     '',
-    'The streamed forms have no activity. A stream is for a person who watches. A workflow would get the whole answer at its end, and',
-    'the plain form returns the same at the same price. If a stream breaks off, its part of the answer cannot land, and would be paid for',
+    'The streamed forms have no activity, because a stream is for a person who watches. A workflow would get the answer only at its end,',
+    'and the plain form returns the same answer at the same price. If a stream breaks off, its answer cannot land, and would be paid for',
     'again. For an agent run use `createAgentRun`, then poll `getAgentRun`, which is free.',
     '',
     'Numbers in answers are those of JSON in JavaScript (IEEE doubles): whole numbers above 2^53 lose digits.',
@@ -178,13 +178,15 @@ export function operationsDoc({ operations, streams, limitProfiles }, source) {
     ...rows.flatMap(([name, endpoint]) => section(name, endpoint, summary[name])),
     '## Streamed',
     '',
-    'An async iterator. Leaving the loop closes the connection. `[DONE]`, a terminal event, or the end of the connection where that',
-    'counts, ends the stream; any other end is `StreamDropped` with `lastEventId`.',
+    'Each of these operations is an async iterator. Leaving the loop closes the connection. A stream ends with `[DONE]`, with a terminal',
+    'event or, for some operations, with the end of the connection. After any other end it fails with `StreamDropped`, which has',
+    '`lastEventId`.',
     '',
     ...Object.entries(streams).flatMap(([name, stream]) => section(name, stream.endpoint, summary[name], stream)),
     '## Limits checked before sending',
     '',
-    'By profile: `contract` has the limits of the first API contract (default), `live` those of the public service today. –: no limit.',
+    'There are two profiles of limits: `contract` (the default) for the first version of the API, `live` for the public service today.',
+    'A dash means no limit.',
     '',
     ...limitLines(limitProfiles),
     '',

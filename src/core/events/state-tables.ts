@@ -62,7 +62,7 @@ export const stateTables: readonly StateTable[] = [
   },
   {
     name: 'webset_enrichments',
-    is: 'Current state of the columns that websets fill. Only events of their webset hold them.',
+    is: 'Current state of the enrichments of websets: columns that a webset fills for its items. They are part of the events of their webset.',
     sources: [
       { payload: 'enrichment', path: [] },
       { payload: 'webset', path: ['enrichments', '*'] },

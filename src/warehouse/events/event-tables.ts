@@ -122,7 +122,7 @@ function logTables(dialect: EventDialect): Relation[] {
     {
       kind: 'TABLE',
       name: 'event_checks',
-      is: 'Events that differ in the latest verification of each range. While it runs: all events that it has read.',
+      is: 'Events that differ in the latest verification of each range. During a verification: all events that it has read.',
       key: ['origin', 'stream', 'id'],
       columns: [
         origin,

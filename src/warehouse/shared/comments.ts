@@ -30,7 +30,7 @@ const row: Readonly<Record<string, string>> = {
     'Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.',
   fetched_at: 'Time of the answer, UTC.',
   loaded_at: 'Time of the load, UTC.',
-  outdated_at: 'Time since which this answer, to other options, awaits its replacement, UTC.',
+  outdated_at: 'Time since which the job has other options, so that this answer will be replaced, UTC.',
   vanished_at: 'Time since which the row is missing from the input, UTC.',
 };
 
