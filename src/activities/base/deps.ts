@@ -17,14 +17,17 @@ import type { MonitorWarehouses } from './monitor-warehouses.js';
 
 /** Opens the warehouses of walks. */
 export interface WalkWarehouses {
-  /** Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` where only another machine can open it, and with `BadInput` where this worker may not. */
+  /**
+   * Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` where only another machine can open it, and with
+   * `BadInput` where the allowlist refuses it.
+   */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
 /** The ports that the activities need; `worker` puts them together. */
 export interface ActivityDeps {
   readonly transport: Transport;
-  /** The service that keys belong to: its base URL, or `sandbox`. */
+  /** The service's base URL, or `sandbox`; part of the key of each unit. */
   readonly origin: string;
   readonly journal: Journal;
   readonly limiter: Limiter;
@@ -43,7 +46,10 @@ export interface ActivityDeps {
   readonly secrets: SecretStore | null;
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
-  /** Returns what was staged under a name in the worker's own folder or store; only the limit comes from the run. Rejects with `BadInput` for an unknown name. */
+  /**
+   * Returns the stage of a name in the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for an unknown
+   * name.
+   */
   staged(named: StagedName): Promise<Stage>;
   /** Returns the path of a job's CSV: from its workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;

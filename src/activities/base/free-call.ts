@@ -17,8 +17,8 @@ import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat
 const MAX_TRIES = 8;
 
 /**
- * Makes one attempt at a free, repeatable call in its turn of the team's rate. Long waits are in the activity's heartbeats. Rejects
- * with the Temporal failure that `toFailure` returns: Temporal retries it, after the delay that the service asked for.
+ * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. Rejects with
+ * the Temporal failure that `toFailure` returns: Temporal retries it, after the delay that the service asked for.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
@@ -33,11 +33,11 @@ export async function sendFree<I, O>(
   let rateCost: RateCost | undefined;
   try {
     transport.check(endpoint, input, options);
-    // Checked against the endpoint's types just before.
+    // The input was checked against the endpoint's types just before.
     const cost = rateCostOf(endpoint, input as I);
     rateCost = cost;
     await waitingFor(null, (waits) => waitForTurn(limiter, cost, { signal: control.stop, first: true, waits }));
-    // A cancelled free call is ended at once. A change gets time to land, so that it does not take effect after the next attempt.
+    // A cancelled free call is ended at once. A change (PATCH) gets time to land; otherwise it could take effect after the next attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     const answer = await waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal }));
     if (answer.queued) limiter.queued(rateCost);

@@ -4,8 +4,9 @@ import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { toFailure } from '../call/failure.js';
 
 /**
- * Opens what the inputs of monitor workflows name. `host` is the machine that has the file; on other machines these reject with
- * `WarehouseBusy`, so that a worker there gets the activity. `BadInput`: this worker may not open it.
+ * Opens the warehouses and secret files that inputs of monitor workflows name. `host` is the machine that has the file. On other machines
+ * both methods reject with `WarehouseBusy`, so that a worker on `host` gets the activity. They reject with `BadInput` where the allowlist
+ * refuses the name.
  */
 export interface MonitorWarehouses {
   warehouse(named: { readonly into: string; readonly host?: string }): Promise<MonitorWarehouse>;
@@ -13,8 +14,8 @@ export interface MonitorWarehouses {
 }
 
 /**
- * Throws a retryable failure where this worker serves another service than the requested one. A batch that waits for its
- * approval on the sandbox must not delete real monitors because a key was set meanwhile.
+ * Throws a retryable failure where this worker serves another service than the requested one. A batch that was planned on the sandbox must
+ * not delete real monitors because a key was set before its approval.
  */
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;

@@ -4,9 +4,9 @@ import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
 /**
- * Waits for a turn of the team's rate. Short blocks are waited for here. A long block rejects with `Waiting`, so that Temporal waits
- * instead; it is checked every second, and with `first` before the turn is asked for. `waits` gets the reason of the wait: a block, the
- * holder of the limit, or its length; null while it is short.
+ * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits
+ * instead. The block is checked every second, and with `first` also before the turn is requested. `waits` gets the reason of a wait: a
+ * block, the process that holds the limit, or a long wait; null while the wait is short.
  */
 export async function waitForTurn(
   limiter: Limiter,

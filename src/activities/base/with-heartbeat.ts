@@ -10,7 +10,7 @@ interface ActivityWait {
   readonly request: boolean;
 }
 
-/** Waits in progress by activity. Calls and warehouses enter them; the heartbeats of the activity report them. */
+/** Waits in progress by activity. Calls and warehouses add their waits; the heartbeats of the activity report them. */
 const waits = new WeakMap<Context, Set<ActivityWait>>();
 
 /** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure that `toFailure` returns. */

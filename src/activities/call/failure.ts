@@ -49,7 +49,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: verdict.type,
       message: error.message,
       nonRetryable: !verdict.retry || tooLong,
-      // A requested wait is not a failure.
+      // A wait that the service asks for is not logged as a failure.
       ...(waits && !tooLong ? { category: ApplicationFailureCategory.BENIGN } : {}),
       ...(verdict.retry && !tooLong && delay !== null ? { nextRetryDelay: Math.min(delay, MAX_BLOCK_MS) } : {}),
       details: [

@@ -1,6 +1,6 @@
 /** Bounds how many paid requests one worker process has in flight; first come, first served. */
 export class InFlight {
-  /** Requests that are sent and whose answer is not on disk yet. */
+  /** Requests that were sent and whose answers are not on the disk yet. */
   sent = 0;
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -22,16 +22,16 @@ import { fetchPage } from './walk-page.js';
 
 /** Events a page: the service's maximum. */
 const PAGE_SIZE = 200;
-/** Consecutive repeated pages that still lead on; they are loaded again, which changes nothing. */
+/** The most consecutive pages that may repeat an earlier page. Loading a page again changes nothing. */
 const MAY_REPEAT = 3;
-/** Requests for a page that repeats an earlier cursor: the service may repeat itself by mistake. */
+/** Attempts at a page whose answer has an earlier cursor: the service may repeat a cursor by mistake. */
 const TRIES = 4;
-/** Consecutive walks that may end in a pagination loop, each over half the range of the one before. */
+/** Pagination loops in a row before a walk fails; after each one the range is read again in halves. */
 const MAX_CIRCLES = 3;
 
 export interface WalkOptions {
   readonly signal: AbortSignal;
-  /** Checks every field of every event. */
+  /** Whether every field of every event is checked. */
   readonly careful: boolean;
   /** Whether a window is split when its first page shows many events. */
   readonly splits: boolean;
@@ -45,14 +45,14 @@ export interface WalkOptions {
 export interface Walked {
   /** The state of the walk after the last page that was put. */
   readonly walked: WalkState;
-  /** The parts that replace the window, null where it stays; and the state in which the walk of each part begins. */
+  /** The parts that replace the window; null where it stays as it is. `begin`: the state in which the walk of each part begins. */
   readonly parts: readonly Span[] | null;
   readonly begin?: WalkState;
 }
 
 /**
- * Walks a window from its state and puts each page. Ends with the last page, when time is up or when cancelled; or with the parts of
- * a window that has too many events or an unusable cursor. Rejects once all pages have landed.
+ * Walks a window from its state and puts each page. Ends with the last page, when its time is up, or when cancelled. A window with too many
+ * events or an unusable cursor ends with the parts that replace it. Where the walk fails, it rejects once all pages have landed.
  */
 export async function walkOn(
   deps: WalkDeps,
@@ -110,7 +110,7 @@ function restartOf(error: unknown, state: WalkState, window: EventWindow): Requi
   const { from, to } = window;
   const parts = halve(window) ?? [{ from, to }];
   const circles = isCircle(problem) ? (state.circles ?? 0) + 1 : 0;
-  // A window that failed in one pass and cannot be split would fail again.
+  // A window that was read from its beginning and cannot be split would fail again.
   const helps = parts.length > 1 || window.walk.pages > 0;
   if (circles === MAX_CIRCLES || (circles > 0 && !helps)) throw inCircles(problem, window);
   if (!helps) throw problem;
@@ -133,13 +133,13 @@ function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): Ev
   };
 }
 
-/** Bytes of each end of a page that identify it: an event's id is at its beginning. */
+/** Bytes at the beginning and the end of a page that identify it: an event begins with its id. */
 const PRINT = 1024;
 
 function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   const bytes = Buffer.from(items.buffer, items.byteOffset, items.byteLength);
   const ends = bytes.toString('latin1', 0, PRINT) + bytes.toString('latin1', Math.max(0, bytes.length - PRINT));
-  // The warehouse counts them.
+  // The warehouse counts the events.
   return {
     items: 0,
     hasMore,
@@ -148,7 +148,9 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   };
 }
 
-/** Event times of a page in its order, in Unix ms, without unreadable ones. The warehouse refuses a page that is not a list. */
+/**
+ * Event times of a page in its order, in Unix ms, without unreadable ones. Empty for a page that is not a list: the warehouse refuses it.
+ */
 function timesOf({ items }: RawList): number[] {
   const read = readJson(Buffer.from(items), true);
   const events: unknown = 'value' in read ? read.value : null;

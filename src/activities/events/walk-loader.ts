@@ -21,13 +21,13 @@ const LINGER_MS = 1_000;
 
 /** One window's part in the loads that all windows of a warehouse share. */
 export interface LoadingWindow {
-  /** Memory for pages that will be put; the loader returns it. */
+  /** Memory for pages that will be put; the loader takes it back after their load. */
   readonly memory: BodyMemory;
   /** Adds a page and the state of the walk after it. Waits while too many bytes are pending. */
   put(page: RawPage, walk: WalkState): Promise<void>;
   /** Counts of the pages that are loaded so far. */
   soFar(): LoadedPages;
-  /** Waits until all pages are durable; returns their counts. Rejects as the load does. */
+  /** Waits until all pages are durable; returns their counts. Rejects with the error of their load. */
   landed(): Promise<LoadedPages>;
   /** Ends this window's part. */
   leave(): void;
@@ -112,7 +112,7 @@ export class WalkLoader {
     for (const wake of this.#room.splice(0)) wake();
   }
 
-  /** Starts a load where enough is gathered, or where all windows wait for one; else starts it soon. */
+  /** Starts a load where enough is gathered, or where all windows wait for one; otherwise soon. */
   #consider(): void {
     if (this.#loading || this.#bytes === 0) return;
     const allWait = [...this.#windows].every((one) => one.waiting.length > 0);

@@ -31,7 +31,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
   /** Consecutive answers of another server. */
   let unrecognized = 0;
   for (let attempt = 0; ; attempt++) {
-    // A turn usually comes within a second: the block is not checked before it.
+    // A turn usually comes within a second, so the block is not checked before the turn is requested.
     await waitForTurn(limiter, rateCost, { ...options, first: false });
     options.waits(null);
     const request = { at: Date.now() };
@@ -47,7 +47,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
-      // Temporal would reset this count, so these waits stay short.
+      // A wait in Temporal would reset the count of such answers, so these waits stay short.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));

@@ -48,11 +48,11 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
       return withHeartbeat(async () => {
         onlyFor(deps, input.origin);
         const walk = walkOf(deps, input);
-        // A walk whose warehouse cannot be opened, or whose types or start are refused, leaves no record.
+        // A walk is recorded once its warehouse is open and the service accepts its types and start.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         const note = () => deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk)).catch(async (error: unknown) => {
-          // A walk that waits for its warehouse is listed.
+          // Recorded, so that commands list a walk that waits for its warehouse.
           await note();
           throw error;
         });
@@ -120,15 +120,15 @@ function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
   }
 }
 
-/** Whether a backfill was read to its end, so that it never has more to read. */
+/** Whether a backfill has been read up to its end. */
 function isOver(input: WalkInput, { to }: StreamState): boolean {
   if (input.kind !== 'backfill' || input.verify || input.until === undefined) return false;
   return to !== null && to >= Date.parse(input.until);
 }
 
 /**
- * The service's time, where types or a start are to be checked by it; null where it was not asked or did not answer. Rejects where the
- * service refuses the types, or where the start is not before its time.
+ * Checks types and start of a walk with a request and returns the service's time. Returns null without types and start, or without an
+ * answer. Rejects where the service refuses the types, or where the start is not before its time.
  */
 async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly string[]): Promise<number | null> {
   const start = input.kind === 'backfill' && input.from !== undefined ? Date.parse(input.from) : null;
@@ -140,7 +140,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
     return now;
   } catch (error) {
     const refuses = error instanceof ApplicationFailure && refusals.includes(error.type ?? '');
-    // After other failures the walk pauses or is retried, and is listed by its record.
+    // After other failures the walk is recorded and then paused or retried.
     if (!refuses && error instanceof ApplicationFailure) return null;
     throw error;
   }
@@ -166,7 +166,7 @@ async function runOf(
   const now = asked ?? (await sendFree(deps, listEventsEndpoint, { limit: 1 })).date ?? Date.now();
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
-  // Its last run ended before its end, or it has no end.
+  // An earlier run read up to `known.to`: only what came after is left.
   if (known?.to != null && !input.verify) {
     const { to } = spanOf(input, null, now);
     return to !== null && to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;

@@ -47,7 +47,7 @@ export interface BatchStep extends Omit<BatchRun, 'origin'> {
 
 /** Failures after which the effect of a call is read from the monitors: no answer, or an unreadable one. */
 const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
-/** Attempts at a plan while list and dry run differ: monitors may have changed in between. */
+/** Attempts at a plan while list and dry run differ: a monitor may have changed between the two. */
 const PLAN_TRIES = 3;
 
 /** The activities of the workflow `batchMonitors`. */
@@ -188,7 +188,7 @@ async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly stri
   return ids.filter((id) => isDone(step.action, now(id))).length;
 }
 
-/** Returns an answer, also one that was too large to return. */
+/** Returns the answer of a call; one too large for Temporal is read from the journal. */
 async function answerOf(
   { journal }: ActivityDeps,
   result: OperationResult<MonitorBatchResponse>,
@@ -196,11 +196,11 @@ async function answerOf(
   const requestId = result.requests[0]?.requestId ?? null;
   if ('data' in result) return { data: result.data, requestId };
   const [record] = [...(await journal.read(result.landed)).values()];
-  // It was checked against the endpoint's schema when it landed.
+  // The answer was checked against the endpoint's schema when it landed.
   return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
 }
 
-/** Returns planned monitors in the state that the action leads to though no answer names them. */
+/** Returns planned monitors that no answer names and that are in the state that the action leads to. */
 async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
   const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
   if (pending.length === 0) return [];
@@ -211,7 +211,7 @@ async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWareh
 /** Above this number the whole list is read instead of single monitors. */
 const MAX_SINGLE_POLLS = 10;
 
-/** Returns the present state of monitors. One that the filter no longer finds may have another name, unless a call deleted it. */
+/** Returns the present state of monitors. A monitor that the filter does not find may have been renamed, so it is read by its id. */
 async function currentStates(
   deps: ActivityDeps,
   { action, filter }: BatchStep,

@@ -24,7 +24,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
-  /** Reads the store to see which secrets were kept: an answer may have had none. */
+  /** Reads from the store which secrets were kept: an answer may have had none. */
   const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
     const kept = new Set(await (await storeOf(step))?.names());
     return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
@@ -37,7 +37,7 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       onlyFor(deps, step.origin);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
       const secrets = await withHeartbeat(() => storeOf(step));
-      // The service's limits and types are checked before it is sent.
+      // The input is checked against the service's limits and types before it is sent.
       const input = { ...definition, metadata } as unknown as Input<MonitorDefinition>;
       const result = await createMonitor<MonitorDefinition>({ ...deps, secrets }, createMonitorEndpoint, input, {});
       const monitor = ('data' in result ? result.data : await whole(deps, result.landed)) as Made;

@@ -16,7 +16,10 @@ import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
-/** Monitors whose intents are written together, and concurrent calls: a monitor is changed within seconds after it was read. */
+/**
+ * Monitors whose intents are written together, and also the number of concurrent calls: a monitor is changed within seconds after it was
+ * read.
+ */
 const CHUNK = 25;
 const WIDTH = 5;
 
@@ -81,7 +84,7 @@ class QuietRun {
     const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
     for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
     await this.#memory.setMark(...this.#key, { window, state: 'begun' });
-    // Counted from the memory, because an earlier attempt may have paused some.
+    // Counted from the warehouse, because an earlier attempt may have paused some.
     const now = await this.#memory.remembered(...this.#key);
     this.#paused = now.filter((one) => one.window === window).length;
   }
@@ -141,7 +144,7 @@ class QuietRun {
       const others = held.get(id);
       if (step.do === 'unpause' && others) {
         done.push(id);
-        // Not recorded in the warehouse: it happens each time.
+        // Reported but not recorded in the warehouse: it happens in each run.
         this.#left.push({ id, name, what: `quiet hours ${others.schedule} still apply` });
         return;
       }

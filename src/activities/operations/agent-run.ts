@@ -84,7 +84,7 @@ function purchaseOf(
   });
 }
 
-/** `startedAt` is of this machine's clock: the service's may differ. */
+/** `startedAt` is a time of this machine's clock; the service's clock may differ. */
 function snapshotOf({ id, status, costDollars }: AgentRun, startedAt: number): RunSnapshot {
   return {
     ...nothingYet,

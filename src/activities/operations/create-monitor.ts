@@ -25,7 +25,7 @@ export async function createMonitor<I>(
   input: Input<I>,
   call: CallOptions,
 ): Promise<OperationResult<unknown>> {
-  // Before the store: a refused request writes nothing.
+  // Checked before the store is opened: a refused request writes nothing.
   checkRequest(deps, endpoint, input, call);
   const secrets = await usable(deps.secrets);
   return buyWhole(deps, endpoint, input, call, async (answer) => {
@@ -39,7 +39,7 @@ async function usable(secrets: SecretStore | null): Promise<SecretStore> {
   const needed = 'createMonitor needs a secret store for the webhook secret, which the service returns only once';
   if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
   try {
-    // A change of nothing: it fails as the later write would.
+    // Removes nothing, but fails where the later write would fail.
     await secrets.remove('webhook/');
     return secrets;
   } catch (error) {

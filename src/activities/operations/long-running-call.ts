@@ -24,7 +24,7 @@ export function runOrderFields(
         : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
     refused: 'throw' as const,
     freshness: {
-      // A run that may have been started is not started again without being asked for.
+      // A run that may have been started is not started again unless a person asks for it.
       retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
       retryBefore: askedAt,
       ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),

@@ -25,9 +25,8 @@ type Special = 'getContents';
 export type OperationActivities = { readonly [Name in Exclude<OperationName, Special>]: Call<Operations[Name]> };
 
 /**
- * An activity for every row of the operations table: one attempt of one operation. Paid operations, and free ones that act each
- * time, go through `purchase`; other free ones wait for a turn and are sent. Results have the fields of the
- * service's answer.
+ * One activity for each operation of the table of endpoints; it makes one call. Paid operations, and free ones that act each time, go
+ * through `purchase`; other free ones wait for a turn and are sent. Results have the fields of the service's answer.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');

@@ -16,10 +16,9 @@ import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type Operati
 export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
- * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON,
- * so the same request is not bought twice. For a free call that acts each time, the activity is part of the unit too: it acts once,
- * also when its worker ends, and a person checks a lost answer. A request that the service would refuse is refused before anything
- * is written.
+ * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so the
+ * same request is not bought twice. For a free call that acts each time, the id of the activity is part of the unit, so that all attempts
+ * of the activity act once; a person checks a lost answer. A request that the service would refuse is refused before anything is written.
  */
 export async function buyWhole<I, O>(
   deps: ActivityDeps,
@@ -70,7 +69,7 @@ function wholeRequestPurchase<I, O>(
   const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
   // Another variant or beta feature has another answer.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
-  // Checked against the endpoint's types before.
+  // The input was checked against the endpoint's types before.
   const known = input as I;
   const lone = lonePurchase(call);
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';
@@ -98,7 +97,7 @@ function wholeRequestPurchase<I, O>(
       return {
         requestId: answer.requestId,
         queued: answer.queued,
-        // The answer to a start has no cost of the run: its estimate counts.
+        // The answer to the start of a run has no cost, so the estimate counts.
         costMicros: endpoint.paid ? (endpoint.retry === 'adopt' ? null : answer.costMicros) : 0,
         units: units.map((one) => ({
           ...one,

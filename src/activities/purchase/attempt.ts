@@ -164,7 +164,7 @@ export class Attempt {
       course.unrecognized = error.facts.unrecognized ?? false;
       if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
         return await this.#missed(asked, batch, error);
-      // An answered start is no longer in flight.
+      // A start that got an answer is not in flight; its run is searched for at once.
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
@@ -315,7 +315,7 @@ function firstBytes(text: string, most: number): string {
   return bytes.length <= most ? text : bytes.subarray(0, most).toString();
 }
 
-/** A unit that ended without a result. */
+/** The outcome of a unit that ended without a result. */
 export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
   return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
 }

@@ -13,7 +13,7 @@ const UNPROVEN = 'the budget: the first answers show what a request costs';
 
 /** The state that all purchases under one budget share in a process. */
 export class BudgetGate {
-  /** While the budget is short, one request at a time asks for it. */
+  /** While the budget is short, one request at a time asks for a part of it. */
   readonly turn = new InFlight(1);
   short: boolean;
   why = SHORT;
@@ -24,13 +24,13 @@ export class BudgetGate {
   /** Consecutive requests that fit under the budget at once. */
   #granted = 0;
 
-  /** `bounded`: there is a budget, so its first requests may have to wait. */
+  /** `bounded`: there is a budget, so the first requests may have to wait. */
   constructor(bounded: boolean) {
     this.short = bounded;
   }
 
   granted(): void {
-    // Requests that may be in flight before the first answer prove nothing.
+    // The first requests do not show that the budget is enough: they may be in flight without an answer.
     if (++this.#granted > FIRST_REQUESTS) this.short = false;
   }
 
@@ -65,8 +65,8 @@ export class BudgetGates {
 }
 
 /**
- * The budget of one purchase. While there is enough, nothing waits. After a refusal one request of the job at a time asks for more,
- * so that many waiting requests do not use up the rate limit; this ends once a few in a row fit.
+ * The budget of one purchase. While there is enough, no request waits. After a refusal one request of the job at a time asks for more, so
+ * that many waiting requests do not use up the rate limit. Once a few in a row fit, all requests ask again.
  */
 export class PurchaseBudget {
   readonly #waits: Waits;
@@ -110,7 +110,7 @@ export class PurchaseBudget {
     this.#gate.attemptEnded();
   }
 
-  /** Null where the budget is no longer short. */
+  /** Returns null once the budget is not short. */
   async #payInTurn(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
     cut: (over: OverBudget) => void,

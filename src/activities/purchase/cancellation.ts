@@ -5,7 +5,7 @@ import type { Control, Progress } from './purchase.js';
 export const LAND_MS = 10_000;
 /** The longest time of one slice, in ms; its rest is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Temporal does the waits that are longer than this, in ms. */
+/** Waits longer than this are left to Temporal, in ms. */
 export const YIELD_AFTER_MS = 30_000;
 
 /**

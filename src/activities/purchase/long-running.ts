@@ -8,7 +8,7 @@ import { Request, type Shared } from './request.js';
 
 /** A run may have begun this long before its intent, by the service's clock, in ms. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** Time between searches for a run until its answer is overdue, and before the last search, in ms. */
+/** Time between searches for a run until the answer to its start is overdue; then time before the last search. In ms. */
 const POLL_MS = 20_000;
 const LAST_POLL_MS = 3000;
 /** An overdue run is followed for this long after it is taken over, to see whether it has ended, in ms. */
@@ -19,8 +19,8 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 const LISTED_MS = 15_000;
 
 /**
- * Follows one unit that runs at the service to its end. A run in progress is taken over, the run of a start without an answer is
- * searched for, and a missing run is started; then it is followed and landed. No second start is made without a search.
+ * Follows the run of one unit to its end and lands it. A run in progress is taken over. After a start without an answer, its run is
+ * searched for. Only where there is neither is a run started.
  */
 export class LongRunningUnit {
   readonly #shared: Shared;
@@ -90,13 +90,13 @@ export class LongRunningUnit {
     return deps.journal.note(intentId, purchaseRequest.owner, facts);
   }
 
-  /** Searches for the run of a start until the result cannot change. */
+  /** Searches for the run of a start until a later search would not find more. */
   async #findRun(
     { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
     message: string | null,
   ): Promise<RunFacts | 'none' | null> {
     const { waits, purchaseRequest, stats, stop } = this.#shared;
-    // The start was sent before this moment, so no wait is longer than from here, also with a wrong clock.
+    // The start was sent before this moment: each wait is also bounded from here, in case the clock is wrong.
     const begun = performance.now();
     const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
@@ -135,7 +135,7 @@ export class LongRunningUnit {
     } catch (error) {
       if (stop.aborted) stats.leftRunning++;
       if (stop.aborted || !overdue.signal.aborted) throw error;
-      // The purchase and its slot stay taken: the run is still in progress and may be taken over.
+      // The intent stays open and the slot taken: the run is still in progress and may be taken over.
       const age = Math.round((Date.now() - asked.at) / 60_000);
       await record(
         this.#unit,
@@ -153,8 +153,9 @@ export class LongRunningUnit {
 }
 
 /**
- * How long a run is followed from now, in ms, and the start from which its polls are timed. `at`: its intent; `retryBefore`: the last
- * request for failed units, which starts the time again. A run that is already overdue is polled once more before it is left.
+ * Returns how long a run is followed from now, in ms, and the time from which the intervals of its polls are counted. `at`: the time of its
+ * intent. `retryBefore`: the time of the last `--retry-failed`, which starts the count again. An overdue run is followed for three more
+ * seconds. Times in Unix ms.
  */
 export function followTime({
   at,
@@ -171,7 +172,7 @@ export function followTime({
   return { leftMs, startedAt: leftMs > OVERDUE_POLL_MS ? at : now };
 }
 
-/** Null where the start is known to have started nothing, and its intent is not closed yet. */
+/** Null where the note says that the start created no run and the intent is not closed yet. */
 function readFacts(facts: Json): RunFacts | null {
   const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
   if (typeof run !== 'string') return null;

@@ -46,12 +46,12 @@ export interface StartToFind {
 
 /** Slots for runs in progress, as purchases need them; see the port `Slots`. */
 export interface RunSlots {
-  /** When the read of the list of runs began that starts wait for, in Unix ms; null or absent: none. */
+  /** Starts wait for a read of the list of runs: the time when it began, in Unix ms. Null or absent: there is no such read. */
   readonly listedSince?: number | null;
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
   free(owner: string): Promise<void>;
-  /** Reports that the service refused a start for want of a slot. */
+  /** Reports that the service refused a start because it has no free slot. */
   refused(): Promise<void>;
 }
 
@@ -61,9 +61,7 @@ export interface LongRunning {
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
   /** Waits for the end; null where the service no longer returns the run. Rejects with the signal's reason when aborted; the run stays in progress. */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
-  /**
-   * Returns the run of a start without an answer; `none` where there is certainly none, null where that is not certain.
-   */
+  /** Returns the run of a start without an answer; `none` where no run was started, null where that is not certain. */
   find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
   /** The bound of the run's cost for this remaining budget, in micro-dollars; null where the cost cannot be bounded. */
   bound(unit: Unit, remainingMicros: number): number | null;
@@ -77,7 +75,7 @@ export interface LongRunning {
 /** The units to buy, and how a request for some of them is made. */
 export interface PurchaseRequest {
   readonly segment: string;
-  /** The token of this attempt, under which it claims and intends. */
+  /** The token of this attempt, under which it claims units and writes intents. */
   readonly owner: string;
   readonly operation: string;
   readonly rateCost: RateCost;
@@ -96,7 +94,7 @@ export interface PurchaseRequest {
   /** After this many milliseconds without an answer the intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
-  /** Answers to these units that were bought without a record in the journal: they are taken and not bought again. */
+  /** Returns answers to these units that the journal lacks, such as those of a warehouse: they are recorded and not bought again. */
   readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
   /** A unit that the service refuses: `record` it as failed and continue, or `throw` for the whole request. */
@@ -140,7 +138,7 @@ export interface Receipt {
   readonly unknownOutcomes: number;
   /** Runs that were followed when the purchase was stopped; they stay in progress at the service. */
   readonly leftRunning: number;
-  /** If not complete: milliseconds before which a retry is useless. */
+  /** If not complete: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;
 }

@@ -15,7 +15,7 @@ const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
 /** Waits of this length are reported, in ms. */
 const LONG_MS = 6000;
 
-/** Describes the long waits from their start times (Unix ms); null without any. `what`: a noun to count, or `the …`. */
+/** Describes the long ones of these waits, by their start times (Unix ms); null without any. `what`: a noun to count, or `the …`. */
 export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
   if (long.length === 0) return null;
@@ -42,7 +42,7 @@ export class PurchaseStats {
   leftRunning = 0;
   /** Units that wait for a slot. */
   queueing = 0;
-  /** Requests that are sent and whose answer is not on disk yet, with the times of sending in Unix ms. */
+  /** Requests that were sent and whose answers are not on the disk yet, with the times of sending in Unix ms. */
   readonly requestsSent = new Set<{ readonly at: number }>();
   /** Reads of the service's list of runs, with their beginnings in Unix ms. */
   readonly #lists = new Set<{ readonly at: number }>();

@@ -24,7 +24,7 @@ export type {
   Unit,
 } from './purchase-request.js';
 
-/** Single units refused, with none bought, after which the request as a whole counts as refused. */
+/** After this many refused units and no bought one, the request as a whole counts as refused. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
 
@@ -57,7 +57,7 @@ class Run {
   readonly #purchaseRequest: PurchaseRequest;
   readonly #control: Control;
   readonly #byKey: Map<string, Unit>;
-  /** Ends the run early: the caller's stop, a fatal failure, or a wait that Temporal does. */
+  /** Ends the run early: after a fatal failure, or before a wait that is left to Temporal. */
   readonly #aborted = new AbortController();
   readonly #stop: AbortSignal;
   readonly #stats = new PurchaseStats();
@@ -65,7 +65,7 @@ class Run {
   readonly #shared: Shared;
   readonly #tasks = new Set<Promise<void>>();
   #fatal: unknown = null;
-  /** Units that were refused alone, until it is known whether the request as a whole was. */
+  /** Units that were refused alone, until it is known whether the request as a whole is refused. */
   readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
   #waitMs = 0;
   #waitingFor: string | null = null;
@@ -104,7 +104,8 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    // A service that refused everything may have been the wrong one, so those units are asked for again.
+    // If the purchase was stopped before any success, another service may have refused the units: they are not recorded and are requested
+    // again.
     if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
@@ -125,13 +126,13 @@ class Run {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, longRunning } = this.#purchaseRequest;
-    // Units that a live attempt follows are left to it; a dead attempt is detected within this time.
+    // Runs that a live attempt follows are left to that attempt. A dead attempt is detected within this time.
     const patience = longRunning?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#stats.landed += claim.landed.length;
-      // Earlier calls got no answer: they are not all repeated before one succeeds.
+      // Earlier calls got no answer: the next calls are sent one at a time until one succeeds.
       const { health } = this.#deps;
       if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
       const lost: Unit[] = [];
@@ -230,7 +231,7 @@ class Run {
     this.#stats.failed += units.length;
   }
 
-  /** Reports progress. Ends the run where everything left waits so long that Temporal should wait instead. */
+  /** Reports progress. Ends the run where all remaining requests wait so long that Temporal should wait instead. */
   async #tick(): Promise<void> {
     const { blockedUntil, blockReason, heldBy = null } = await this.#deps.limiter.view();
     const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();

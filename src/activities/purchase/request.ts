@@ -12,9 +12,9 @@ import type { Waits } from './waits.js';
 
 /** Repeat purchases after an unknown outcome; then the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
-/** Attempts at a unit whose answers all came from another server; then it ends. */
+/** Attempts at a unit that another server answers; then the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_UNRECOGNIZED_TRIES = 3;
-/** Longest wait after a refusal for want of a slot, in ms: the list of runs shows free slots. */
+/** Longest wait after a refusal because no slot is free, in ms: the list of runs shows when one is free. */
 const MAX_FULL_WAIT_MS = 5000;
 
 /** The state that the requests of one purchase share. */
@@ -40,7 +40,7 @@ export function hopeless({ purchaseRequest, stats }: Pick<Shared, 'purchaseReque
   return stats.unknownsOf(key) > (purchaseRequest.maxRebuys ?? MAX_REBUYS);
 }
 
-/** The message of such a unit. */
+/** The message of a unit with too many unknown outcomes. */
 export function lostTooOften({ maxRebuys = MAX_REBUYS }: PurchaseRequest): string {
   return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}; it may have been charged`;
 }
@@ -53,7 +53,7 @@ export class Request {
   #askedAt = 0;
   /** The bound of a run's cost, where it has one. */
   #limitMicros: number | null;
-  /** The service's answers to all requests at this request's last answer from another server. */
+  /** The number of the service's answers to all requests when another server last answered this one. */
   #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
@@ -118,7 +118,7 @@ export class Request {
     const { verdict, facts } = error;
     const random = deps.random?.() ?? Math.random();
     if (!verdict.retry) {
-      // The missing run may be an earlier one that the request names. A 404 without a tag comes from a missing service.
+      // A 404 with a tag may be about an earlier run that the request names. A 404 without a tag says that the service is missing.
       const namesMissing =
         verdict.type === 'NotFound' && facts.tag !== null && this.#shared.purchaseRequest.longRunning !== undefined;
       if (verdict.type === 'InvalidRequest' || namesMissing) {
@@ -157,8 +157,8 @@ export class Request {
   }
 
   /**
-   * Throws where the service itself is unreachable: after many answers of another server, or where a unit would end and no other
-   * request has got an answer meanwhile. A person decides what happens to its rows.
+   * Throws where the service itself is unreachable, so that a person decides about its rows. That is so after many answers of another
+   * server, and where a unit would end though no other request got an answer since the last attempt.
    */
   #checkService(error: ApiError, givesUp: boolean): void {
     const { deps, purchaseRequest } = this.#shared;
@@ -166,7 +166,7 @@ export class Request {
     // Requests that were sent earlier may be answered after this one's first attempt, but hardly after its second.
     const noAnswers = givesUp && successes === (this.#answersThen ?? successes);
     this.#answersThen = successes;
-    // A call that acts once is not repeated: its caller checks what it did.
+    // A call that acts once is not repeated; its caller checks the effect.
     const once = purchaseRequest.maxRebuys === 0 && !purchaseRequest.longRunning;
     if (once || (unrecognized < MAX_UNRECOGNIZED && !noAnswers)) return;
     // After a resume one call at a time is sent until one succeeds.

@@ -4,14 +4,14 @@ export interface SplitBatch<U> {
   readonly rest: readonly U[];
 }
 
-/** Splits a batch that the service refused into halves; null for a single unit, which is then the refused one. */
+/** Splits a batch that the service refused into halves; null for a single unit: that unit is the refused one. */
 export function splitRefused<U>(batch: readonly U[]): SplitBatch<U> | null {
   if (batch.length < 2) return null;
   const half = Math.ceil(batch.length / 2);
   return { first: batch.slice(0, half), rest: batch.slice(half) };
 }
 
-/** Splits a batch that is over its budget after the most first units that fit; null where not even one unit fits. */
+/** Splits a batch that is over its budget: `first` has as many units as fit. Null where not even one unit fits. */
 export function splitByBudget<U>(batch: readonly U[], fits: (units: readonly U[]) => boolean): SplitBatch<U> | null {
   let count = batch.length - 1;
   while (count > 0 && !fits(batch.slice(0, count))) count--;

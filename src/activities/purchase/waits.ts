@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A wait: its end by `performance.now()`, infinite where it is unknown, and its reason. */
+/** A wait: its end by `performance.now()` (infinite where unknown), and its reason. */
 export interface Wait {
   readonly until: number;
   readonly why: string;

@@ -22,7 +22,7 @@ export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
 const TAG = 'searchflow';
-/** Efforts whose cost depends on usage, so that they take a budget; and the lowest budget. */
+/** Efforts whose cost depends on usage; only these take a budget. */
 const metered: readonly string[] = ['auto', 'max', 'ultra'];
 const MIN_BUDGET_MICROS = 1_000_000;
 const CENT = 10_000;
@@ -45,7 +45,7 @@ export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
     const reported = tagIn(run);
     if (reported !== undefined) return reported === tag ? 'tag' : null;
     if (!run.request) return 'silent';
-    // A service that returns metadata would return our tag.
+    // The service returned metadata without our tag, so the run is not ours.
     if (fieldOf(run.request, 'metadata')) return null;
     return echo(run.request) === echo(input) ? 'echo' : null;
   },

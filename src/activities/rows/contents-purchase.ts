@@ -75,7 +75,7 @@ export function contentsOutcomes(
     answer.data,
     { raw: rawResults(answer), misread: answer.misread },
   );
-  // Results that match no unit are kept with the first unit that has none: nothing paid for is dropped.
+  // Results that match no unit are kept with the first unit without a result: everything paid for is kept.
   const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,
@@ -94,7 +94,7 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
-/** Without a result, the status with its unknown fields is kept instead, so that the warehouse has it. */
+/** Returns the whole status of a unit without a result; it is kept instead, so that the warehouse has its unknown fields. */
 function statusInstead({ wholeStatus: status }: MatchedUnit): Json {
   return status === undefined ? null : { status };
 }

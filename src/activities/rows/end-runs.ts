@@ -37,7 +37,7 @@ export function createEndRuns(deps: ActivityDeps) {
     const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (staged: StagedJob, slice: number): Promise<void> => {
-      // Late slices still get time to cancel their runs.
+      // Slices that begin late still get time to cancel their runs.
       const control = cancellation(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
         await endIn(staged, slice, control);

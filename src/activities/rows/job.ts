@@ -26,7 +26,7 @@ export interface OpenedJob {
   readonly adopts?: boolean;
   /** Absent where no row is loaded, and from older workers. */
   readonly loaded?: LoadedRows;
-  /** The job as its folder or store has it. Absent in earlier versions. */
+  /** The staged job that the folder or store has. Absent in earlier versions. */
   readonly staged?: StagedJob;
   /** The path of its CSV; absent in earlier versions. */
   readonly csv?: string | null;
@@ -94,7 +94,7 @@ export function createJobActivities(deps: ActivityDeps) {
 
     /**
      * `jobSpent`: returns all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
-     * answers, counts what is loaded then, and records the pause.
+     * answers, counts the loaded rows and records the pause.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
       return withHeartbeat(async () => {

@@ -46,7 +46,7 @@ export function rowPurchase(
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 
-/** A purchase request for whole requests: each is a unit, and its answer is the result, byte for byte. */
+/** A purchase request whose units are whole requests; the answer is the result, byte for byte. */
 function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
   return {
     ...slice,
@@ -73,7 +73,10 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
   };
 }
 
-/** The rate cost of rows with different types of search: the narrowest class, because `search.deep` counts against `search`, too. */
+/**
+ * The rate cost of rows with different types of search: that of the most specific rate class, because `search.deep` counts against
+ * `search`, too.
+ */
 function narrowest(costs: readonly RateCost[]): RateCost {
   const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;
   return rest.reduce((a, b) => (b.rateClass.length > a.rateClass.length ? b : a), first);

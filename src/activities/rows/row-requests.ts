@@ -21,16 +21,16 @@ export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitCol
 
 /** The requests of a job whose units are requests: the rendered fields of a row and the options that all share. */
 export interface RowRequests {
-  /** Name of the operation in keys and segments. It is that of a single call, so that equal requests share their answer. */
+  /** Name of the operation in keys and segments; a single call has the same name, so that equal requests share their answer. */
   readonly name: string;
   /** The whole request as canonical JSON. */
   requestOf(unit: string): string;
   /** Key of a unit: it covers the whole request, so that only equal requests share it. */
   keyOf(unit: string): string;
   rateCost(unit: string): RateCost;
-  /** The most that it may cost, in micro-dollars. */
+  /** The most that the request may cost, in micro-dollars. */
   estimateMicros(unit: string, prices: PriceTable): number;
-  /** Its cost by the price table, where that is lower, in micro-dollars. */
+  /** The cost of the request by the price table, in micro-dollars; it may be lower than the estimate. */
   listMicros(unit: string, prices: PriceTable): number;
   /** See `Endpoint.tier`. */
   tier(unit: string): string;
@@ -73,7 +73,7 @@ function bind<I, O>(
     const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
     return { ...options, ...own };
   };
-  // Checked against the endpoint's types when it was staged, and again when it is sent.
+  // The request was checked against the endpoint's types when it was staged, and is checked again when it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
   const requestOf = (unit: string) => canonicalJson(request(unit));
   return {

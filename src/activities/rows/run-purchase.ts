@@ -129,7 +129,7 @@ export function runPurchase<I, R>(
           : await runs.recent.since(since, signal);
         const tagged = recent.find((record) => match(record) === 'tag');
         if (tagged !== undefined) return factsOf(tagged);
-        // Without its tag a run is taken only if it is the only candidate and no other purchase claims it.
+        // A run without its tag is taken only if it is the only candidate and no other purchase claims it.
         const from = since + clockAheadMs;
         const isOfThen = (record: R) => (run.createdAt(record) ?? from) >= from;
         const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
@@ -137,7 +137,7 @@ export function runPurchase<I, R>(
         const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
         const facts = ours === undefined ? null : factsOf(ours);
         if (facts !== null && !(await runs.claimed(facts.run, unit.key))) return facts;
-        // A service that returns the tags of our other runs would return this one's.
+        // If the service returned tags of our other runs, it would have returned the tag of this run.
         const certain = whole && named === null && recent.some((record) => kind.isTagged(record));
         return certain ? 'none' : null;
       },

@@ -18,7 +18,7 @@ interface SliceRows {
   readonly rowsFile: string;
   /** Whether rows of the slice are beyond the limit: then it gets no line in the ledger. */
   readonly partial: boolean;
-  /** Path for a file of fewer rows; removed afterwards. */
+  /** Path for a file of only the wanted rows; removed afterwards. */
   readonly cutFile: string;
 }
 
@@ -67,8 +67,8 @@ export async function loadFromJournal(
 }
 
 /**
- * Compares a complete job with its warehouse, which may have lost rows since they were loaded (a restored copy, a lost end of its
- * log), and loads missing rows from the journal. Buys nothing.
+ * Compares a complete job with its warehouse and loads missing rows from the journal. The warehouse may have lost loaded rows: it was
+ * restored from an older copy, or the end of its log was lost. Buys nothing.
  */
 export async function loadMissing(
   deps: ActivityDeps,
@@ -135,7 +135,7 @@ export function jobRecord(staged: StagedJob): JobRecord {
   return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
-/** Whether an answer has one object for each of its rows: without a schema it is one text for all. */
+/** Whether an answer has one object for each of its rows. Without a schema it is one text for all rows. */
 function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
   return rowsPerRun > 1 && Boolean(options.outputSchema);
 }

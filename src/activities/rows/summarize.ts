@@ -10,7 +10,10 @@ export interface Spent {
   readonly costMicros: number;
   /** Their price by the price table. Absent from older workers. */
   readonly listMicros?: number;
-  /** The cost with requests in flight and unknown outcomes at their estimates: the amount that counts against a budget. Absent in the first version. */
+  /**
+   * The amount that counts against a budget: the cost, with requests in flight and unknown outcomes at their estimates. Absent in the first
+   * version.
+   */
   readonly committedMicros?: number;
   /** Absent in the first version. */
   readonly unknownOutcomes?: number;
@@ -39,7 +42,7 @@ export async function summarize(
   const { staged, csv, stopped = null } = input;
   const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
-  // Counted from the journal: killed and refused slices report nothing, but may have bought something.
+  // Purchases are counted from the journal: slices that were killed or refused report none, but may have made some.
   const before = input.before ?? totals;
   await warehouse.recordUnknown(staged.job, totals.unknown);
   const counts = await warehouse.summary(staged.job);

@@ -36,7 +36,7 @@ export class RecentRuns<R> {
     this.#list = list;
   }
 
-  /** Returns the runs since a time (Unix ms), and perhaps earlier ones, as of a time after this call. */
+  /** Returns the runs since a time (Unix ms), and perhaps earlier ones; the list is read after this call. */
   async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);

@@ -53,7 +53,7 @@ const PAGE = 100;
 const MAX_PAGES = 3;
 /** Polls that are due within this time are made together, in ms. */
 const TOGETHER_MS = 200;
-/** Consecutive polls without the run after which it is gone: right after its start it may not be visible yet. */
+/** After this many consecutive polls without the run it is gone. Fewer prove nothing: a run may not be visible right after its start. */
 const MAX_MISSING = 3;
 /** Consecutive timeouts reported by the service after which the run is given up. */
 const MAX_TIMEOUTS = 8;
@@ -61,8 +61,8 @@ const MAX_TIMEOUTS = 8;
 const MAX_ODD = 5;
 
 /**
- * Follows runs at the service until they end, many at once: one page of the list has a hundred. Polls do not count against the rate,
- * but wait while the service asks for a pause. Failed polls are repeated; only a failure that no retry helps rejects.
+ * Follows many runs at the service at once, until they end: one page of the list has a hundred. Polls do not count against the rate, but
+ * wait while the service asks for a pause. Failed polls are repeated; a failure that no retry helps rejects.
  */
 export class RunFollower<R> {
   readonly #deps: SendDeps;
@@ -149,7 +149,7 @@ export class RunFollower<R> {
 
   async #pollDue(due: readonly Followed<R>[]): Promise<void> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#pollList(due) : due;
-    // Runs that the list had are due again, however long the rest takes.
+    // Runs that the list had get new poll times at once, without waiting for the other runs.
     this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }
@@ -168,7 +168,7 @@ export class RunFollower<R> {
           const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
-          // The whole record is read separately: a list may hold less of it.
+          // The whole record is read separately: a list may omit parts of it.
           if (this.#kind.ended(run)) ended.push(followed);
           else this.#inProgress(followed, run);
         }
@@ -176,7 +176,7 @@ export class RunFollower<R> {
         cursor = reported.cursor;
       }
     } catch (error) {
-      // Without a list each run is polled alone; a local failure ends them all.
+      // Without a list each run is polled alone; a local failure ends the following of all runs.
       if (!isApiError(error)) {
         for (const followed of due) followed.reject(error);
         return [];
@@ -210,7 +210,7 @@ export class RunFollower<R> {
       return;
     }
     const { type, retry } = error.verdict;
-    // A run that the service ended itself may still be returned for a while.
+    // After a timeout of the run the service may still return it for a while.
     if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;

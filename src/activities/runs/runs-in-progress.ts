@@ -11,9 +11,9 @@ const FIRST_PAGES = 20;
 const MAX_PAGES = 3;
 /** Overlap with the last read, because clocks differ. */
 const OVERLAP_MS = 60_000;
-/** Interval of polling a run that newer ones have moved off the read pages. */
+/** Interval of polling a run that is not on the pages that were read, because newer runs are. */
 const POLL_MS = 10_000;
-/** The most such runs: a team cannot have more in progress. */
+/** The most runs that are polled like this: a team cannot have more in progress. */
 const MAX_KNOWN = 200;
 
 /** The state of the service's runs. */
@@ -39,7 +39,9 @@ export class RunsInProgress<R> {
     this.#options = { ...kind.options, totalMs: POLL_TIMEOUT_MS };
   }
 
-  /** Null where the service has no list. `ours`: runs with a slot, which their holders poll. */
+  /**
+   * Returns the state of the runs; null where the service has no list. `ours`: runs with a slot; the attempts that follow them poll them.
+   */
   async read(ours: ReadonlySet<string | null>): Promise<SeenRuns | null> {
     const asOf = Date.now();
     try {
@@ -75,7 +77,7 @@ export class RunsInProgress<R> {
     }
   }
 
-  /** Reads the list, newest first, as far back as it may have something new. */
+  /** Reads the list, newest first, back to the last read. */
   async #list(asOf: number): Promise<{ readonly inProgress: Set<string>; readonly ended: Set<string> } | null> {
     const { list, createdAt, idOf } = this.#kind;
     if (!list) return null;
@@ -96,7 +98,7 @@ export class RunsInProgress<R> {
         else inProgress.add(id);
         oldest = Math.min(oldest, createdAt(run) ?? Number.POSITIVE_INFINITY);
       }
-      // In a list without times, a page of ended runs is hardly followed by runs in progress.
+      // In a list without times, reading ends at a page without runs in progress: later pages hardly have any.
       const enough = Number.isFinite(oldest) ? oldest < since : inProgress.size === going;
       if (!reported?.cursor || reported.items.length === 0 || enough) break;
       cursor = reported.cursor;

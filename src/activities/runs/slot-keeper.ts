@@ -6,10 +6,10 @@ import type { RunSlots } from '../purchase/purchase-request.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
 
-/** Interval of reading the list while a start waits, and the age from which it is read again before a start, in ms. */
+/** Interval of reading the list while a start waits, in ms. A start also reads a list that is older than this. */
 const READ_MS = 3000;
 const STALE_MS = 15_000;
-/** Interval of checking slots that no attempt here holds, and the age from which they are checked, in ms. */
+/** Interval of checking slots that no attempt here holds, in ms. */
 const RECONCILE_MS = 30_000;
 const MIN_AGE_MS = 30_000;
 
@@ -121,11 +121,11 @@ export class SlotKeeper<R> implements RunSlots {
       try {
         const { landed, mine } = await this.#journal.claim([owner], me);
         const [claimed] = mine;
-        // A live attempt holds it.
+        // A live attempt holds the slot.
         if (landed.length === 0 && !claimed) continue;
         const known = fieldOf(claimed?.started?.facts, 'run');
         if (runId === null && typeof known === 'string') await this.#slots.name(owner, known);
-        // A start whose answer may still come keeps its slot until the answer is overdue.
+        // A start without an answer keeps its slot until the answer is overdue.
         else if (runId !== null || (claimed?.lost?.deadline ?? 0) < asOf) await this.#slots.free(owner);
       } finally {
         await this.#journal.release(me);
