@@ -88,7 +88,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 
   async function call<I, O>(endpoint: Endpoint<I, O>, input: Input<I>, options: SendOptions = {}): Promise<Answer<O>> {
     transport.check(endpoint, input, options);
-    // Checked against the endpoint's types just before.
+    // The input was checked against the endpoint's types just before.
     const rateCost = rateCostOf(endpoint, input as I);
     await turn(rateCost, options.signal);
     try {

@@ -78,7 +78,7 @@ const rows = {
 
 const enrichCsv = z.strictObject({
   ...rows,
-  // A resumed job names no column where its rows have none.
+  // Null for a resumed job whose rows have no URL column.
   urlColumn: anyText.nullable().optional(),
   defaultScheme: z.enum(defaultSchemes).optional(),
   operation: z.enum(rowOperations).optional(),
@@ -209,7 +209,7 @@ const turn = {
 };
 const quiet = z.union([
   z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
-  // A restore unpauses all that the quiet hours paused, independent of these fields.
+  // A restore unpauses all monitors that the quiet hours paused, with any values in these fields.
   z.strictObject({
     ...turn,
     hours: z.unknown().optional(),
@@ -234,7 +234,7 @@ const scheduledJob = z.discriminatedUnion('workflow', [
   z.strictObject({ ...scheduled, workflow: z.literal('exportMonitorRuns'), input: exportMonitorRuns }),
 ]);
 
-/** Workers of other versions are on the queue, too. */
+/** Unknown fields are allowed: workers of other versions share the task queue. */
 const workerPresence = z.looseObject({
   host: text,
   pid: z.int(),

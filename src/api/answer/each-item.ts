@@ -3,17 +3,17 @@ import { fieldOf } from '../checks/field-of.js';
 import { ApiError } from '../wire/errors.js';
 
 /**
- * Yields every item of a list over all its pages. Each page is requested once the one before is used up. Rejects with `WalkError`
- * where the list cannot be walked on, and with the errors of `fetchPage`.
+ * Yields every item of a list over all its pages. A page is requested once all items of the page before have been taken. Rejects with
+ * `WalkError` where the walk of the list cannot continue, and with the errors of `fetchPage`.
  */
 export async function* eachItem<T>(
   first: string | null,
   fetchPage: (cursor: string | null) => Promise<PageEnvelope<T>>,
 ): AsyncGenerator<T, void, undefined> {
   let state = startWalk(first);
-  // A list that shifts while it is read shows the end of a page again at the start of the next.
+  // Ids of the page before: where the list shifts while it is read, the next page begins with items of the page before.
   let before: ReadonlySet<unknown> = new Set();
-  /** The new items of a page; and the error where no page can follow it. */
+  /** Returns the items of a page, and in `stuck` the error where no further page can be requested. */
   const step = (answer: PageEnvelope<T>): { items: readonly T[]; stuck: WalkError | null } => {
     try {
       const { items, state: after } = next(state, answer);

@@ -73,7 +73,9 @@ export async function readAnswer<I, O>(
   };
 }
 
-/** Returns a value as the endpoint's answer, without misfitting fields where it was paid for. Null where it does not fit. */
+/**
+ * Returns a value as the endpoint's answer; fields of wrong types in a paid answer become null or empty. Null where the value does not fit.
+ */
 export function readLeniently<I, O>(
   { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
   value: unknown,
@@ -82,7 +84,7 @@ export function readLeniently<I, O>(
   return paid || lenient ? withoutMisfits(response, value) : null;
 }
 
-/** Reads the body of a kept answer; null where it is not the service's, or of the wrong shape. */
+/** Reads the body of a kept answer; null where another server sent it, or where it has the wrong shape. */
 export function readKept<I, O>(
   endpoint: Endpoint<I, O>,
   body: Buffer,
@@ -132,7 +134,7 @@ export async function wholeBody(
   }
 }
 
-/** An answer to a free call may be empty, like that of a deletion: then its shape decides. */
+/** The answer to a free call, such as a deletion, may be empty: then its shape decides. */
 function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown): boolean {
   return hasKnownField(response, value) || (!paid && isShape(response, value));
 }

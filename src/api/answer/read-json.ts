@@ -6,7 +6,7 @@ import { cutNesting, nestsDeeper, type Shallow } from '../checks/nesting.js';
 export type ReadJson =
   | {
       readonly value: unknown;
-      /** The text that was read, where parts of the answer are nested too deep: those are texts in it. */
+      /** Set where parts of the answer are nested too deep: the text that was read; it has those parts as texts. */
       readonly cut?: Shallow;
     }
   | {
@@ -17,9 +17,9 @@ export type ReadJson =
     };
 
 /**
- * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even where the transfer was framed (a
- * proxy may frame half an answer). Any other text that is no JSON is not the service's, with any content type. `framed`: a length
- * or chunks marked the end of the body; without that an empty body counts as truncated.
+ * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even in a framed body: a proxy may frame half
+ * an answer. Any other text that is no JSON is `unrecognized`, with any content type. `framed`: a length or chunks marked the end of the
+ * body; otherwise an empty body is truncated.
  */
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');

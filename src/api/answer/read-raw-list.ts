@@ -12,7 +12,7 @@ import { readJson } from './read-json.js';
 export interface RawList extends AnswerHeaders {
   /** The records: a JSON list, byte for byte. */
   readonly items: Uint8Array;
-  /** Null where the answer lacks it. */
+  /** Null where the answer lacks this field. */
   readonly hasMore: boolean | null;
   readonly cursor: string | null;
   /** Size of the decompressed body. */
@@ -56,7 +56,10 @@ export async function readRawList<I, O>(
   throw unusable(call, received, answerHeaders, { kind: 'wrongShape', reason, kept: body });
 }
 
-/** Between these two ends there can only be a JSON list, provided that the answer is JSON and has no fourth member. */
+/**
+ * Returns the list between the two ends of an answer in the contract's form; null for any other. Relies on the answer being JSON without a
+ * fourth member.
+ */
 function cutByEnds(body: Buffer): Cut | null {
   const start = head.exec(body.toString('latin1', 0, 100))?.[0].length;
   if (start === undefined) return null;

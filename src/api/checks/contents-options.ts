@@ -23,7 +23,7 @@ const highlightsOptions = z.looseObject({
 const summaryOptions = z.looseObject({
   query: z.string().optional(),
   schema: z.looseObject({}).optional(),
-  /** Of monitors (API reference: /monitors). */
+  /** Only for monitors (API reference: /monitors). */
   maxTokens: z.number().optional(),
 });
 
@@ -35,7 +35,10 @@ const extrasOptions = z.looseObject({
   codeBlocks: z.number().optional(),
 });
 
-/** Content options (API reference: /contents): at the top of a contents request, and in `contents` of a search. Enums are open. */
+/**
+ * Content options (API reference: /contents): at the top of a contents request, and in `contents` of a search. Unknown values are sent as
+ * they are.
+ */
 export const contentsOptions = {
   text: z.union([z.boolean(), textOptions]).optional(),
   highlights: z.union([z.boolean(), highlightsOptions]).optional(),

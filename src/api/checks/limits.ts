@@ -116,7 +116,7 @@ const live: ServiceLimits = {
   plainCategories: ['company', 'people'],
   contents: {
     ...contract.contents,
-    // Sources name 10,000 and 1,000,000 for text. The larger one is used, so that no valid request is refused.
+    // Two limits are documented: 10,000 and 1,000,000. The larger one is used, so that no valid request is refused.
     'text.maxCharacters': whole(1, 1_000_000),
     'highlights.maxCharacters': whole(1, 10_000),
     livecrawlTimeout: whole(1, 90_000),

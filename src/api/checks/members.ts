@@ -28,7 +28,7 @@ export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   return whole ? elements : null;
 }
 
-/** The most steps of a path; the value is below it. */
+/** The most steps of a path; for a deeper value the path ends above it. */
 const MAX_STEPS = 4;
 
 /** Returns the path of the value that holds the byte at `offset`. */

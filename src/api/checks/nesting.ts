@@ -26,8 +26,8 @@ export interface Shallow {
 }
 
 /**
- * Turns each value that has more than {@link MAX_NESTING} levels into a text at its 64th level, with its whole content. Null where
- * the brackets do not match, as in a text that broke off.
+ * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that reaches so deep becomes a text with its whole
+ * content. Null where the brackets do not match, as in a text that broke off.
  */
 export function cutNesting(json: string): Shallow | null {
   const pieces: string[] = [];

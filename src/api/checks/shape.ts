@@ -29,12 +29,12 @@ export function misreadText(misread: readonly Misread[], from = 0): string {
 }
 
 const MAX_SHOWN = 10;
-/** The most rounds of emptying a field, then its parents. */
+/** The most rounds; each empties fields that do not fit, or their parents. */
 const MAX_ROUNDS = 20;
 
 /**
- * Returns a copy of a value without the fields that do not fit the schema: each is null, or empty where it cannot be null, or its
- * parent is. The original is not changed. Null where no such copy fits.
+ * Returns a copy of a value without the fields that do not fit the schema. Such a field becomes null; where it cannot be null, it becomes
+ * empty; where that does not fit either, its parent becomes null or empty. Returns null where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,
@@ -94,7 +94,7 @@ function nameOf(path: readonly PropertyKey[]): string {
 /** Every answer of the service has this field, and so have those of many gateways: it identifies nothing. */
 const COMMON = new Set(['requestId']);
 
-/** Whether a value has any field of a schema, of any type: without one the schema does not describe it. */
+/** Whether a value has at least one field of a schema, of any type. Otherwise the value is something else. */
 export function hasKnownField(schema: ZodType, value: unknown): boolean {
   const names = schema instanceof ZodObject ? Object.keys(schema.shape) : [];
   if (names.length === 0) return typeof value === 'object' && value !== null;

@@ -7,7 +7,9 @@ import { type AgentRunEventFilter, createAgentRunEndpoint, listAgentRunEventsEnd
 const last = /^agent_run\.(completed|failed|cancelled|canceled|stopped)$/;
 const lifecycle = /^agent_run\.\w+$/;
 
-/** A terminal event of the service ends a stream at once; an unknown terminal status ends it where the connection then closes. */
+/**
+ * A known terminal event ends a stream at once. After an event with an unknown terminal status the stream ends when the connection closes.
+ */
 function ending({ event, data }: AgentRunEvent): Ending | null {
   if (event === 'response' || last.test(event ?? '')) return 'now';
   const status = fieldOf(data, 'status');

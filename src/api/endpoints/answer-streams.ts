@@ -53,7 +53,7 @@ const answerChunk = z.looseObject({
   /** `response` where the service did not stream: then `answer` and its citations are in this chunk. */
   type: text,
   answer: z.unknown().optional(),
-  /** `ERROR` comes with a `payload`; it never reaches the reader. */
+  /** `ERROR` comes with a `payload`; the reader gets an error instead of the chunk. */
   tag: text,
   payload: z.looseObject({ error: failure.nullish(), requestId: text }).nullish(),
   error: z.union([z.string(), failure]).nullish(),
@@ -101,7 +101,10 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
   failure: ({ type, error }) => (type === 'error' || (!type && error) ? toFailure(error) : null),
 };
 
-/** `streamAnswer`: it is undocumented whether `[DONE]` ends it, so a cost or a `finish_reason` and an orderly end count too. */
+/**
+ * `streamAnswer`: it is not documented whether `[DONE]` ends the stream. So it is also complete when the connection closes in order after a
+ * cost or a `finish_reason`.
+ */
 export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
   name: 'streamAnswer',
   endpoint: answerEndpoint,

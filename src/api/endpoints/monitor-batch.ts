@@ -53,7 +53,7 @@ export interface MonitorBatchResult {
   readonly ids: readonly string[] | null;
   readonly affected: number | null;
   readonly dryRun: boolean | null;
-  /** Null where the answer lacks it. */
+  /** Null where the answer lacks this field. */
   readonly hasMore: boolean | null;
 }
 
@@ -73,7 +73,7 @@ export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResu
   };
 }
 
-/** Closed, unlike other enums: an unknown action would be applied to every matching monitor. */
+/** Other actions are refused: one unknown here would be applied to every matching monitor. */
 const actions = ['delete', 'pause', 'unpause'];
 
 function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {

@@ -74,7 +74,7 @@ function checkSearch(input: SearchRequest, limits: ServiceLimits): LimitProblem 
   );
 }
 
-/** Refuses `stream`: the answer would be a paid event stream, which a call that reads a whole answer cannot read. */
+/** Refuses `stream`: the service would charge for an event stream, which this call cannot read. */
 export function noStream(input: { readonly [field: string]: unknown }, limits: ServiceLimits): LimitProblem | null {
   const rule = 'this call reads a whole answer; use the streamed form';
   return input.stream === true ? problem('stream', 'is true', rule, limits) : null;

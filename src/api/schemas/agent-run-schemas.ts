@@ -41,7 +41,7 @@ export const agentRun = z.looseObject({
   output: z
     .looseObject({ text, structured: z.unknown().optional(), grounding: z.array(grounding).nullish() })
     .nullish(),
-  /** May be fractions where a budget ended a run. */
+  /** The amounts may be fractions where a budget ended the run. */
   usage: z
     .looseObject({
       agentComputeUnits: number,
@@ -70,7 +70,7 @@ export function isTerminal(status: string): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** An event of a run, stored (API reference: /agent/runs) or streamed (API reference: /agent/runs). `data` is the event's own. */
+/** An event of a run, stored or streamed (API reference: /agent/runs). The fields of `data` depend on the event. */
 export const agentRunEvent = z.looseObject({
   /** Sequence number; text in a stream. */
   id: z.union([z.string(), z.number()]).nullish(),

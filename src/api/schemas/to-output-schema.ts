@@ -6,6 +6,6 @@ import type { Json } from '../../core/text/json.js';
  * lacks, such as dates: use texts with a format instead.
  */
 export function toOutputSchema(schema: ZodType): { readonly [name: string]: Json } {
-  // The schema's input: the service writes values that the schema then reads.
+  // The form that the schema reads: the service writes such values.
   return z.toJSONSchema(schema, { io: 'input' }) as { readonly [name: string]: Json };
 }

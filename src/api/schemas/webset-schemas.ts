@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// All fields may be absent or null: none is needed to read on, so records of a changed form are still read.
+// All fields may be absent or null, so that records are still read when the service changes their form.
 const text = z.string().nullish();
 const number = z.number().nullish();
 const object = z.looseObject({}).nullish();

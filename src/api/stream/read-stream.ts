@@ -28,8 +28,8 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Reads one streamed answer to its end. The stream is complete only with `[DONE]`, a terminal event, or the connection's end where that
- * counts. Rejects with `StreamDropped` where it broke off, with `ApiError` otherwise.
+ * Reads one streamed answer to its end. The stream is complete only after `[DONE]`, after a terminal event, or, where the chunks so far
+ * allow it, after the connection's end. Rejects with `StreamDropped` where it broke off, with `ApiError` otherwise.
  */
 export async function* readStream<I, C>(
   spec: StreamEndpoint<I, C>,

@@ -20,13 +20,13 @@ type Broken = NonNullable<Exchange['broken']>;
 
 const nothing = { status: null, tag: null, retryAfterMs: null } as const;
 
-/** A bad request that was not sent: the message names the field. */
+/** Returns the error of a bad request that was not sent; its message names the field. */
 export function refused(call: CallContext, field: string, message: string): ApiError {
   const reason = `refused before sending: ${call.redact(message)}`;
   return new ApiError({ endpoint: call.endpoint, facts: { phase: 'refused', ...nothing }, reason, field });
 }
 
-/** No status line came. `started` says for certain whether the request was sent, see `exchange`. */
+/** Returns the error of a call that got no status line. `started`: whether the request may have been sent, see `exchange`. */
 export function noAnswer(call: CallContext, started: boolean, broken: Broken): ApiError {
   return new ApiError({
     endpoint: call.endpoint,
@@ -55,10 +55,7 @@ export function lostReason({ timeouts }: CallContext, { by, error }: Broken): st
   return `the connection was lost before the answer was complete${code === null ? '' : ` [${code}]`}`;
 }
 
-/**
- * The service answered with a failure. The status line counts even where the body broke off: a 429 is never charged, with any
- * text.
- */
+/** Returns the error of an answer with the status of a failure. The status counts even where the body broke off: a 429 is never charged. */
 export async function badStatus(
   call: CallContext,
   received: Exchange,
@@ -68,7 +65,7 @@ export async function badStatus(
   const encoding = header(received.headers, 'content-encoding');
   const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
-  // Relative to the service's own clock where known, so that different clocks do not matter.
+  // A wait until a date is measured by the service's own clock where known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
   return new ApiError({
     endpoint: call.endpoint,
@@ -92,7 +89,7 @@ export interface Unusable {
   readonly kept: Buffer;
 }
 
-/** An unusable success. It may have been charged, so its bytes are kept. */
+/** Returns the error of an unusable success. It may have been charged, so its bytes are kept. */
 export function unusable(
   call: CallContext,
   received: Exchange,
@@ -115,7 +112,7 @@ export function unusable(
   });
 }
 
-/** A success whose body is incomplete or above the size limit. */
+/** Returns the error of a success whose body is incomplete or above the size limit. */
 export function cutShort(
   call: CallContext,
   received: Exchange,

@@ -23,7 +23,7 @@ const decoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Large chunks: each costs a round trip to the thread pool. */
+/** Chunks are large, because each one costs a round trip to the thread pool. */
 const CHUNK = 131_072;
 
 /** The error for a body above the size limit. */

@@ -41,11 +41,13 @@ export interface Endpoint<I, O> {
   readonly request: ZodType<I>;
   /** Returns the first field that the service would refuse. */
   readonly check: (input: I, limits: ServiceLimits) => LimitProblem | null;
-  /** Types of the known fields. Has no transforms: an answer stays the very value that came. */
+  /** Types of the known fields, without transforms: an answer stays exactly as it came. */
   readonly response: ZodType<O>;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
-  /** A free read of a paid result, such as a run: as in a paid answer, a field of an unexpected type is dropped alone. */
+  /**
+   * Set for a free read of a paid result, such as a run: a field of an unexpected type is dropped and the rest kept, as in a paid answer.
+   */
   readonly lenient?: boolean;
   /** Fields of the request that the service is going to remove; each is reported once. */
   readonly deprecated?: Readonly<Record<string, string>>;

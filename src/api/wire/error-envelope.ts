@@ -8,7 +8,7 @@ export interface ErrorEnvelope {
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
-  /** How to pay, from the 402 challenge to a request without a key. */
+  /** The 402 challenge to a request without a key; it says how to pay. */
   readonly challenge: Json;
 }
 

@@ -35,7 +35,7 @@ export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodyS
 
 /** The outcome of one request, complete or not. */
 export interface Exchange {
-  /** Whether it was given to a connected socket: then the service may have read it. False is certain. */
+  /** Whether the request was assigned to a connected socket: then the service may have read it. If false, it was certainly not sent. */
   readonly started: boolean;
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
@@ -46,9 +46,9 @@ export interface Exchange {
 }
 
 /**
- * Sends one request through the pool and reads the answer, once. Always resolves, with what came and why the rest is missing. undici
- * calls `onRequestStart` when it assigns a connected socket to the request, just before it writes: before that the request was
- * certainly not sent.
+ * Sends one request through the pool and reads the answer; makes one attempt. Always resolves: with the part of the answer that came, and
+ * with the reason why the rest is missing. undici calls `onRequestStart` when it assigns a connected socket to the request, just before it
+ * writes: before that the request was certainly not sent.
  */
 export function exchange(
   pool: Dispatcher,
@@ -93,7 +93,7 @@ export function exchange(
 
     pool.dispatch(request, {
       onRequestStart(dispatched) {
-        // It was ended while it waited for a connection: undici writes nothing after this abort.
+        // The request was ended while it waited for a connection: undici writes nothing after this abort.
         if (!open) return dispatched.abort(new Error('cut before it was sent'));
         controller = dispatched;
       },

@@ -46,10 +46,9 @@ function utc(
 }
 
 /**
- * Reads a `Retry-After` header (RFC 9110 section 10.2.3) to the milliseconds to wait from `nowMs` (Unix ms; the
- * service's own `Date` where known, so that different clocks do not matter). Digits are seconds, else one of the three HTTP-date
- * formats. A past time is 0; a time far ahead stays a large number, which the caller caps; anything else is `null`, so that the
- * caller's own backoff applies.
+ * Returns the wait in ms of a `Retry-After` header (RFC 9110 section 10.2.3): seconds, or a time in one of the three HTTP-date formats. A
+ * past time is 0. A time far ahead is a large number, which the caller caps. Anything else is `null`, and the caller uses its own backoff.
+ * `nowMs`: Unix ms by the service's `Date` header where known, so that different clocks do not matter.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
   if (value === null || value === undefined) return null;

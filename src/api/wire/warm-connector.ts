@@ -16,8 +16,8 @@ const IDLE_MS = 4000;
 const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
- * undici opens a connection when a request needs it, so the first requests of a job would start late by a handshake, and the rate
- * source would count them as late. This connector opens sockets ahead and passes them on instead of new ones.
+ * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the limiter would
+ * count them as late. This connector opens sockets before they are needed and passes these on instead of new ones.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });
