@@ -64,7 +64,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
   });
 }
 
-/** Returns the purchase of the run. A run in progress or answered before costs nothing, but that is known only later. */
+/** Returns the purchase to confirm. A run that is in progress or was answered before costs nothing, but that is known only later. */
 function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
@@ -101,7 +101,7 @@ async function watch(
   const ended = handle.result().then((end) => {
     result = end;
   });
-  // The rejection is handled below; between two polls it would count as unhandled.
+  // The rejection is handled below; Node would report one between two polls as unhandled.
   ended.catch(() => undefined);
   const view = new TextView(terminal);
   const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));

@@ -88,7 +88,7 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
   }
 }
 
-/** Returns unfinished walks with their state, one for each stream; a running one wins. */
+/** Returns unfinished walks with their state, one for each stream: the running one, if any. */
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
@@ -102,7 +102,7 @@ async function statuses(
   for (const walk of walks) {
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
-    // Asking may start a Temporal server, so only unfinished or unreadable streams are asked for.
+    // A query may start a Temporal server, so only unfinished or unreadable streams are queried.
     if (known && known.pending.length === 0) continue;
     const status = await walkStatusOf(runtime, walk);
     const nothing = !known && status.state !== 'running' && status.message === null;

@@ -97,7 +97,7 @@ export interface InterruptedWalk {
   /** `interrupted`: no server or worker answers for it. */
   readonly state: 'failed' | 'stopped' | 'interrupted';
   readonly message: string | null;
-  /** The command that resumes it; null if only its client can. */
+  /** The command that resumes it; null if only the client that started it can. */
   readonly resumeText: string | null;
 }
 
@@ -183,7 +183,7 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
   return lines;
 }
 
-/** Returns the same as JSON fields: times in ISO 8601, durations in seconds. */
+/** Returns the status as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
   { running, interrupted }: { readonly running: readonly Running[]; readonly interrupted: readonly InterruptedWalk[] },

@@ -29,7 +29,10 @@ export interface BatchFlags extends FilterFlags {
   readonly qps?: string;
 }
 
-/** `searchflow monitors pause|unpause|delete`: plan, approval, calls, effect. Run again, it watches the running batch. */
+/**
+ * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. A second run of the
+ * command watches the running batch.
+ */
 export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
   const { terminal } = context;
   const mistakes: string[] = [];
@@ -109,7 +112,7 @@ const POLL_EVERY_MS = 300;
 async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
   const { terminal } = context;
   const ended = handle.result();
-  // The rejection is handled below; between two polls it would count as unhandled.
+  // The rejection is handled below; Node would report one between two polls as unhandled.
   ended.catch(() => undefined);
   const view = new TextView(terminal);
   let planShown = false;

@@ -19,7 +19,9 @@ interface Flags {
   readonly json?: boolean;
 }
 
-/** `searchflow monitors create FILE --secret-file F`: creates it once; after a lost answer it is found and adopted. */
+/**
+ * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the created monitor is found and adopted.
+ */
 export async function create(
   context: Context,
   file: string,

@@ -8,7 +8,7 @@ export interface ContentsFlags {
   /** True, or the question that the summary answers. */
   readonly summary?: boolean | string;
   readonly maxAgeHours?: string;
-  /** Each one is `name=json`. */
+  /** Options in the form `name=json`. */
   readonly option?: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): Con
     try {
       put(name, JSON.parse(text) as Json, '--option');
     } catch (error) {
-      // A shell removes the quotes of a string, so a bare word is one: livecrawl=never.
+      // A shell removes the quotes of a string, so a bare word counts as a string: livecrawl=never.
       if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) put(name, text, '--option');
       else mistakes.push(`--option ${name}: not JSON (${(error as Error).message}).`);
     }

@@ -15,7 +15,7 @@ export function parseDay(text: string, now: number): number | null {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(text) ? at : null;
 }
 
-/** Returns the end of such a day in Unix ms; null for other texts. */
+/** Returns the end of a day, in the same formats, in Unix ms; null for other texts. */
 export function parseLastDay(text: string, now: number): number | null {
   const day = parseDay(text, now);
   return day === null ? null : day + DAY_MS;

@@ -3,7 +3,10 @@ import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 /** Failed rows that a command allows: a number, or a percentage of the tried rows. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };
 
-/** Returns the limit in `--fail-on-failed-rows` (`true`: no value, which allows none); adds a sentence to `mistakes` if it is invalid. */
+/**
+ * Returns the limit in `--fail-on-failed-rows`; adds a sentence to `mistakes` if it is invalid. `true`: the flag has no value, so no failed
+ * row is allowed.
+ */
 export function readFailedRows(typed: true | string | undefined, mistakes: string[]): FailedRows | null {
   if (typed === undefined) return null;
   if (typed === true) return { rows: 0 };

@@ -29,8 +29,8 @@ export type Followed<Progress, Summary> =
 const PARKED_AFTER_MS = 2000;
 
 /**
- * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). It waits through
- * a pause by a person. Rejects as the result does. After `stopped`, the promise stays pending.
+ * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). A pause by a person does
+ * not end it. Rejects with the error of the result. Once `stopped` is aborted, the promise stays pending.
  */
 export async function follow<Progress extends Parkable, Summary>(
   watched: Followable<Progress, Summary>,
@@ -38,7 +38,7 @@ export async function follow<Progress extends Parkable, Summary>(
 ): Promise<Followed<Progress, Summary>> {
   type Ended = Followed<Progress, Summary>;
   const ended = watched.result().then((summary): Ended => ({ kind: 'ended', summary }));
-  // The rejection is handled below; between two polls it would count as unhandled.
+  // The rejection is handled below; Node would report one between two polls as unhandled.
   ended.catch(() => undefined);
   let parkedSince: number | null = null;
   let over = false;

@@ -14,7 +14,7 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
   return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
-/** Returns the same as JSON fields; dollars are exact to six decimals. */
+/** Returns the pause as JSON fields; dollars are exact to six decimals. */
 export function pausedData(progress: JobProgress): object {
   const { job, pausedFor, message, rows, rowsDone, costMicros, maxCostMicros = null, unknownOutcomes } = progress;
   return {
@@ -31,8 +31,8 @@ export function pausedData(progress: JobProgress): object {
 }
 
 /**
- * Returns the reason of a pause without its last clause, which says to resume: the typed command follows. Messages of earlier versions
- * name a command there.
+ * Returns the reason of a pause without its last clause, which says to resume: the caller adds the command as it was typed. In messages of
+ * earlier versions that clause names a command.
  */
 export function withoutCommand(message: string | null): string | null {
   return withoutResume(message)?.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.') ?? null;

@@ -21,7 +21,7 @@ const BAR = 24;
 export interface ProgressLine {
   /** Share that is done, 0 to 1; null if unknown. */
   readonly part: number | null;
-  /** Amounts, speed, time left; `part` refers to the first one. */
+  /** Amounts, speed, time left; `part` is the share of the first amount. */
   readonly facts: readonly string[];
   /** A problem, such as failed rows. */
   readonly alarm: string | null;
@@ -44,7 +44,7 @@ export function progressBar(shown: ProgressLine, columns: number, colors: Termin
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }
 
-/** Returns the same line for a log, without a bar. */
+/** Returns a line for a log, without a bar. */
 export function progressText({ part, facts, alarm, notes, waits }: ProgressLine): string {
   const percent = part === null ? '' : ` (${Math.floor(part * 100)}%)`;
   const [first = '', ...rest] = facts;

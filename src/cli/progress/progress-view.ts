@@ -1,12 +1,12 @@
 import type { Terminal } from '../shared/terminal.js';
 import { type ProgressLine, progressBar, progressText } from './progress-line.js';
 
-/** Lines of a log come at most this often, besides one at every tenth of the work. */
+/** Shortest time between two lines of a log, in ms; each tenth of the work also gets a line. */
 const LINE_EVERY_MS = 5000;
-/** Shortest time between the last line and one that reports a new wait. */
+/** Shortest time between the last line and a line about a new wait, in ms. */
 const WAIT_EVERY_MS = 1000;
 
-/** Lines about work without amounts come at most this often. */
+/** Shortest time between two lines about work without amounts, in ms. */
 const TEXT_EVERY_MS = 10_000;
 
 /** Shows a changing text: the live line on a terminal, and plain lines elsewhere. */

@@ -26,7 +26,7 @@ export interface Reading {
   readonly waitingFor: string | null;
 }
 
-/** Rates cover this time, so that a retried slice or a big load does not make the ETA jump. */
+/** Speed is measured over this time, so that a retried slice or a large load does not make the time left jump. */
 const WINDOW_MS = 15_000;
 
 /** Speed over the last seconds. */

@@ -24,7 +24,7 @@ export interface Ending {
 }
 
 const SHOWN = 10;
-/** Larger differences from the estimate are reported; a share of it. */
+/** Share of the estimate from which a difference is reported. */
 const NOTABLE = 0.05;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
@@ -61,7 +61,7 @@ export function summaryText(ending: Ending): string {
 function leftRunning({ summary, plan }: Ending): string {
   const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
   if (rows === 0) return '';
-  // Rows that share a run cannot be told apart here.
+  // Where several rows share a run, only the number of rows is known here.
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
 }
 

@@ -23,7 +23,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow resume JOB`: resumes it and watches it to its end; may change the cap of the run. */
+/** `searchflow resume JOB`: resumes a job and watches it to its end; may change the cap of the run. */
 export async function resume(
   context: Context,
   job: string,
@@ -62,7 +62,7 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
   );
 }
 
-/** `searchflow cancel JOB`: ends it after paid requests in flight have landed and its agent runs are cancelled. Paid results are kept. */
+/** `searchflow cancel JOB`: ends a job once paid requests in flight have landed and its agent runs are cancelled. Paid results are kept. */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);

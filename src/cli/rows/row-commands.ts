@@ -8,7 +8,7 @@ import type { EnrichCommandFlags } from './enrich.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-/** Adds `enrich`, which buys what `--op` names for each row. */
+/** Adds `enrich`, which buys one operation (`--op`) for each row. */
 export function addEnrich(program: Command, chosen: Chosen): void {
   const command = program
     .command('enrich')

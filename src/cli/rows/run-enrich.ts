@@ -114,7 +114,7 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase 
   return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
 }
 
-/** Shows a complete job and writes its CSV again, which may be gone. Buys nothing. */
+/** Shows a complete job and writes its CSV again, in case that was deleted. Buys nothing. */
 async function finishComplete(
   context: Context,
   config: RuntimeConfig,
@@ -171,7 +171,7 @@ export async function watchToEnd(
   const view = new ProgressView(terminal);
   const reader = new JobProgressReader();
   const poll = async () => {
-    // The limiter of a client-only process sends nothing, so its view is empty.
+    // A client-only process sends nothing, so the view of its limiter is empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);

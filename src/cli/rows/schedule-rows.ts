@@ -57,7 +57,7 @@ function runCost(plan: JobPlan): string {
   return `Each run buys new rows of the file${old}${failed}, ${bound}.`;
 }
 
-/** Returns the purchase of each run. It needs a confirmation or a cap, even if a run now is cheap. */
+/** Returns the purchase to confirm: that of each run. It needs a confirmation or a cap, even if a run now is cheap. */
 function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
   const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;

@@ -52,7 +52,10 @@ export async function keepSchedule(
   return exitCodes.ok;
 }
 
-/** Throws `UsageError` for a warehouse that refuses writes. Without a password here it is not asked, because the worker may have one. */
+/**
+ * Throws `UsageError` for a warehouse that refuses writes. A database is checked only if its password is known here: the worker may have
+ * another one.
+ */
 async function refuseUnwritable(
   { env }: Context,
   { warehouse, say }: RuntimeConfig,

@@ -12,7 +12,7 @@ import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleTe
 
 const DAY_MS = 86_400_000;
 
-/** Runs a command on all schedules, or on the one that was `asked` for, without a worker of its own. */
+/** Runs a command on all schedules or on one, without a worker of its own. `asked`: the name of that one. */
 async function withSchedules(
   context: Context,
   asked: string | null,

@@ -32,7 +32,7 @@ export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Pro
   }
 }
 
-/** A live worker answers within milliseconds, on a busy machine within seconds; a server that has to start takes some, too. */
+/** A live worker answers within milliseconds, on a busy machine within seconds; to start a server takes seconds, too. */
 const ANSWER_MS = 8000;
 
 /**

@@ -16,7 +16,7 @@ export interface Session {
   readonly stopped: AbortSignal;
   /** Declares that work has started, so that Ctrl-C says how to resume it. `note`: added to that text. */
   working(job?: string, note?: string): void;
-  /** Makes closing wait for nothing, because a database does not answer. */
+  /** Declares that a database does not answer, so that closing waits for nothing. */
   abandon(): void;
 }
 
@@ -31,7 +31,10 @@ export interface SessionOptions {
 const DRAIN_MS = 15_000;
 const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
-/** Times after the first Ctrl-C until owned work is ended by force, the drain is cut, and the process ends: paid requests land for 10 s. */
+/**
+ * Times after the first Ctrl-C at which owned work is ended by force, the drain is cut, and the process ends. Paid requests have 10 s to
+ * land.
+ */
 const OWNED_UNTIL_MS = 11_000;
 const DRAIN_UNTIL_MS = 11_500;
 const END_UNTIL_MS = 12_000;
@@ -108,7 +111,7 @@ export async function withRuntime(
     const stopped = open
       .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
       .catch(() => undefined);
-    // Writing down that it has ended may hang, too.
+    // Recording the end of the work may hang, too.
     await Promise.race([stopped, after(leftUntil(DRAIN_UNTIL_MS), undefined)]);
   }
 

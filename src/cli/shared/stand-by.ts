@@ -28,7 +28,7 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
       }
       trouble = '';
     } catch (error) {
-      // Reported once; every round retries.
+      // The same problem is reported once; every round retries.
       const message = error instanceof Error ? error.message : String(error);
       if (message !== trouble && !signal.aborted) say(`Cannot take over yet: ${message}`);
       trouble = message;

@@ -16,7 +16,7 @@ export interface Limits {
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-  /** Process that runs the folder's worker and alone knows the current use; null for this one. */
+  /** Process that runs the folder's worker: only that process knows the current use. Null if it is this one. */
   readonly workerElsewhere: number | null;
   /** Unix ms. */
   readonly now: number;

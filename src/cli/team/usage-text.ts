@@ -44,7 +44,7 @@ export function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
   return columns([head, ...rows, ...(lines.length === 1 ? [] : [cells('total', sum)])]).join('\n');
 }
 
-/** Returns the same as JSON fields; dollars are exact to six decimals. */
+/** Returns requests and cost as JSON fields; dollars are exact to six decimals. */
 export function usageData(by: UsageGroup, lines: readonly UsageLine[]): object {
   const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
     requests,
