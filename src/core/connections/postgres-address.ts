@@ -15,13 +15,13 @@ export interface PostgresAddress {
   readonly parameters: Readonly<Record<string, string>>;
   /** Host, port, database and schema: the identity of the warehouse, safe to print, store and compare. */
   readonly shown: string;
-  /** The same with the parameters: an address to connect to, without user or password. */
+  /** Like `shown`, with the parameters: an address to connect to, without user or password. */
   readonly carried: string;
 }
 
 /**
- * Modes of encryption, from the weakest to the strictest, with libpq's meaning: `require` encrypts without verification, with
- * `sslrootcert` it is `verify-ca`; `verify-full` verifies the authority and the host name.
+ * Modes of encryption, from the weakest to the strictest, with libpq's meaning: `require` encrypts without verification, but with
+ * `sslrootcert` it means `verify-ca`, which verifies the authority; `verify-full` also verifies the host name.
  */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];
@@ -60,7 +60,7 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
   const schema = query.get('schema') || defaultSchema;
   if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))
     throw new Error('names a schema that PostgreSQL does not allow');
-  // Our SQL functions are quoted with this mark.
+  // Our SQL functions are quoted with `$body$`.
   if (schema.includes('$body$')) throw new Error('names a schema that contains $body$');
   const database = decoded(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');
@@ -146,9 +146,9 @@ export function whyPlain(address: PostgresAddress): string | null {
 }
 
 /**
- * Returns the address with the owner's credentials for a database that another address names. The owner's encryption stays, so that
- * an address in a job cannot weaken it; a stricter `sslmode` of the other address is adopted. Certificates are the owner's alone:
- * with an authority of its own a job could have the password sent to another server.
+ * Returns the worker's own address of a database that a job names, with the stricter `sslmode` of the two, so that a job cannot weaken the
+ * encryption. Certificates come from the own address alone: with an authority of its own, a job could have the password sent to another
+ * server.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
@@ -161,7 +161,10 @@ export function strictest(own: string, other: string): string {
   return owner.href;
 }
 
-/** Returns the address with the certificates and the stricter encryption of the owner's address on the same server. */
+/**
+ * Returns a job's address with the certificates of the worker's own address on the same server, and with the stricter encryption of the
+ * two.
+ */
 export function withTlsOf(address: string, own: string): string {
   const [asked, owner] = [new URL(address), new URL(own)];
   const level = levelOf(asked.searchParams);
@@ -174,7 +177,7 @@ export function withTlsOf(address: string, own: string): string {
   return level > 0 ? strictest(asked.href, `postgres://x/x?sslmode=${sslModes[level]}`) : asked.href;
 }
 
-/** Position of the encryption among {@link sslModes}: `require` with an authority verifies it, as libpq has it. */
+/** Position of an address's mode in {@link sslModes}. `require` with `sslrootcert` counts as `verify-ca`, as in libpq. */
 function levelOf(parameters: URLSearchParams): number {
   const rank = rankOf(parameters.get('sslmode'));
   return rank === rankOf('require') && parameters.has('sslrootcert') ? rankOf('verify-ca') : rank;
@@ -182,7 +185,7 @@ function levelOf(parameters: URLSearchParams): number {
 
 /** Fields of a workflow's input that hold an address or the path of a file. */
 const addressFields = ['into', 'origin', 'input', 'csv', 'secretFile'];
-/** Fields that hold such an input: that of a schedule, and a staged job. */
+/** Fields that hold another object with such fields: the input of a scheduled workflow, or a staged job. */
 const inputFields = ['input', 'staged'];
 
 /**

@@ -5,7 +5,7 @@ import type { Secret } from './secret.js';
  * that write return once the write is durable. Names are free text, such as `webhook/<monitor id>`.
  */
 export interface SecretStore {
-  /** Stores a secret under a name and replaces an earlier one. */
+  /** Stores a secret under a name; replaces an earlier secret of that name. */
   put(name: string, secret: Secret): Promise<void>;
   get(name: string): Promise<Secret | null>;
   /** Removes a secret; returns false where there was none. */

@@ -2,8 +2,8 @@ import type { WalkState } from './walk.js';
 import type { Span } from './walk-window.js';
 
 /**
- * A stream of events with its own marks: `sync`, or one backfill. Streams in one warehouse share the events and the current state, but
- * not the marks.
+ * A stream of events with its own watermark: `sync`, one backfill or one verification. Streams in one warehouse share the events and the
+ * current state.
  */
 export interface StreamKey {
   /** Base URL of the service, or `sandbox`. */
@@ -37,7 +37,10 @@ export interface StreamState {
   readonly events: number;
   readonly added: number;
   readonly changed: number;
-  /** Length of the windows that have a beginning and are not empty, in ms; and the part of it that is done, 0 to 1, null where the length is 0. */
+  /**
+   * Length in ms of the windows that have a beginning and are not empty. `share`: the part of it that is done, 0 to 1; null where the
+   * length is 0.
+   */
   readonly lengthMs: number;
   readonly share: number | null;
 }
@@ -95,9 +98,9 @@ export interface WindowPages extends StreamKey {
 export interface LoadedPages {
   /** Events in its pages, each once. */
   readonly events: number;
-  /** Those that are new. */
+  /** New events among them. */
   readonly added: number;
-  /** Those that replaced an older version. */
+  /** Events that replaced an older version. */
   readonly changed: number;
   /** False: another attempt has claimed the window since. */
   readonly current: boolean;
@@ -113,10 +116,10 @@ export interface TypeCount {
 }
 
 /**
- * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). Pages, their windows' cursors and the
- * watermark are loaded in one transaction; the current state of many loads is updated in another one, while more is loaded. An
- * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and
- * `WarehouseUnusable` as a `RowWarehouse` does, and with {@link MisshapenPage}.
+ * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). Pages, their windows' cursors and the watermark
+ * are loaded in one transaction. The current state is updated in another one, for many loads at once, while more is loaded. An event is one
+ * row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and `WarehouseUnusable` as a
+ * `RowWarehouse` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
   /** Null for an unknown stream. Never creates a warehouse. */
@@ -152,7 +155,7 @@ export interface EventWarehouse {
   close(): Promise<void>;
 }
 
-/** A page without events (API reference: /websets/v0/events). */
+/** A page whose records are not events (API reference: /websets/v0/events). */
 export class MisshapenPage extends Error {
   override readonly name = 'MisshapenPage';
 }

@@ -33,7 +33,7 @@ export const stateTables: readonly StateTable[] = [
       field('number', 'analyzed', 'Number of candidates analyzed.', 'progress', 'analyzed'),
       field('number', 'completion', 'Percentage done.', 'progress', 'completion'),
       field('number', 'expected_total', 'Estimated number of matches.', 'recall', 'expected', 'total'),
-      field('text', 'behavior', 'Whether it adds to the webset or replaces its items.'),
+      field('text', 'behavior', 'Whether the search adds items to the webset or replaces them.'),
       field('time', 'canceled_at', 'When it was canceled, UTC.'),
       field('text', 'canceled_reason', 'Why it was canceled.'),
       created,
@@ -88,7 +88,7 @@ export const stateTables: readonly StateTable[] = [
     columns: [
       webset,
       field('text', 'source', 'Its source: search or import.'),
-      field('text', 'source_id', 'Id of that search or import.'),
+      field('text', 'source_id', 'Id of its search or import.'),
       field('text', 'type', 'Type of the entity.', 'properties', 'type'),
       field('text', 'url', 'URL of the entity.', 'properties', 'url'),
       field('text', 'description', 'Description of the entity.', 'properties', 'description'),

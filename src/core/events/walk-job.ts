@@ -11,7 +11,9 @@ export interface EventWalkOptions {
   readonly into?: string;
   /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
   readonly host?: string;
-  /** Event types to load (API reference: /websets/v0/events); default: all. Other types are another stream with its own marks. */
+  /**
+   * Event types to load (API reference: /websets/v0/events); default: all. Another list of types is another stream with its own watermark.
+   */
   readonly types?: readonly string[];
   /** Number of windows in progress at once; default 16. */
   readonly parallel?: number;
@@ -21,11 +23,13 @@ export interface EventWalkOptions {
 
 /** Input of `syncEvents`: loads the events since its last run. */
 export interface SyncEventsInput extends EventWalkOptions {
-  /** Ends as `stopped` instead of pausing when the service refuses: the next scheduled run continues. */
+  /** If the service refuses, the walk ends as `stopped` instead of pausing; the next scheduled run continues. */
   readonly scheduled?: boolean;
 }
 
-/** Input of `backfillEvents`: loads a range of time. The same input again continues, or returns at once when it is done. */
+/**
+ * Input of `backfillEvents`: loads a range of time. Another run with the same input continues, or returns at once when the range is loaded.
+ */
 export interface BackfillEventsInput extends EventWalkOptions {
   /** ISO 8601; inclusive. Default: no beginning. */
   readonly from?: string;
@@ -42,7 +46,7 @@ export function stretchProblem({ from, until }: BackfillEventsInput): string | n
   return `from must not be later than until (got ${from} and ${until}).`;
 }
 
-/** Input of a page walk: that of either workflow. */
+/** Input of a walk, for either workflow. */
 export type WalkInput =
   | ({ readonly kind: 'sync' } & SyncEventsInput)
   | ({ readonly kind: 'backfill' } & BackfillEventsInput);
@@ -59,7 +63,7 @@ export interface OpenedWalk {
   readonly walk: Walk;
   /** Numbers of the windows to walk. */
   readonly windows: readonly number[];
-  /** They belong to an earlier, unfinished run: there may be more after them. */
+  /** Whether the windows belong to an earlier, unfinished run: there may be newer events after them. */
   readonly continues: boolean;
   /** Length of the windows that have a beginning, and of those that are done, in ms. */
   readonly lengthMs: number;
@@ -80,7 +84,7 @@ export interface WalkCounts {
 export interface WalkWindowInput {
   readonly walk: Walk;
   readonly window: number;
-  /** Whether a window with many events is split: not where windows are walked one at a time. */
+  /** Whether a window with many events is split; false where windows are walked one at a time. */
   readonly splits: boolean;
 }
 
@@ -119,7 +123,7 @@ export interface WalkProgress extends WalkCounts {
   readonly windowsDone: number;
   /** Part of the run's range whose windows are done, 0 to 1; null where its length is unknown. */
   readonly share: number | null;
-  /** Length of that range, in ms: with {@link WalkHeartbeat.coveredMs} windows in progress count, too. */
+  /** Length of that range, in ms. A client adds {@link WalkHeartbeat.coveredMs} to count windows in progress, too. */
   readonly lengthMs?: number;
   /** Estimated remaining time, in ms; null while too few windows are done. */
   readonly etaMs: number | null;
@@ -144,7 +148,7 @@ export interface WalkSummary extends WalkCounts {
 const VERIFY = 'verify ';
 const dated = (text: string | undefined) => (text === undefined ? '' : new Date(text).toISOString());
 
-/** Returns the stream of an input: equal inputs share their marks. Throws `RangeError` for an invalid date. */
+/** Returns the stream of an input; equal inputs have the same stream. Throws `RangeError` for an invalid date. */
 export function streamOf(input: WalkInput): string {
   const types = [...new Set(input.types ?? [])].sort();
   const only = types.length === 0 ? '' : ` ${types.join(',')}`;
@@ -168,7 +172,7 @@ export function inputOfStream(stream: string): WalkInput {
   };
 }
 
-/** Whether a stream is a verification: the service's current contents count, and every event that is read is recorded. */
+/** Whether a stream is a verification: it replaces loaded contents by those of the service, and records every event that it reads. */
 export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
   return stream.startsWith(VERIFY);
 }

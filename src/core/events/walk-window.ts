@@ -68,11 +68,11 @@ export function coveredMs({ from, to }: Span, times: readonly number[]): number 
 const later = (a: number, b: number) => Math.max(a, b);
 const earlier = (a: number, b: number) => Math.min(a, b);
 
-/** The time that each sync reads again, because events may appear after their time. */
+/** The length of the range before its watermark that each sync reads again, because events may appear late. */
 export const OVERLAP_MS = 15 * 60_000;
-/** The distance of a sync from the service's clock. */
+/** The time before the service's now at which a sync ends. */
 export const SETTLE_MS = 60_000;
-/** The time that a sync reads again once a day. */
+/** The length of the range that a sync reads again once a day. */
 export const SWEEP_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 24 * 3_600_000;
 

@@ -47,11 +47,11 @@ export interface WalkState {
   /** Hashes of the latest cursors and pages. */
   readonly cursors: readonly number[];
   readonly seen: readonly number[];
-  /** One earlier cursor, moved at each power of two, so that a loop of any length is found. */
+  /** One earlier cursor, replaced after 1, 2, 4, 8 … pages, so that a loop of any length is found. */
   readonly mark: number | null;
-  /** Consecutive walks before this one, each over a part of the one before, that ended in a pagination loop; absent: none. */
+  /** The number of consecutive pagination loops before this walk. After each one a part of the range is walked again. Absent: none. */
   readonly circles?: number;
-  /** Consecutive repeated pages; absent: none. */
+  /** The number of consecutive repeated pages; absent: none. */
   readonly repeats?: number;
 }
 
@@ -81,7 +81,7 @@ export function isCircle(error: unknown): error is WalkError {
   return error instanceof WalkError && (error.problem === 'repeated-cursor' || error.problem === 'repeated-page');
 }
 
-/** The state before the first page, or before the page of a stored cursor; `circles`: walks before it that ended in a loop. */
+/** Returns the state before the first page, or before the page of a stored cursor. `circles`: see {@link WalkState}. */
 export function startWalk(cursor: string | null = null, circles = 0): WalkState {
   const state = { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null } as const;
   return circles === 0 ? state : { ...state, circles };

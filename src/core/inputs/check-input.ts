@@ -24,7 +24,7 @@ export interface InputSchema {
   readonly description?: string;
 }
 
-/** Fields that hold the request of an operation, and the bounds of a job that must not be in it. */
+/** Fields that hold the request of an operation; then the bounds of a job, which must not be in the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];
 const bounds: readonly string[] = ['maxCostDollars', 'maxRunSeconds', 'refreshAfterMs', 'retryFailed', 'limit'];
 /** The most problems that are reported. */
@@ -56,7 +56,7 @@ class Check {
     readonly strict: boolean,
   ) {}
 
-  /** `elsewhere`: fields that belong elsewhere: to the options, the argument after this object, or beside `options` in it. */
+  /** `elsewhere`: fields that must not be in this value, because they belong beside it or to the options. */
   value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
     const branches = schema.anyOf ?? schema.oneOf;
     if (branches) {

@@ -7,8 +7,8 @@ interface Widening {
 }
 
 /**
- * A call waited in the service's own queue: calls are close to the service's limit though within ours. With the
- * margins this leaves about four fifths of the limit.
+ * A call waited in the service's own queue: calls within our limit are too close to the service's. With the largest amount and the margins,
+ * about four fifths of the limit are used.
  */
 export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };
 
@@ -18,7 +18,7 @@ export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_00
  */
 export const refusedCalls: Widening = { step: 0.0075, most: 0.03, recoveryMs: 1_800_000 };
 
-/** The present amount, of one that was recorded at `since`. */
+/** The present amount, from the amount that was recorded at `since`. */
 export function recovered({ most, recoveryMs }: Widening, amount: number, since: number, now: number): number {
   return Math.max(0, amount - (Math.max(0, now - since) * most) / recoveryMs);
 }

@@ -12,7 +12,7 @@ export interface RateCost {
 export interface Grant {
   readonly rateCost: RateCost;
   readonly startAt: number;
-  /** The same moment in the clock of the rate source. */
+  /** The same moment by the clock of the process or database that holds the limit. */
   readonly reservedAt: number;
 }
 
@@ -35,15 +35,15 @@ export interface LimiterView {
   readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
   readonly blockReason: string | null;
-  /** The process that holds the limit that calls here wait for; absent: none. */
+  /** The process that holds the limit, while calls here wait for that process; absent: none. */
   readonly heldBy?: string;
   /** Waiting calls of all processes that share the limit. */
   readonly waiting: number;
 }
 
 /**
- * The team's rate limit (API reference: rate limits), for all callers. Keyed by origin and key fingerprint. Use: `acquire`, write
- * the intent, `start`, send.
+ * The team's rate limit (API reference: rate limits), for all callers. Each origin and key has its own. Use: `acquire`, write the intent,
+ * `start`, send.
  */
 export interface Limiter {
   /** Waits for a turn, first come first served. Rejects with the signal's reason when aborted. */
@@ -78,7 +78,7 @@ export function idleView(profile: RateProfile): LimiterView {
   };
 }
 
-/** Waits for a turn and its start time; where a block begins meanwhile, for another turn. */
+/** Waits for a turn and its start time. If a block begins meanwhile, waits for another turn. */
 export async function takeTurn(limiter: Limiter, rateCost: RateCost, signal?: AbortSignal): Promise<void> {
   let grant: Grant;
   do {

@@ -7,9 +7,9 @@ import { earliest, fullRing, type Ring, reserve, resize } from './ring.js';
 export interface QueueEntry {
   readonly who: string;
   readonly weight: number;
-  /** Single units that have overtaken it. */
+  /** The number of single units that have overtaken this entry. */
   readonly passed: number;
-  /** When it asks again; it is removed where it does not. */
+  /** The time when its process asks again; an entry whose process does not ask is removed. */
   readonly due: number;
   /** Calls that wait in this entry. */
   readonly waiting: number;
@@ -48,13 +48,13 @@ export interface Answered {
   readonly comeAt: number;
 }
 
-/** An asker that does not come for this long after its time counts as dead, in ms. */
+/** An entry whose process does not ask until this long after its time is removed, in ms. */
 const GRACE_MS = 100;
-/** When to ask again while an earlier entry has not come yet, in ms. */
+/** The time until an asker asks again while an earlier entry still waits, in ms. */
 const AGAIN_MS = 20;
 /** How often single units may overtake a heavier call that waits for a wider gap. */
 const MAX_PASSED = 3;
-/** Shrinking of the margin with each start, once starts are on time again. */
+/** The amount by which the margin shrinks with each start, once starts are on time again. */
 const MARGIN_STEP = 0.0001;
 
 /** An unused bucket. */
@@ -79,7 +79,7 @@ function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): num
 }
 
 /**
- * Records that a call of the bucket was refused for its rate. The window grows where the last `limit` units lie within one: then the
+ * Records that a call of the bucket was refused for its rate. The window grows where the last `limit` units lie within one window: then the
  * network moved our own calls too close together. Otherwise other clients used the limit, and a wider window would not help.
  */
 export function refused({ bucket, limit }: LimitedBucket, now: number): void {
@@ -119,10 +119,10 @@ interface BucketQueue extends LimitedBucket {
 }
 
 /**
- * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms; for the others it
- * keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls by
- * single units that fit before them; entries that do not come in time are removed. Askers that share a bucket get one start a turn, and
- * a few where all are late.
+ * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms; for the
+ * others it keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls
+ * by single units that fit before them; entries that do not come in time are removed. Askers that share a bucket each get an equal part of
+ * the starts of 250 ms, at least one.
  *
  * PostgreSQL has the same function in SQL; one table of cases tests both.
  */
@@ -179,7 +179,7 @@ function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, que
   return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, after: turns.slice(at + 1) };
 }
 
-/** The most starts of one ask: all where it is alone, else a fair part of those within 250 ms. */
+/** The most starts of one ask: all where the asker is alone, otherwise an equal part of the starts within 250 ms. */
 function batchOf({ limit, before, after }: BucketQueue): number {
   const others = before.length + after.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));

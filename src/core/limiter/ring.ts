@@ -27,14 +27,14 @@ const GAP = 0.6;
 /** A start further ahead than this means that the clock went back. */
 const FAR_MS = 1000;
 
-/** A ring that blocks for a full window: an earlier process may just have used all of it. */
+/** A ring that blocks for a full window: an earlier process may just have used the whole limit. */
 export function fullRing(limit: number, now: number): Ring {
   return new Array<number>(limit).fill(now);
 }
 
 /**
  * Adapts the ring to a limit and a clock. Starts before its first unit are unknown, so for a larger limit it is filled with units that
- * started with the first one. It stays longer than the limit while another process may still ask for the larger one.
+ * started with the first one. The ring stays longer than a smaller limit while another process may still use the larger one.
  */
 export function resize(ring: Ring, limit: number, now: number): void {
   if ((ring.at(-1) ?? now) > now + FAR_MS) for (const [at, time] of ring.entries()) ring[at] = Math.min(time, now);

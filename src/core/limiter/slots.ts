@@ -28,8 +28,8 @@ export interface Slots {
   /** The owners of slots, with the run where it is known and the time of taking (Unix ms), oldest first. */
   owners(): Promise<readonly { readonly owner: string; readonly runId: string | null; readonly takenAt: number }[]>;
   /**
-   * Records the runs that the service shows in progress (ids from a list whose reading began at `asOf`, Unix ms): runs that no owner
-   * here has named count as taken elsewhere until the next call. Never frees a slot of an owner here.
+   * Records the ids of the runs that the service shows in progress. `asOf`: when the reading of its list began, in Unix ms. Runs that no
+   * owner here has named count as taken elsewhere until the next call. Never frees a slot of an owner here.
    */
   note(inProgress: readonly string[], asOf: number): Promise<void>;
   view(): Promise<SlotsView>;

@@ -79,7 +79,7 @@ const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
   unpause: 'paused',
   delete: null,
 };
-/** Their status after the action; null: they are gone. */
+/** Status of the monitors after an action; null: they are deleted. */
 const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
   pause: 'paused',
   unpause: 'active',
@@ -158,11 +158,11 @@ export function limitOfCall(action: MonitorAction, limit: number, planned: numbe
 export interface CallEffect {
   /** Whether an answer landed; without one the effect was read from the monitors. */
   readonly answered: boolean;
-  /** Monitors of the plan that no earlier call affected, and others whose state shows the effect. */
+  /** Number of monitors that this call was the first to affect, by its answer or by their state. */
   readonly fresh: number;
   /** Monitors in the answer that are not in the plan. */
   readonly unplanned: number;
-  /** The first of these. */
+  /** Id of the first of these monitors. */
   readonly stranger: string | null;
   readonly hasMore: boolean | null;
 }

@@ -39,11 +39,14 @@ export interface FreshMonitors {
  * idempotent.
  */
 export interface BatchAudit {
-  /** Records the plan; replaces an earlier one of this run that was not begun. */
+  /** Records the plan; replaces an earlier plan of this run, unless its batch has begun. */
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
   /** Records the decision. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
-  /** Records the beginning of an approved batch. Approving a pause also keeps monitors paused that already are. */
+  /**
+   * Records the beginning of an approved batch. A pause also marks monitors that quiet hours have paused, so that they stay paused
+   * afterwards.
+   */
   begin(run: BatchRun, by: string): Promise<void>;
   /** Records the effect of a call; returns the monitors that no earlier call affected. */
   record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
@@ -56,7 +59,7 @@ export interface BatchAudit {
   ): Promise<void>;
 }
 
-/** The memory of quiet hours: the monitors that they paused, and the state of these at that time. */
+/** The memory of quiet hours: the monitors that they paused, and their state at that time. */
 export interface QuietMemory {
   mark(origin: string, schedule: string): Promise<QuietMark | null>;
   setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
@@ -64,7 +67,7 @@ export interface QuietMemory {
   remembered(origin: string, schedule: string): Promise<readonly QuietMonitor[]>;
   /** Monitors that other quiet hours have paused and not unpaused yet. */
   held(origin: string, schedule: string): Promise<readonly HeldMonitor[]>;
-  /** Adds or replaces them by id. */
+  /** Adds or replaces monitors by id. */
   remember(origin: string, schedule: string, monitors: readonly QuietMonitor[]): Promise<void>;
   forget(origin: string, schedule: string, ids: readonly string[]): Promise<void>;
   /** Records monitors that were not changed, and why. */
@@ -122,6 +125,6 @@ export interface MonitorWarehouse {
 
 /** A record of the service as JSON, for a column that keeps it whole. */
 export function rawJson(record: RawRecord): Json {
-  // It was parsed from JSON.
+  // The record was parsed from JSON.
   return record as unknown as Json;
 }

@@ -93,7 +93,7 @@ export function quietAt(at: number, hours: QuietHours): string | null {
   return null;
 }
 
-/** The most minutes by which clocks are put back, with a reserve. */
+/** Clocks are never put back by more than this, in minutes. */
 const PUT_BACK = 180;
 
 /**

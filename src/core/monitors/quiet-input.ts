@@ -19,7 +19,10 @@ export interface QuietInput {
   readonly now?: number;
 }
 
-/** Returns the problem of an input; null where there is none. A restore is not checked: it unpauses all that the quiet hours paused. */
+/**
+ * Returns the problem of an input; null where there is none. A restore is not checked: it unpauses all monitors that the quiet hours
+ * paused.
+ */
 export function quietProblem({ filter, hours, restore }: QuietInput): string | null {
   if (restore) return null;
   const wrong = filterProblem(filter ?? {});

@@ -16,7 +16,10 @@ export const failureTypes = [
 ] as const;
 export type FailureType = (typeof failureTypes)[number];
 
-/** The phase in which a call failed. `refused`: before sending; `connect`: no byte of it reached the service; `sent`: no complete answer came; `answer`: a complete answer came. */
+/**
+ * The phase in which a call failed. `refused`: before sending; `connect`: no byte of the call reached the service; `sent`: no complete
+ * answer came; `answer`: a complete answer came.
+ */
 export type CallPhase = 'refused' | 'connect' | 'sent' | 'answer';
 
 /** The facts of a failed call from the wire layer. Never holds a key or a body. */

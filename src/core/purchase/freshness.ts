@@ -2,12 +2,12 @@ import { transientTags } from './failure.js';
 
 /** Which landed answers may be used. */
 export interface Freshness {
-  /** Unix ms; answers that landed before are bought again. */
+  /** Unix ms; answers that landed before this time are bought again. */
   readonly freshAfter?: number;
   /** Failed units with one of these tags that landed before `retryBefore` (Unix ms) are bought again. */
   readonly retryTags?: readonly string[];
   readonly retryBefore?: number;
-  /** Unix ms; answers that landed before and whose body is gone from journal and warehouse are bought again. */
+  /** Unix ms; answers that landed before this time are bought again if neither journal nor warehouse has their body. */
   readonly rebuyBefore?: number;
 }
 
@@ -22,7 +22,7 @@ export interface FreshnessRequest {
 /** Failures that `--retry-failed` buys again; among them answers that were paid for and could not be parsed. */
 const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
 
-/** Rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
+/** Returns the rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
 export function freshnessOf(request: FreshnessRequest, now: number): Freshness | undefined {
   const freshness: Freshness = {
     ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),

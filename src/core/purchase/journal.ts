@@ -79,9 +79,9 @@ export interface Claimed {
   readonly key: string;
   /** Number of its unknown outcomes so far. */
   readonly unknowns: number;
-  /** The latest of them. */
+  /** The latest unknown outcome. */
   readonly lost?: Lost;
-  /** It is bought and its run is in progress: the caller takes over the intent, to follow and land it. */
+  /** Set where the run of the unit is in progress: the caller takes over the intent, follows the run and lands its answer. */
   readonly started?: Started;
 }
 
@@ -95,7 +95,7 @@ export interface Claim {
 
 export interface Intent extends Price {
   readonly owner: string;
-  /** Name of the segment of the purchase: one a slice. */
+  /** Name of the segment of the purchase; a slice has one. */
   readonly segment: string;
   readonly operation: string;
   /** The part of the request that decides its price beside the operation, such as the effort of an agent run; default: the empty text. */
@@ -104,8 +104,8 @@ export interface Intent extends Price {
   /** The deadline of its answer, in Unix ms. */
   readonly deadline: number;
   /**
-   * The cap of the job. The intent is refused with `OverBudget` where it would exceed this cap or one of the team's. Under each it
-   * reserves `reservedMicros`, by the cost of the job's answers of the same operation and tier today (UTC).
+   * The cap of the job. The intent is refused with `OverBudget` where it would exceed this cap or one of the team's. It reserves
+   * `reservedMicros` under each cap, by the cost of the job's answers of today (UTC) with the same operation and tier.
    */
   readonly cap?: SpendCap;
 }
@@ -154,9 +154,9 @@ export interface Journal {
   /** Writes an answer and releases its units: they have landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
   /**
-   * Records that the start of an intent was answered, and its run. The intent stays open and its estimate counts, also after the death
-   * or release of its owner: the next claim of the unit takes it over. An unknown outcome whose run is found this way is none any
-   * more, and belongs to the owner of the unit.
+   * Records that the start of an intent was answered, and its run. The intent stays open and its estimate counts, also after the death or
+   * release of its owner: the next claim of the unit takes it over. If the intent was an unknown outcome, it is open again and belongs to
+   * the owner of the unit.
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /** Closes an intent without an answer. `maybe` makes it an unknown outcome; `body` is the text that came instead, and is kept. */
@@ -178,12 +178,12 @@ export interface Journal {
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
   /** Returns the landed ones among these keys; claims nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
-  /** Reads the bodies of landed units: from then on `rebuyBefore` applies to missing and damaged ones. */
+  /** Reads the bodies of landed units and marks missing and damaged ones, so that `rebuyBefore` applies to them. */
   verify(keys: readonly string[]): Promise<void>;
   /**
-   * Returns paths of unit files (JSON lines of {@link UnitRecord}; of several lines of a key the newest counts) that together hold all
-   * of these landed keys, perhaps with others. `scratch` is a path where the journal may write one. Rejects with {@link BodiesGone}
-   * where bodies were pruned or fail their checksum.
+   * Returns paths of unit files (JSON lines of {@link UnitRecord}) that together hold all of these landed keys, perhaps with others. Of
+   * several lines with one key the newest counts. `scratch` is a path where the journal may write such a file. Rejects with {@link
+   * BodiesGone} where bodies were pruned or fail their checksum.
    */
   unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
   /** Returns the records of landed keys, by key. */

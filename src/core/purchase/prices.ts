@@ -1,15 +1,15 @@
-/** Dollars of a request by its number of results: the first band with a bound that is not exceeded; null: no bound. */
+/** Dollars of a request by its number of results. The first band that the number fits in counts; null: no bound. */
 export type PriceBands = readonly (readonly [upToResults: number | null, dollars: number])[];
 
 /** Kinds of content that are priced by the page. */
 const contentTypes = ['text', 'highlights', 'summary'] as const;
 export type ContentType = (typeof contentTypes)[number];
 
-/** Prices in dollars from a day on. A cost that the service reports counts instead of them. */
+/** Prices in dollars that are valid from a day on. The cost in an answer takes precedence. */
 export interface PriceTable {
   /** The first UTC day of its validity, such as `2026-03-01`. */
   readonly since: string;
-  /** A request by its type (`findSimilar` is one), and each result above ten. */
+  /** A request by its type of search (`findSimilar` is one); then each result above ten. */
   readonly search: Readonly<Record<string, PriceBands>>;
   readonly searchResult: number;
   /** A page of a search, for each requested type of content. */
@@ -19,7 +19,7 @@ export interface PriceTable {
   readonly answer: number;
   readonly research: number;
   readonly monitorRun: number;
-  /** A run by its effort; for an effort that is billed by usage the most, where the request has no budget. */
+  /** A run by its effort. For an effort that is billed by usage: the most that a run without a budget costs. */
   readonly agentRun: Readonly<Record<string, number>>;
   /** The parts of a run that is billed by usage. */
   readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
@@ -123,7 +123,7 @@ export function estimateSearch(request: Options, table: PriceTable): number {
   return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
 }
 
-/** List price of a search with its pages, in micro-dollars: its cost unless the service makes it a more expensive one. */
+/** List price of a search with its pages, in micro-dollars: its cost, unless the service chooses a more expensive type. */
 export function listSearch(request: Options, table: PriceTable): number {
   return priceAs([typeOf(request)], request, table);
 }
@@ -145,7 +145,10 @@ export function isMetered(effort: unknown): boolean {
   return !['minimal', 'low', 'medium', 'high', 'xhigh'].includes(String(effort));
 }
 
-/** The most that an agent run can cost, in micro-dollars: its own budget, its price, the cap of its effort, or the highest one. */
+/**
+ * The most that an agent run can cost, in micro-dollars: its own budget, otherwise the price of its effort; for an unknown effort the
+ * highest price.
+ */
 export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {
   const { agentRun } = table;
   return toMicros(maxCostDollars ?? agentRun[effort] ?? Math.max(...Object.values(agentRun)));

@@ -89,13 +89,13 @@ export class OverBudget extends Error {
 export interface Price {
   /** The most that it may cost by the price table, or the bound that it is sent with. */
   readonly estimateMicros: number;
-  /** Its cost by the price table, where that is lower; default: the estimate. */
+  /** The cost by the price table, if lower than the estimate; default: the estimate. */
   readonly listMicros?: number | undefined;
 }
 
 /**
- * Under a cap, the number of requests of one operation and tier that may be in flight until this many answers have shown their cost:
- * with a wrong price table no more than these are bought at an unknown price.
+ * Under a cap, at most `FIRST_REQUESTS` requests of one operation and tier are in flight until `FIRST_ANSWERS` answers have shown their
+ * cost. So a wrong price table affects only these requests.
  */
 export const FIRST_REQUESTS = 2;
 export const FIRST_ANSWERS = 3;
@@ -103,8 +103,8 @@ export const FIRST_ANSWERS = 3;
 export const ANSWERS_KEPT = 100;
 
 /**
- * The cost of an answer as a multiple of its list price; null where it shows nothing, because failed units are free. `charged` of its
- * `units` succeeded.
+ * The cost of an answer as a multiple of its list price; null where all units failed, because failed units are free. `charged`: the number
+ * of units that succeeded.
  */
 export function costMultiple(
   listMicros: number,

@@ -19,7 +19,7 @@ export interface JobEntry {
   readonly csv: string | null;
   /** Generation whose rows were all loaded when its workflow ended; null before that. */
   readonly completed: string | null;
-  /** Its earlier stages, newest first: a run that has not ended yet may load one. */
+  /** Earlier stages of the job, newest first: a run in progress may still load one. */
   readonly earlier?: readonly Stage[];
   /** Id of its workflow, where another client started it under an id of its own. */
   readonly workflowId?: string;
@@ -101,7 +101,7 @@ export interface WalkEntry {
   readonly host?: string;
 }
 
-/** A file or database server that a person has entered, so that workflows may name it. */
+/** An entry of the allowlist: a file or database server that a person has entered. */
 export interface Allowed {
   /** The field of an input that may name it. */
   readonly field: string;
@@ -132,6 +132,6 @@ export interface JobEntries {
   allowed(): Promise<readonly Allowed[]>;
   /** All work that commands own, with its live owners. */
   owned(): Promise<readonly (OwnedWork & { readonly living: readonly Owner[] })[]>;
-  /** This process as an owner; it lives until it ends or this is closed. */
+  /** Returns this process as an owner, which lives until the process ends or the store is closed. */
   owner(): Owner;
 }

@@ -18,12 +18,12 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
-/** The memo of workflows that our own code starts, with an input that was checked or kept from an earlier start. */
+/** The memo of workflows that this program starts itself: their input was checked here, or kept from an earlier start. */
 export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Ids of jobs and stages become names of files, folders and segments, so they must not lead elsewhere. */
+/** Ids of jobs and stages become names of files, folders and segments, so they must not contain a path. */
 export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
@@ -90,7 +90,9 @@ export interface EnrichCsvInput {
   readonly freshness?: Freshness;
   /** Answers that landed longer ago than this (ms) at the time of staging are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
-  /** Buys again the rows that failed for a transient reason before this run. `freshness` takes precedence over both. */
+  /**
+   * Buys again the rows that failed for a transient reason before this run. `freshness` takes precedence over `refreshAfterMs` and this.
+   */
   readonly retryFailed?: boolean;
   /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
   readonly origin?: string;
@@ -165,7 +167,7 @@ export interface StagedJob {
 /** The number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
 
-/** The number of slices with rows to buy; the last one may have other rows, too. */
+/** The number of slices with rows to buy; the last one may also have rows after the limit. */
 export function wantedSlices(staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>): number {
   return staged.limit === undefined ? staged.slices : Math.ceil(wantedRows(staged) / staged.rowsPerSlice);
 }
@@ -190,11 +192,11 @@ export interface SliceInput {
   readonly adopts?: boolean;
   /** Start or last resume of the job in Unix ms: earlier refusals of the account (401, 402) do not count. */
   readonly resumedAt: number;
-  /** The cap of the job, including all that it has cost before. */
+  /** The cap of the job; the cost of its earlier runs counts, too. */
   readonly cap?: SpendCap;
   /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunMs?: number;
-  /** Cost of the job before this run of it, in micro-dollars: the worker's own cap counts from there. */
+  /** Cost of the job before this run, in micro-dollars: the worker's own cap is for the cost of one run. */
   readonly spentBeforeMicros?: number;
 }
 
@@ -242,7 +244,7 @@ export interface JobProgress {
   readonly rowsDone: number;
   readonly slices: number;
   readonly slicesDone: number;
-  /** Loaded rows with an error, as counted at the start and at each pause; units of later slices are added. */
+  /** Loaded rows with an error, counted at the start and at each pause; failed units of later slices are added. */
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
@@ -257,7 +259,7 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** For a stopped run: the reason, and the same as a sentence with what to do. */
+  /** For a stopped run: the reason. `message` has it as a sentence, with what to do. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
   /** Number of first rows that the run asked for; absent: all. */

@@ -24,7 +24,7 @@ export const BUDGET_EXCEEDED = 'BudgetExceeded';
 export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
   Partial<Pick<OverBudget, 'multiple'>>;
 
-/** Answers that cost more than this multiple of their list price are mentioned. */
+/** The message of a pause mentions answers that cost more than this multiple of their list price. */
 const DEARER = 1.05;
 
 /** Type of the failure after several consecutive answers of another server; nothing more is sent. */
@@ -63,7 +63,8 @@ const remedies: Readonly<Record<string, string>> = {
  * instead and is continued by the next. `maxCostMicros` is the cap of the run, `spentMicros` its cost with requests in flight and unknown
  * outcomes, where known.
  *
- * The message names a command only where the same command would stop at the same cap: the CLI adds the command as it was typed.
+ * The message names a command only where the typed command would stop at the same cap again. Otherwise the CLI adds the command as it was
+ * typed.
  */
 export function pauseOf(
   failure: Failure,

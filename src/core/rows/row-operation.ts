@@ -23,5 +23,5 @@ export const leftOut = {
   tag: 'MISSING_FROM_RESPONSE',
   reason: 'the output of the run has no object with the row_id of this row',
 } as const;
-/** Field that identifies such a row: the hash of its cells. */
+/** Field that identifies a row of a shared run: the hash of its cells. */
 export const ROW_ID_FIELD = 'row_id';

@@ -18,7 +18,7 @@ export interface JobRecord {
   /** Identifies the content and options of this run of the job: other content is another generation. */
   readonly generation: string;
   readonly options: Json;
-  /** How the request of a row is made, where it is more than its URL. */
+  /** How the request of a row is made; absent where it is a URL. */
   readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
@@ -38,7 +38,7 @@ export interface RowRequest {
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
   readonly n: number;
-  /** 16 hex digits of the hash of the row's cells: equal rows of an edited file have the same. */
+  /** 16 hex digits of the hash of the row's cells: a row keeps its hash when the file is edited elsewhere. */
   readonly h: string;
   /** Unit key, or null. */
   readonly k: string | null;
@@ -59,7 +59,7 @@ export interface LoadBatch {
   readonly job: string;
   readonly generation: string;
   readonly slice: number;
-  /** Token of the loading attempt: the ledger keeps the first. */
+  /** Token of the loading attempt; the ledger keeps that of the first one. */
   readonly attempt: string;
   /** Path of the staged slice. */
   readonly rowsFile: string;
@@ -131,8 +131,8 @@ export interface MisreadAnswer {
 }
 
 /**
- * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a
- * slice twice is a no-op. Rows are matched by number, hash and unit key, so that none is doubled.
+ * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a slice
+ * twice is a no-op. Rows are matched by number, hash and unit key, so that no row is loaded twice.
  */
 export interface RowWarehouse {
   /**
@@ -152,7 +152,7 @@ export interface RowWarehouse {
   holdsAnswers(): Promise<boolean>;
   /** Returns the costs of those units whose answer is loaded, for any job, and fresh enough. Never creates a file. */
   known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
-  /** Returns the same answers in the form of the journal, the newest of each key; the caller sets `operation`. */
+  /** Like `known`, but returns the answers in the form of the journal, the newest of each key; the caller sets `operation`. */
   answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
   /** Numbers of the slices of this generation in the ledger whose rows are all loaded; `null` where the job or its warehouse does not exist. Never creates a file. */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;

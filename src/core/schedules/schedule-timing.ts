@@ -1,7 +1,7 @@
 /** When a schedule runs. */
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
-/** The shortest interval: a run takes its time, and results rarely change faster. */
+/** The shortest interval: results rarely change faster. */
 const LEAST_EVERY_MS = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -70,7 +70,7 @@ function zoneProblem(tz: string): string | null {
   }
 }
 
-/** Time in ms within which a missed run is made up for; the overlap policy drops the runs in between. */
+/** Time in ms within which a missed run is still started; the overlap policy drops runs in between. */
 export function catchUpMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(DAY, Math.max(HOUR, timing.everyMs)) : DAY;
 }
