@@ -39,7 +39,7 @@ export interface FileJournalOptions {
   readonly writes: boolean;
   /** For a caller that only reads: no process holds the lock, so open intents count as unknown outcomes and not as calls in flight. */
   readonly alone?: boolean;
-  /** The team whose caps and usage are counted; purchases of other teams in the folder are not. */
+  /** The team whose purchases count for caps and usage; those of other teams in the folder do not. */
   readonly team?: string;
   /** Clock, Unix ms, that defines the days and months of caps. */
   readonly now?: () => number;
@@ -83,7 +83,7 @@ export class FileJournal implements Journal, Spend {
   }
 
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
-    // Only the process that met the damage knows of it, so another one searches for it before it buys again.
+    // Another process may have found damage that this one does not know of, so the bodies are verified before any are bought again.
     if (freshness?.rebuyBefore !== undefined) await this.#bodies.verify(keys);
     const landed: Landed[] = [];
     const mine: Claimed[] = [];
@@ -290,7 +290,7 @@ export class FileJournal implements Journal, Spend {
     await this.#reserve?.close();
   }
 
-  /** Writes the outcome of an intent, into the room that was kept for it. */
+  /** Writes the outcome of an intent into the disk space that was reserved for it. */
   async #write(
     segment: string,
     units: readonly UnitLine[],

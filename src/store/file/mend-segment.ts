@@ -88,7 +88,7 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
   return { lines, adopted: bodies.length, gone, unitsEnd };
 }
 
-/** Texts that only lines of other kinds contain; each kind has several, so that one of them is legible. */
+/** Texts that only lines other than answers contain. Each kind has several, so that a damaged line still shows one. */
 const noAnswer = /"t":"(intent|note|miss|settle)"|"(owner|keys|est|deadline|facts|why|charged)":/;
 
 /** Open intents that a damaged line may have answered: the one that it names, or else all. */

@@ -29,7 +29,7 @@ export type SegmentLine =
       readonly est: number;
       /** Its list price; absent if equal to `est`, and in lines of the first version. */
       readonly list?: number;
-      /** Absent if it is the empty text. */
+      /** Absent if empty. */
       readonly tier?: string;
       readonly deadline: number;
       /** The team that pays; absent in lines of the first version, and without a team. */

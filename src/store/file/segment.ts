@@ -30,7 +30,7 @@ export class Segment {
   /** List price of the requests that were answered. */
   listMicros = 0;
   readonly open = new Map<string, IntentLine>();
-  /** All its bodies were written by this process and need no verification. */
+  /** Whether this process wrote all bodies: then they need no verification. */
   writtenHere = false;
   readonly #sums: SpendSums;
   readonly #notes = new Map<string, Json>();

@@ -17,8 +17,8 @@ export class UnitBodies {
   }
 
   /**
-   * See `Journal.unitFiles`: the segment's own file if this process began it, with all its bodies. Others may have damaged or lost parts,
-   * so their verified bodies are copied to `scratch`.
+   * See `Journal.unitFiles`. Returns the segment's own file if this process wrote all its bodies. Files of earlier processes may have
+   * damaged or lost parts, so verified bodies are copied to `scratch`.
    */
   async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];

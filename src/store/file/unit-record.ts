@@ -2,9 +2,9 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
 /**
- * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last
- * and unchanged, so that a warehouse can take its text after the first `,"result":` (`v` is 2). `told` (an old name
- * that stored records keep), the whole status, is a text for the same reason. `at`: Unix ms.
+ * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last and
+ * unchanged: a warehouse takes its text after the first `,"result":`. So the whole status (`told`, an old name in stored records) is a
+ * text, which cannot contain that. `v`: 2, the version of the format. `at`: Unix ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;

@@ -10,8 +10,8 @@ const LATE_MS = 3;
 const MISSED_MS = 250;
 
 /**
- * A limiter on top of a rate source. Calls wait in one queue for each kind, so that a few heavy or rare calls never wait for hundreds of
- * others. Its clock is monotonic, so steps of the wall clock have no effect.
+ * A limiter on top of a rate source: the rings in this process's memory or in a database. Calls wait in one queue for each kind, so that a
+ * few heavy or rare calls never wait for hundreds of others. Its clock is monotonic, so steps of the wall clock have no effect.
  */
 export class QueuedLimiter implements Limiter {
   readonly #source: RateSource;

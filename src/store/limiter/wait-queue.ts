@@ -8,7 +8,7 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** Longest pause between two requests: they show others how many calls wait, and the source's clock may have been set. */
+/** Longest pause between two requests. They show other processes how many calls wait, and notice a change of the source's clock. */
 const LONGEST_SLEEP_MS = 2000;
 
 /** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all of them. */

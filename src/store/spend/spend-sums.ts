@@ -18,7 +18,7 @@ export interface Asked {
   readonly listMicros: number;
 }
 
-/** Facts of an answer: `charged` of its `units` succeeded. */
+/** Facts of an answer; `charged`: the number of its `units` that succeeded. */
 interface Answered {
   readonly costMicros: number;
   readonly units: number;
@@ -46,7 +46,7 @@ interface Cell extends Amounts {
   readonly multiples: Map<string, number[]>;
 }
 
-/** Amount that is not available any more: landed, in flight, and possibly charged. */
+/** Amount that counts against a cap: landed, in flight, and possibly charged. */
 export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
   landedMicros + openMicros + unknownMicros;
 
@@ -54,8 +54,8 @@ export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<Peri
 export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
 
 /**
- * Spending by job, day and month, which is updated with each purchase, so that reading a team's rest needs no file. It keeps a few numbers
- * for each job, operation and day.
+ * Spending by job, day and month, which is updated with each purchase, so that the remaining budget of a team is known without reading a
+ * file. It keeps a few numbers for each job, operation and day.
  */
 export class SpendSums {
   readonly #open = new Map<string, Asked>();
@@ -73,7 +73,7 @@ export class SpendSums {
     });
   }
 
-  /** Records the answer of a purchase. `stray` replaces an intent that cannot be read any more. */
+  /** Records the answer of a purchase. `stray`: the facts to use if the intent cannot be read. */
   landed(id: string, answered: Answered, stray: Asked): void {
     const asked = this.#close(id) ?? stray;
     const { costMicros, units } = answered;

@@ -11,7 +11,7 @@ const HEARTBEATS = 7.5;
 /** Longest wait, on leaving, for a database that is away. */
 const LEAVE_MS = 2000;
 
-/** SQLSTATE of the journal's functions: the process is not registered, or no longer. */
+/** SQLSTATE of the journal's functions: the process is not registered, perhaps because it counted as dead. */
 const UNREGISTERED = 'SF001';
 
 /** The team of a worker, and its task queue. */

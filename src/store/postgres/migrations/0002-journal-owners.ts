@@ -22,7 +22,7 @@ LANGUAGE sql AS $body$
     unknown_micros = s.unknown_micros + excluded.unknown_micros;
 $body$;
 
--- Turns the open ones of these purchases into unknown outcomes.
+-- Turns the purchases among these that are open into unknown outcomes.
 CREATE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

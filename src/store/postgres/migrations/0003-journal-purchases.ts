@@ -16,8 +16,8 @@ BEGIN
   END IF;
 END $body$;
 
--- Returns the cap that a purchase would exceed, the one with the least left; without a row the intent is written. Purchases under the
--- same cap wait for each other, so that two can't both take the rest of it.
+-- Writes an intent and returns no row. If it would exceed a cap, writes nothing and returns that cap; of several, the one with the
+-- least left. Purchases under the same cap wait for each other, so that two can't both take the rest of it.
 CREATE FUNCTION ${schema}.intend(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_keys uuid[], p_estimate bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision)
@@ -141,7 +141,7 @@ BEGIN
   RETURN given;
 END $body$;
 
--- Closes an intent without an answer. An unknown outcome that was never sent stops being one.
+-- Closes an intent without an answer. An unknown outcome whose request was never sent gets the state never.
 CREATE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

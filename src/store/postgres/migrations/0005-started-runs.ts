@@ -15,7 +15,7 @@ CREATE TABLE ${schema}.runs (
 );
 COMMENT ON TABLE ${schema}.runs IS 'Units of runs at the service, with the open purchase of each.';
 
--- Turns the open ones of these purchases into unknown outcomes, except those that run at the service.
+-- Turns the purchases among these that are open into unknown outcomes, except those that run at the service.
 CREATE OR REPLACE FUNCTION ${schema}.lose(p_ids uuid[], p_reason text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
@@ -42,8 +42,8 @@ LANGUAGE sql SET enable_seqscan TO off AS $body$
   DELETE FROM ${schema}.lost_units WHERE key = ANY (p.keys) AND times <= 0;
 $body$;
 
--- Records the run at the service of a purchase; false if there is no such purchase. An unknown outcome becomes open again. The caller
--- has claimed the unit.
+-- Records the run of a purchase; false if there is no such purchase. An unknown outcome becomes open again. The caller has claimed the
+-- unit.
 CREATE FUNCTION ${schema}.note(p_id uuid, p_process uuid, p_owner text, p_note text) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE
@@ -65,7 +65,7 @@ BEGIN
   RETURN true;
 END $body$;
 
--- As claim, which older workers call. A unit of a run at the service is claimed with its purchase, even if it landed before.
+-- Like claim, which older workers call. A unit of a run at the service is claimed with its purchase, even if it landed before.
 CREATE FUNCTION ${schema}.claim_units(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer,
@@ -144,7 +144,7 @@ BEGIN
   RETURN given;
 END $body$;
 
--- Closes an intent without an answer. An unknown outcome that was never sent stops being one.
+-- Closes an intent without an answer. An unknown outcome whose request was never sent gets the state never.
 CREATE OR REPLACE FUNCTION ${schema}.miss(p_id uuid, p_reason text, p_maybe boolean) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan TO off AS $body$
 DECLARE

@@ -53,7 +53,7 @@ LANGUAGE sql STABLE AS $body$
       WHERE freed.team = p_team AND freed.run_id = run_id.run_id AND freed.freed_at > noted.as_of)
 $body$;
 
--- Returns those of these owners (all that wait in this process) that now hold a slot; fresh: since this call.
+-- Called with all owners that wait in a process. Returns those that now hold a slot; fresh: they got it in this call.
 CREATE FUNCTION ${schema}.slots_take(p_team text, p_limit integer, p_process uuid, p_owners text[])
 RETURNS TABLE (owner text, fresh boolean)
 LANGUAGE plpgsql AS $body$
