@@ -50,7 +50,7 @@ export function warehouseAddress(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
 }
 
-/** Identity of a warehouse, whatever the way to connect to it: ids are made from it. */
+/** The identity of a warehouse, without the way to connect to it; ids are made from it. */
 export function warehouseIdentity(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
 }

@@ -1,7 +1,7 @@
 import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
-/** A summary is part of Temporal's history: for more days than these the table has the details. */
+/** The most days in a summary, which is part of Temporal's history; the table has all days. */
 const MOST_DAYS = 366;
 
 /** Records the findings of a batch that verifies: its events are in `came`, those to insert in `chosen`. */

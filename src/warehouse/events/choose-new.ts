@@ -8,10 +8,10 @@ export interface ChosenCount {
 }
 
 /**
- * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions
- * into `chosen` (part, page, n). An existing event is left out. If the contents differ the newer one is kept (by updatedAt, then
- * createdAt, then digest, so that the order of loads does not matter), and the older row is deleted. `verifying`: parts that a
- * verification has just read; their contents are right, and stored contents are compared as they are, not as they were loaded.
+ * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions into `chosen`
+ * (part, page, n). An existing event is left out. If the contents differ, the newer one is kept (by updatedAt, then createdAt, then digest,
+ * so that the order of loads does not matter), and the older row is deleted. `verifying`: parts that a verification has just read. Their
+ * contents are kept in any case, and stored contents are hashed again before they are compared.
  */
 export async function chooseNew(
   tx: EventTransaction,

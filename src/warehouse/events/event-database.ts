@@ -2,8 +2,8 @@ import type { WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 
 /**
- * Purpose of a transaction: it changes nothing; watermarks and events; the state made from them, during loads or after the last;
- * or all of these.
+ * Purpose of a transaction. `read` changes nothing, `write` changes watermarks and events, `fold` updates the current state during loads
+ * and `foldAll` after the last load; `all` does all of these.
  */
 export type Purpose = 'read' | 'write' | 'fold' | 'foldAll' | 'all';
 

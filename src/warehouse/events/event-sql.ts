@@ -5,7 +5,7 @@ export type SqlValue = string | number | null;
 /** A transaction of a warehouse, as the statements for events need it. Parameters are `$1`, `$2`, … */
 export interface EventTransaction {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
-  /** The same, for a statement that finds many rows among many. */
+  /** Like `run`, for a statement that looks up many rows in a large table. */
   runOnMany(sql: string, values?: readonly SqlValue[]): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
@@ -23,7 +23,7 @@ export interface StagedPages {
 /** The SQL of one database in the statements for events. Expressions are SQL. */
 export interface EventDialect {
   readonly types: Readonly<Record<ColumnType | 'json' | 'digest' | 'long', string>>;
-  /** Whether ids are always searched before events are inserted: keys refuse existing ones. */
+  /** Whether ids are always looked up before events are inserted, because keys refuse existing ones. */
   readonly checksIdsFirst: boolean;
   /** Additional columns of `events` in this database. */
   readonly moreEventColumns: readonly { readonly name: string; readonly type: string; readonly is: string }[];

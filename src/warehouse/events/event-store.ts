@@ -9,7 +9,7 @@ import { ENOUGH_TO_FOLD, foldWaiting } from './fold-state.js';
 import { loadBatch } from './load-batch.js';
 import { beginRun, claimWindows, listStreams, readStream, splitWindow, type WindowClaim } from './windows.js';
 
-/** The port on a database: the same statements for all, see `EventDialect`. */
+/** Returns the event warehouse in a database. All databases get the same statements, see `EventDialect`. */
 export function createEventStore<Tx extends EventTransaction>(database: EventDatabase<Tx>): EventWarehouse {
   const { dialect } = database;
   let checksIdsFirst = dialect.checksIdsFirst;
@@ -22,7 +22,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     while (await inParts(some));
   };
   let folding = false;
-  /** Makes state of loaded events during further loads. If it fails, `foldAll` retries and reports it. */
+  /** Updates the current state with loaded events during further loads. If this fails, `foldAll` retries it and reports the failure. */
   const foldAside = (origin: string): void => {
     if (folding) return;
     folding = true;

@@ -4,8 +4,8 @@ import { refolded, takeBack } from './refold.js';
 import { type Folded, updateStates } from './state-sql.js';
 
 /**
- * State is made of loads of this many bytes at a time, or one load more. Of fewer bytes, most tables would get fewer rows than a
- * row group has, and DuckDB would write them twice.
+ * Bytes of loads that are folded at a time; the last load may exceed them. With fewer bytes, most tables would get fewer rows than a row
+ * group has, and DuckDB would write these rows twice.
  */
 export const ENOUGH_TO_FOLD = 36 * 1_048_576;
 
@@ -35,7 +35,7 @@ export async function foldWaiting(
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
-/** The same with all loads, after a load that replaced contents: the state made from the old contents is reverted. */
+/** Folds all loads after a load that replaced contents: first reverts the state that was made from the old contents. */
 export async function foldReplaced(
   tx: EventTransaction,
   dialect: EventDialect,

@@ -8,7 +8,7 @@ import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
 
-/** Way of a load, and the number of parts in which state is made from it. */
+/** How much a load checks, and the number of parts in which it is folded. */
 interface Manner {
   readonly care: Care;
   readonly parts: number;
@@ -20,7 +20,7 @@ interface Manner {
  */
 type Care = 'new' | 'mixed' | 'replacing';
 
-/** The load replaces contents: it reverts the state made from the old ones and excludes other folds. */
+/** The load replaces contents: it must run again, revert the state made from the old contents and exclude other folds. */
 class Replaces extends Error {
   override readonly name = 'Replaces';
 }

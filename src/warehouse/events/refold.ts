@@ -12,9 +12,8 @@ export async function touch(tx: EventTransaction, dialect: EventDialect, origin:
 const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)';
 
 /**
- * After the new contents are inserted: reverts the state made from the old ones, and writes into `refolded` the events to fold
- * again, all those of the same websets and objects. An old content may have been the newest version of some object, and is no
- * longer.
+ * After the new contents are inserted: reverts the state made from the old ones, and writes into `refolded` the events to fold again: all
+ * those of the same websets and objects, because an old content may have been the newest version of an object.
  */
 export async function takeBack(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);

@@ -70,8 +70,8 @@ const eventsWith = (payload: PayloadKind, which: string) =>
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
- * Copies the members that hold other objects to a temporary table: finding each of them in the whole payload would parse it as
- * often. Returns its name, if there is one.
+ * Copies the members that hold other objects to a temporary table: otherwise the whole payload would be parsed once for each of them.
+ * Returns its name, if there is one.
  */
 async function nest(
   tx: EventTransaction,
@@ -113,8 +113,8 @@ async function find(
 }
 
 /**
- * Number of objects of a table to replace, and to mark as deleted: those with an older version than the events, and those with a
- * newer one.
+ * Numbers of objects of a table to change. `replaced`: the events have a newer version. `late`: an older version deletes them. `deleted`: a
+ * newer one does, without their contents.
  */
 interface Counts {
   readonly name: string;
@@ -195,7 +195,7 @@ const versionFields = [
   { name: 'updated_at', path: ['updatedAt'], type: 'time' },
 ] as const;
 
-/** Older than the existing version, but deleted, or deleted earlier. */
+/** The version is not newer than the existing one, but deletes the object, or deletes it earlier. */
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 

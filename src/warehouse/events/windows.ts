@@ -185,7 +185,7 @@ export async function splitWindow(
   if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
   const numbers = await addWindows(tx, dialect, key, parts, walk);
-  // Its counts belong to the run's sums; its progress does not.
+  // The counts of the replaced window stay in the run's sums; its progress does not.
   await tx.run(
     `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
     [...keyOf(key), numbers[0] ?? 0, held.pages, held.events, held.added, held.changed],
@@ -228,7 +228,7 @@ export async function moveWindows(
   return current;
 }
 
-/** To the newest event of the windows before the first unfinished one; if all are done, the run is complete. */
+/** Moves the watermark to the newest event of the windows before the first unfinished one. If all are done, the run is complete. */
 async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: StreamKey): Promise<void> {
   await tx.run(
     `UPDATE event_streams SET watermark = greatest(watermark, (

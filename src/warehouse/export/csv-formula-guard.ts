@@ -19,10 +19,10 @@ const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
 const MIDDLE = String.raw`([;\t\n][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^;\t\n]*?(?:[\pL\d_.]\(|\|\s*''|!\s*[$''_\pL]))`;
 
 /**
- * The rows of `source` (see `JobRows.part`) in their order. The input's cells are unchanged (an empty one is NULL, so that
- * nothing is written). Texts from the web lose their control characters except line feed and tab, and get an apostrophe in front
- * of anything that a spreadsheet would read as a formula, with any separator. In layers, so that the JSON of a row is read once
- * and each text searched once; the last layer splits the cells, of which there may be thousands.
+ * The rows of `source` (see `JobRows.part`) in their order. The input's cells are unchanged (an empty one is NULL, so that nothing is
+ * written). Texts from the web lose their control characters except line feed and tab, and get an apostrophe in front of anything that a
+ * spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read once and each text
+ * searched once; the last layer splits the cells, of which there may be thousands.
  */
 export function guardedCsvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);

@@ -25,7 +25,7 @@ export async function exportParquet(
   await mkdir(draft, { mode: mode & 0o777 });
   await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
-  // An empty job is one empty file, because readers need its columns.
+  // A job without rows becomes one empty file, because readers need its columns.
   for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
     const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);

@@ -10,7 +10,7 @@ export interface JobRows {
   readonly input: string;
   /** Columns of the input, in order. */
   readonly columns: readonly string[];
-  /** Columns of its view after these. */
+  /** Columns of the job's view after those of the input. */
   readonly results: readonly ResultColumn[];
   /** The highest row number. */
   readonly last: number;

@@ -24,7 +24,7 @@ interface ActionRow {
   readonly again: number;
 }
 
-/** The audit on a database: the same statements for all. */
+/** Returns the audit in a database. All databases get the same statements. */
 export function createBatchAudit(transact: Transact, dialect: MonitorDialect): BatchAudit {
   const { moment, texts } = dialect;
   const ofRun = 'origin = $1 AND job = $2 AND run = $3';
@@ -147,7 +147,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       }),
   };
 
-  /** Monitors that a call names and no plan does: they began to match since. */
+  /** Adds monitors that a call affected and the plan lacks: they began to match after the plan. */
   async function addUnplanned(
     tx: MonitorTransaction,
     what: {
@@ -167,7 +167,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       `SELECT action, decided_by AS by FROM monitor_batches WHERE ${ofRun}`,
       [origin, job, run],
     );
-    // A monitor that already had the status, and changed since, has a line.
+    // Replaces the line of a monitor that already had the status at the time of the plan and lost it since.
     await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
       ...[origin, job, run, JSON.stringify(ids)],
     ]);

@@ -4,7 +4,7 @@ import type { MonitorDialect } from './monitor-sql.js';
 import { createQuietMemory } from './quiet-memory.js';
 import { createMonitorRuns } from './run-store.js';
 
-/** The port on a database: the same statements for all, see `MonitorDialect`. */
+/** Returns the monitor warehouse in a database. All databases get the same statements, see `MonitorDialect`. */
 export function createMonitorStore(
   dialect: MonitorDialect,
   transact: Transact,

@@ -4,7 +4,7 @@ import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect } from './monitor-sql.js';
 import { quietMarks, quietMonitors, quietReports } from './monitor-tables.js';
 
-/** The record of quiet hours, on a database: the same statements for all. */
+/** Returns the record of quiet hours in a database. All databases get the same statements. */
 export function createQuietMemory(transact: Transact, dialect: MonitorDialect): QuietMemory {
   const { texts } = dialect;
   const ofSchedule = 'origin = $1 AND schedule = $2';
@@ -50,7 +50,7 @@ export function createQuietMemory(transact: Transact, dialect: MonitorDialect): 
            WHERE ${ofSchedule} AND kept_by IS NOT NULL AND monitor_id IN (${texts('$3')})`,
           [origin, schedule, JSON.stringify(ids)],
         );
-        // A person who kept the monitor paused meanwhile stays recorded.
+        // If a person has also paused the monitor meanwhile, that stays recorded.
         const by = new Map(kept.map((one) => [one.id, one.by]));
         await tx.run(`DELETE FROM monitor_quiet WHERE ${ofSchedule} AND monitor_id IN (${texts('$3')})`, [
           ...[origin, schedule, JSON.stringify(ids)],

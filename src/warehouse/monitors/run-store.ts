@@ -4,7 +4,7 @@ import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue, toMillis } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';
 
-/** Runs of monitors on a database: the same statements for all. */
+/** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
   const { texts, moment } = dialect;
   return {

@@ -11,7 +11,7 @@ export interface JobShape {
   readonly request?: RowRequest | null | undefined;
 }
 
-/** The stored template of a job's requests: with the options, because jsonb loses the order of their fields. */
+/** The stored template of a job's requests, with the options: their own column, in jsonb, loses the order of the fields. */
 export interface StoredRequest extends RowRequest {
   readonly options: Json;
 }
@@ -81,7 +81,7 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
   }
 }
 
-/** Of a search: the number of results, and the first one; `search_results` has all of them. */
+/** Columns of a search: the number of results, and the first one; `search_results` has all of them. */
 const firstResult: readonly ResultColumn[] = [
   { name: 'results', csv: true, from: { count: ['results'] } },
   read('url', ['results', '0', 'url']),
@@ -113,7 +113,7 @@ function schemaColumns(schema: Json | undefined, path: readonly string[], whole:
   return columns.length > 0 ? columns : [read(whole, path, 'json')];
 }
 
-/** The same for rows that share a run: from the object of the output's list that names the row. */
+/** Like `schemaColumns`, for rows that share a run: reads the object of the output's list that names the row. */
 function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
   const rows = isFields(schema) && isFields(schema.properties) ? schema.properties[ROWS_FIELD] : undefined;
   const items = isFields(rows) ? rows.items : undefined;

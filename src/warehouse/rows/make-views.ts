@@ -20,8 +20,8 @@ export interface ResultDialect {
 }
 
 /**
- * Statements that create the views, with all comments. They are views because `row_store` has each answer once, whole: a refreshed or
- * vanished row changes here at once, and nothing is loaded twice.
+ * Statements that create the views, with all comments. They read the whole answers in `row_store`, so that nothing is loaded twice, and a
+ * refreshed or vanished row changes in them at once.
  */
 export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
   return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');

@@ -1,6 +1,6 @@
 /**
- * Types of values that are read from an answer. A value that does not fit is NULL; the answer itself is always kept. `text`
- * accepts any value. `string` does too, except in a row with fields that do not fit their types: it is NULL there for all but texts.
+ * Types of values that are read from an answer. A value that does not fit is NULL; the answer itself is always kept. `text` accepts any
+ * value. `string` does, too; but in a row with fields that do not fit their types it accepts only texts.
  */
 export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
 

@@ -8,7 +8,7 @@ export interface ResultRelation {
   readonly operation: string;
   /** Lists of the answer: the view has a row for each element, or one for each answer if there is no list. */
   readonly lists: readonly { readonly path: Path; readonly rank: string; readonly is: string }[];
-  /** An element of the outer list without an inner element also has a row. */
+  /** Whether an element of the outer list without inner elements has a row, too. */
   readonly keepsEmpty?: boolean;
   readonly columns: readonly RelationColumn[];
 }

@@ -4,8 +4,8 @@ export function dollarsOf(micros: string): string {
 }
 
 /**
- * The view `spend`, in SQL that both databases accept. Every row of an answer has it, perhaps in several jobs; the row that was loaded
- * first counts. `day` returns the expression of a moment's day in UTC; `prefix`: the schema with its dot.
+ * The view `spend`, in SQL that both databases accept. Several rows, perhaps of several jobs, may have the same answer; its cost counts for
+ * the row that was loaded first. `day` returns the expression of a moment's day in UTC; `prefix`: the schema with its dot.
  */
 export function spendView(day: (moment: string) => string, prefix = '', create = 'CREATE VIEW'): string {
   return `${create} ${prefix}spend AS

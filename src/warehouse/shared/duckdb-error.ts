@@ -4,7 +4,7 @@ const cases: readonly {
   readonly when: RegExp;
   readonly say: (file: string) => string;
   readonly as?: typeof WarehouseUnusable;
-  /** The sentence says all that DuckDB's message does. */
+  /** Whether DuckDB's own message is left out, because the sentence says the same. */
   readonly whole?: boolean;
 }[] = [
   {

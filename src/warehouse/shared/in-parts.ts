@@ -1,6 +1,6 @@
 import { TooMuchAtOnce } from '../../core/rows/row-warehouse.js';
 
-/** State of events of a megabyte each is made from few of them at a time. */
+/** The most parts: of events of a megabyte each, only a few are folded at a time. */
 const MOST_PARTS = 64;
 
 /** Repeats work that needs too much memory, on more and smaller parts. */

@@ -7,7 +7,7 @@ import { type Json, RawJson } from '../../core/text/json.js';
 const holding = (keys: string, stale: string) => `FROM row_store e WHERE e.unit_key ${keys}
   AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
 
-/** Key and cost of each answer. Of rows that share one, the first has its cost. */
+/** Key and cost of each answer. Of rows that share an answer, only the first has its cost. */
 export const knownSql = (keys: string, stale: string): string =>
   `SELECT e.unit_key, max(e.cost_micros) AS micros ${holding(keys, stale)} GROUP BY e.unit_key`;
 

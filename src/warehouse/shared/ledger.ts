@@ -12,7 +12,7 @@ export function slicesLackingRows(job: string, generation: string): string {
     WHERE l.job = ${job} AND l.generation = ${generation} AND l.rows > coalesce(r.present, 0)`;
 }
 
-/** Throws for another generation than the warehouse has (undefined: it has none): row numbers would belong to other rows. */
+/** Throws if the warehouse has another generation of the job (undefined: none), because row numbers would belong to other rows. */
 export function checkGeneration(job: string, generation: string, current: unknown): void {
   if (current === generation) return;
   throw new WarehouseUnusable(

@@ -1,6 +1,6 @@
 /** An escaped backslash or a whole surrogate pair, which are kept, or half of a pair, which is captured. */
 const SURROGATES = /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
-/** The same, or NUL. */
+/** Like `SURROGATES`, or NUL. */
 const NULS_TOO =
   /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
 
@@ -15,7 +15,7 @@ export function mendSurrogates(json: string): string {
   return mend(json, SURROGATES);
 }
 
-/** The same, and for NUL (`\u0000`), which PostgreSQL's text cannot hold. */
+/** Like `mendSurrogates`, also for NUL (`\u0000`), which PostgreSQL's text cannot hold. */
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }

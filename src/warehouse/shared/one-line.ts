@@ -14,7 +14,7 @@ export function inOneLine(
   return Buffer.from(odd ? mend(text) : text);
 }
 
-/** Whether the escapes of a JSON text may contain half of a surrogate pair. Whole pairs are as good as any letter. */
+/** Whether the escapes of a JSON text may contain half of a surrogate pair. Whole pairs need no repair. */
 export function hasHalves(bytes: Buffer): boolean {
   return ['\\ud', '\\uD'].some((start) => {
     for (let at = bytes.indexOf(start); at >= 0; at = bytes.indexOf(start, at)) {
@@ -29,7 +29,7 @@ export function hasHalves(bytes: Buffer): boolean {
         bytes[at + 7] === 0x75 &&
         hex(bytes[at + 8]) === 13 &&
         hex(bytes[at + 9]) >= 12;
-      // An escaped backslash before it would make it a plain text: the repair handles that.
+      // After an escaped backslash this is plain text, not an escape; the repair decides.
       if (!pair || bytes[at - 1] === 0x5c) return true;
       at += 12;
     }
@@ -41,7 +41,7 @@ function hex(code = 0): number {
   return code > 0x60 ? code - 0x57 : code > 0x40 ? code - 0x37 : code - 0x30;
 }
 
-/** The same, or NUL. */
+/** Like `hasHalves`, also for NUL. */
 export function hasHalvesOrNul(bytes: Buffer): boolean {
   return bytes.includes('\\u0000') || hasHalves(bytes);
 }

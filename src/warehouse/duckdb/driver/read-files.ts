@@ -11,7 +11,7 @@ export const stagedRows = format(
   `, compression = 'gzip', filename = true`,
 );
 
-/** The same without cells: only the fields that identify rows. */
+/** Staged rows without cells: only the fields that identify rows. */
 export const stagedKeys = format(
   'rows',
   `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR'`,
@@ -22,9 +22,9 @@ const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", 
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Unit records of the files in parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line unchanged:
- * DuckDB would rewrite its numbers. A line that is not JSON (the torn end of a file that is being written), or that names half a
- * character, is skipped: the caller must check that no unit is missing.
+ * Unit records of the files in parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line unchanged: DuckDB
+ * would rewrite its numbers. A line that is not JSON (the torn end of a file that is being written), or that has half of a surrogate pair,
+ * is skipped: the caller must check that no unit is missing.
  */
 export function unitRecords(bytes = MAX_OBJECT): string {
   const lines = upTo(

@@ -6,9 +6,8 @@ const WORTH_GIVING_BACK_MB = 40;
 let heldThen = 0;
 
 /**
- * Whether the allocators of this process should release free memory: after statements on several threads that is some 60 MB.
- * DuckDB releases its own and the C library's when its limit is set. Not for less than `WORTH_GIVING_BACK_MB`, because a release
- * takes some 10 ms.
+ * Whether this process should release free memory of its allocators: after statements on several threads that is some 60 MB. DuckDB does so
+ * when its memory limit is set. A release takes some 10 ms, so it must free at least `WORTH_GIVING_BACK_MB`.
  */
 export function worthGivingBack(): boolean {
   const held = process.memoryUsage.rss() / 1_048_576;

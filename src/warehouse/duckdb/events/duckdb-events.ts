@@ -16,7 +16,7 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
     exists: async () => warehouse.exists(),
     transaction: (purpose, work) => {
       const inOne = (connection: DuckDBConnection) => inTransaction(connection, () => work(transactionOn(connection)));
-      // For existing events, whole contents are compared.
+      // Work on existing events compares whole contents, which needs more memory.
       if (purpose === 'all') return warehouse.useWhole(inOne);
       return warehouse.use(inOne, queues[purpose], purpose === 'foldAll' ? { threads: 2 } : {});
     },
@@ -26,8 +26,8 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 }
 
 /**
- * State is made on a second connection, and so on a second core, during loads; at the end on both, because the other core is idle
- * then.
+ * During loads the current state is updated on a second connection, and so on a second core. After the last load it is updated on two
+ * cores, because the other one is idle then.
  */
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
@@ -42,13 +42,16 @@ function transactionOn(connection: DuckDBConnection): EventTransaction {
       const reader = await (values
         ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
         : connection.runAndReadAll(sql));
-      // Each statement casts to the types of its row type.
+      // Each statement casts its columns to the types of `Row`.
       return reader.getRowObjectsJS() as Row[];
     },
   };
 }
 
-/** Otherwise the connection would first split the text into statements, on another thread; each switch waits for a free thread. */
+/**
+ * Statements are prepared: otherwise the connection would first split the text into statements on another thread, and each switch waits for
+ * a free thread.
+ */
 async function withPrepared<T>(
   connection: DuckDBConnection,
   sql: string,

@@ -25,7 +25,7 @@ function transactionOn(connection: DuckDBConnection): MonitorTransaction {
     },
     async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
       const reader = await connection.runAndReadAll(sql, bind(values));
-      // Each statement casts to the types of its row type.
+      // Each statement casts its columns to the types of `Row`.
       return reader.getRowObjectsJS() as Row[];
     },
   };

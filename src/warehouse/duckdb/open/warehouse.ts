@@ -19,11 +19,11 @@ const IDLE_MS = 250;
 const LARGE_LOG_MB = 48;
 
 /**
- * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are too much inside a worker. One thread: a
- * slice is too small to share, and a second thread would wait actively for the first (loads took 1.6 times the CPU). Rare
- * checkpoints halve the cost of loading; such a log is replayed in well under a second. Checkpoints do not merge row groups that
- * are not full, which took a fifth of the CPU of loads of events; closing does, see `MERGES`. New files have the format of DuckDB
- * 1.2, which has zstd (see `compressions`): JSON takes a sixth of the space, and less time. Older files do not change.
+ * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are too much inside a worker. One thread: a slice is
+ * too small to share, and a second thread would wait actively for the first (loads took 1.6 times the CPU). Rare checkpoints halve the cost
+ * of loading; a log of this size is replayed in well under a second. Checkpoints do not merge row groups that are not full: that took a
+ * fifth of the CPU of loads of events. They are merged on closing, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd
+ * (see `compressions`): JSON takes a sixth of the space, and less time. Older files do not change.
  */
 const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -127,12 +127,12 @@ export class Warehouse {
     });
   }
 
-  /** The same, with the memory for work on a whole job. */
+  /** Like `use`, with the memory for work on a whole job. */
   useWhole<T>(work: Work<T>): Promise<T> {
     return this.use(work, WORK_QUEUES, WHOLE_JOB);
   }
 
-  /** The same as `use`, in one transaction. */
+  /** Like `use`, in one transaction. */
   transaction<T>(work: Work<T>, needs: Needs = {}): Promise<T> {
     return this.use(
       (connection, grant) => inTransaction(connection, () => work(connection, grant)),
@@ -154,8 +154,8 @@ export class Warehouse {
   }
 
   /**
-   * DuckDB checkpoints by itself only when no other transaction writes, which with two queues may not happen for minutes: both
-   * wait for one.
+   * DuckDB runs a checkpoint by itself only while no other transaction writes. With two queues that may not happen for minutes, so both
+   * wait for a checkpoint here.
    */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
@@ -193,8 +193,9 @@ export class Warehouse {
   }
 
   /**
-   * The only code that sets memory and threads of the instance: to the most that running work needs, one call after the other.
-   * Setting the limit also releases memory to the system, even if the limit does not change; `over`: where that saves enough.
+   * Sets memory and threads of the instance to the most that running work needs, one call after the other. No other code sets them. To set
+   * the limit also releases memory to the system; if the limit does not change, this is done only after work has ended (`over`), and only
+   * for enough memory.
    */
   #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {

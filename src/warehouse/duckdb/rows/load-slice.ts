@@ -103,8 +103,8 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
 type RowFacts = { job: string; origin: string; generation: string; slice: number; now: bigint };
 
 /**
- * Inserts the pending rows that have a unit. The unit files are read once, directly into the table. Only if that did not find
- * exactly one line for each row (a unit has two lines, or one that DuckDB cannot read), a slower statement reads them again.
+ * Inserts the pending rows that have a unit. The unit files are read once, directly into the table. If that does not find exactly one line
+ * for each row (a unit has two lines, or one that DuckDB cannot read), a slower statement reads the files again.
  */
 async function loadUnits(
   connection: DuckDBConnection,
@@ -174,7 +174,7 @@ async function insertUnits(
        CASE WHEN left_out THEN ${literal(leftOut.tag)} ELSE error_tag END,
        CASE WHEN left_out THEN ${literal(leftOut.reason)} WHEN status = 'error' THEN ${reason} ELSE misread END,
        http_status, source, ${['title', 'author', 'publishedDate'].map((name, nth) => textFact(name, nth + 1)).join(', ')}, result, request_id,
-       -- What was bought once is counted once, on the first of its rows.
+       -- Only the first row of a purchase has its cost.
        CASE WHEN d THEN 0 ELSE cost_micros END, fetched_at, make_timestamp_ms($now::BIGINT)
      FROM (
        SELECT r.*, p.n, p.h, p.u, p.i, p.d,

@@ -4,9 +4,9 @@ import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } fr
 import { stale, useFreshness } from './freshness.js';
 
 /**
- * Creates `pending`, a temporary relation of the staged rows of one slice that the job lacks with the same row number, content
- * and unit, or has with a stale answer. Returns whether the job has rows with these numbers at all. Mostly it has none; then all
- * rows are pending and nothing is compared. Once for each connection.
+ * Creates `pending`, a temporary relation of the staged rows of one slice to load. A row is left out if the job has it with the same row
+ * number, content and unit, and with an answer that is not stale. Returns whether the job has any row with these numbers. If not, which is
+ * usual, all rows are pending and nothing is compared. Call it once for each connection.
  */
 export async function makePending(
   connection: DuckDBConnection,

@@ -56,7 +56,7 @@ function pathOf(path: readonly string[]): string {
 /** Times that every calendar has, in the format of the service. */
 const PLAIN_TIME =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
-/** A text without a zone is UTC, in any session. */
+/** The zone at the end of a time. A text without one is UTC, in any session. */
 const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
 const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 

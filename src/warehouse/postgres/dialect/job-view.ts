@@ -29,8 +29,8 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
 }
 
 /**
- * Creates the view of a job: the rows of its current input, the user's columns first. `unchanged`: the sources of its columns are
- * the same; then a view with the same names is the same, and is kept.
+ * Creates the view of a job: the rows of its current input, the user's columns first. `unchanged`: the sources of its columns are the same,
+ * so an existing view with the same names is kept.
  */
 export async function makeView(
   tx: PgTransaction,
@@ -58,7 +58,7 @@ export async function makeView(
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
     ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
-  // A view that is replaced must keep its columns, and these change with those of the file.
+  // Dropped first, because CREATE OR REPLACE must keep the columns, and these change with those of the file.
   await tx.query(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.query(
     `CREATE VIEW ${qualified} AS SELECT ${shown.join(', ')}

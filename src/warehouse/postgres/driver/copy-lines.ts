@@ -41,7 +41,7 @@ export async function copyLines(
     else await pipeline(source, framed, copy);
   } catch (error) {
     const { path, message } = error as NodeJS.ErrnoException;
-    // Without its code, which has another meaning in an error of a database.
+    // The new error has no `code`: that of the system has another meaning in an error of a database.
     throw path === file ? new Error(message, { cause: error }) : error;
   }
 }
@@ -63,7 +63,7 @@ async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGe
   yield TRAILER;
 }
 
-/** Whole lines, each without its line feed and after its length. */
+/** Frames whole lines: the length of each, then the line without its line feed. */
 function frame(lines: Buffer): Buffer {
   let count = 0;
   for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++;

@@ -5,19 +5,19 @@ const ofJob = `hashtextextended(current_schema() || ' ' || $1, 1)`;
 const ofSlice = `hashtextextended(current_schema() || ' ' || $1 || ' ' || $2::text, 2)`;
 
 /**
- * For a load, until its transaction ends: a second attempt at the slice waits, then finds the ledger line of the first, and the
+ * Locks a slice for a load until its transaction ends. A second attempt at the slice waits, then finds the ledger line of the first. The
  * rows of the job are not renumbered meanwhile.
  */
 export async function lockSlice(tx: PgTransaction, job: string, slice: number): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${ofJob}), pg_advisory_xact_lock(${ofSlice})`, [job, slice]);
 }
 
-/** For a change of the row numbers of a job: no load runs meanwhile. */
+/** Locks a job for a change of its row numbers: no load runs meanwhile. */
 export async function lockJob(tx: PgTransaction, job: string): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${ofJob})`, [job]);
 }
 
-/** For a choice of a name in the schema. */
+/** Locks the schema for the choice of a name. */
 export async function lockNames(tx: PgTransaction): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 3))`);
 }

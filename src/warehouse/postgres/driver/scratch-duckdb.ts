@@ -28,7 +28,7 @@ export async function withScratchDuckDb<T>(
   }
 }
 
-/** Sets the memory of such a DuckDB, in MB. */
+/** Sets the memory of a scratch DuckDB, in MB. */
 export async function setMemory(connection: DuckDBConnection, megabytes: number): Promise<void> {
   await connection.run(`SET GLOBAL memory_limit = '${Math.max(MEMORY_MB, megabytes)}MB'`);
 }

@@ -34,8 +34,8 @@ export function createPostgresEvents(
 }
 
 /**
- * Locks for work that runs one transaction at a time: finding ids before they are inserted (two at once would both find none);
- * and making state. In this order.
+ * Locks for work that one transaction does at a time, taken in this order: looking up ids before events are inserted (two at once would
+ * both find none), and updating the current state.
  */
 const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;

@@ -28,7 +28,7 @@ export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[
   try {
     await copy(tx, batch, { mend: mendForPostgres, isOdd: hasHalvesOrNul });
   } catch (error) {
-    // Numbers out of range: searched only after the server has refused one.
+    // Numbers out of range are searched for only after the server has refused one.
     if (codeOf(error) !== '22003') throw error;
     await tx.query('ROLLBACK TO SAVEPOINT pages');
     await copy(tx, batch, { mend: (json) => mendForPostgres(quoteHuge(json)), isOdd: () => true });

@@ -90,8 +90,8 @@ export class Warehouse {
   }
 
   /**
-   * The same for work that only reads an existing warehouse. It needs no other rights, except for a warehouse of an older
-   * version, which is migrated first.
+   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough, except for a warehouse of an older
+   * version: it is migrated first.
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#migrate();
@@ -120,7 +120,7 @@ export class Warehouse {
     await (await postgres)?.close();
   }
 
-  /** Once for each process, until it fails. */
+  /** Calls `make` once for each process, and again after a failure. */
   #make(): Promise<void> {
     this.#made ??= this.#migrate()
       .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))

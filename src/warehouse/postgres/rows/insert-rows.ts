@@ -55,7 +55,7 @@ WITH ${first} added AS (
     CASE WHEN o.left_out THEN '${leftOut.tag}' ELSE r.error_tag END,
     CASE WHEN o.left_out THEN '${leftOut.reason}' WHEN r.status = 'error' THEN ${reason} ELSE r.misread END,
     r.http_status, r.source, ${['title', 'author', 'publishedDate'].map(textFact).join(', ')}, r.result, r.request_id,
-    -- What was bought once is counted once, on the first of its rows.
+    -- Only the first row of a purchase has its cost.
     CASE WHEN p.d THEN 0 ELSE r.cost_micros END, r.fetched_at, now(), p.exact::json, r.exact::json
   FROM ${units} l
   CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz, cost_micros bigint,

@@ -15,7 +15,7 @@ const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', s
   http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
   request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
 
-/** The same values, too, so that both warehouses export the same bytes. */
+/** These values are read from the original answer, so that both warehouses export the same bytes. */
 const asInDuckDb = ['title', 'author', 'publishedDate']
   .map((field) => {
     const column = field === 'publishedDate' ? 'published_date' : field;

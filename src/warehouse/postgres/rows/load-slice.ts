@@ -45,7 +45,7 @@ async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Prom
     const rows = await insertRows(tx, batch, origin, 'plain');
     if (rows !== null) return rows;
   } catch (error) {
-    // A defect in a line (SQLSTATE class 22) may not matter for this slice.
+    // A defect (SQLSTATE class 22) may be in a line that this slice does not need.
     if (!/^22/.test(String((error as { code?: unknown }).code))) throw error;
   }
   await tx.query('ROLLBACK TO SAVEPOINT units');

@@ -12,8 +12,8 @@ export const occupied = `EXISTS (SELECT FROM row_store e WHERE e.job = $1
   AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged))`;
 
 /**
- * Creates `staged`, a temporary table of the rows among the lines, and `pending`, of those that the job lacks with the same row
- * number, content and unit, or has with a stale answer.
+ * Creates two temporary tables: `staged`, the rows among the lines, and `pending`, the staged rows to load. A row is left out of `pending`
+ * if the job has it with the same row number, content and unit, and with an answer that is not stale.
  */
 export async function makePending(tx: PgTransaction, job: string, freshness: Freshness | undefined): Promise<void> {
   await useFreshness(tx, freshness);
