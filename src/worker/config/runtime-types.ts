@@ -111,7 +111,7 @@ export interface EnrichRequest {
   readonly input: string;
   /** Operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
-  /** The part of the request that is made of each row, for the other operations. */
+  /** The part of the request that is rendered for each row, for operations other than `contents`. */
   readonly template?: Json;
   /** Rows that an agent run gets together; default 1. */
   readonly rowsPerRun?: number;
@@ -185,7 +185,7 @@ export interface JobPlan {
 
 /** Result of parsing answers again. */
 export interface Reparsed {
-  /** Number of answers that could not be parsed, wholly or in part; of those that now can; and of updated rows. */
+  /** Numbers of answers that could not be parsed, wholly or in part; of answers among them that can be parsed now; and of updated rows. */
   readonly answers: number;
   readonly understood: number;
   readonly rows: number;
@@ -306,7 +306,10 @@ export interface Runtime {
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
-  /** PID of the process whose worker holds this folder's store and alone knows what is in use; null without one, and for a shared store. */
+  /**
+   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null without one, and for a shared
+   * store.
+   */
   workerElsewhere(): number | null;
   /** Other workers on the same task queue with a rate limit of their own. */
   otherLimits(): Promise<readonly OtherLimit[]>;

@@ -25,7 +25,7 @@ export function readTemporal(
   if (asked) {
     const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
     try {
-      // Most commands have none of these variables, and settings are read without waiting.
+      // Loaded here, because most commands have none of these variables; with `require`, because settings are read without waiting.
       const { loadClientConfigProfile } = createRequire(import.meta.url)('@temporalio/envconfig') as typeof Envconfig;
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
       const where = `${asked.name} in the environment`;

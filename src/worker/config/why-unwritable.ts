@@ -51,7 +51,7 @@ export function whyNoWarehouse(into: string): string | null {
   const text = into.trim();
   const scheme = /^([a-z][a-z0-9+.-]+):(\/?)/i.exec(text);
   const name = scheme?.[1]?.toLowerCase() ?? '';
-  // Without its colon, or with another character instead: no one names a folder so.
+  // An address without its colon, or with another character instead; no folder has such a name.
   if (/^postgres(ql)?[^\w.:/-]?:?\/\//i.test(text) && !isPostgresUrl(text))
     return `is not an address of PostgreSQL; write ${POSTGRES_FORM}`;
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;

@@ -54,7 +54,7 @@ export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> 
     this.#temporal = client;
   }
 
-  /** Its current state, from the heartbeat of the activity that follows it; null if none does. */
+  /** The run's current state, from the heartbeat of the activity that follows it; null if no activity does. */
   async snapshot(): Promise<RunSnapshot | null> {
     const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
     const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');

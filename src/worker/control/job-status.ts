@@ -3,7 +3,7 @@ import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 
-/** Without a server nothing can be asked, and Temporal's client, which takes a third of a second to load, is not needed. */
+/** Loaded only to query a server: Temporal's client takes a third of a second to load. */
 const temporal = () => import('./temporal-status.js');
 
 /**

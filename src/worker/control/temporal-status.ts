@@ -8,7 +8,7 @@ import { jobHandle } from './job-handle.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
-/** The same for a paused job, whose recorded state says as much as its worker. */
+/** Longest wait for a paused job, whose recorded state says as much as its worker. */
 const PAUSED_ANSWER_MS = 200;
 /** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
 const FRESH_HEARTBEAT_MS = 15_000;
@@ -59,7 +59,7 @@ function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promi
   return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
 }
 
-/** The state of a walk, in the same way. */
+/** The state of a walk as Temporal knows it; null as for `askTemporal`. */
 export async function askWalk(
   client: Client,
   { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,

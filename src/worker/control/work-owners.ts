@@ -245,7 +245,7 @@ export class WorkOwners {
       const { stages } = this.#store;
       const prices = pricesAt(Date.now(), this.#config.prices);
       const file = (slice: number) => stages.slice(staged, slice);
-      // A status needs this file, and rarely the reader of staged rows.
+      // Loaded here, because commands such as `status` load this file and rarely need the reader of staged rows.
       const { costOfRest } = await import('../staging/plan.js');
       const left = await costOfRest({ staged, journal, prices, rate: rateProfileOf(this.#config), file });
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
@@ -284,7 +284,7 @@ export class WorkOwners {
   }
 
   async #runs(workflowId: string): Promise<boolean> {
-    // If it cannot be checked, it may be running.
+    // A workflow that cannot be checked may be running.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
   }

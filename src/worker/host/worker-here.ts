@@ -62,8 +62,8 @@ export class WorkerHere {
   }
 
   /**
-   * Runs the worker once the process that ran it has ended; false until then. Throws if the worker cannot be run, after releasing
-   * its lock for another attempt or another process.
+   * Runs the worker once the process that ran it has ended; false until then. If the worker cannot be run, releases its lock for another
+   * attempt or process, then throws.
    */
   async takeOver(): Promise<boolean> {
     if (!this.#refused || this.#closing) return false;

@@ -23,7 +23,7 @@ const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
 /** More runs are probably a mistyped year. */
 const MOST_BACKFILLED = 1000;
-/** Pages that are counted; each has a thousand times. */
+/** The most pages that are counted; a page has a thousand times. */
 const COUNTED_PAGES = 100;
 
 /** Schedules of jobs on the Temporal server. Each run is a workflow `scheduledJob`. */
@@ -129,7 +129,10 @@ export class ScheduleControl {
     return this.#known(name, (handle) => handle.unpause());
   }
 
-  /** Runs it now, or after the current run (`goesOn`). Does nothing if runs are `queued` already, because one more would find no work. */
+  /**
+   * Runs a schedule now, or after its current run (`goesOn`). Does nothing if runs are `queued` already, because one more would find no
+   * work.
+   */
   async trigger(name: string): Promise<{ readonly goesOn: boolean; readonly queued: number }> {
     const about = await this.#about(name);
     const goesOn = about.info.runningActions.length > 0;

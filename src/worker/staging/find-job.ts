@@ -17,7 +17,7 @@ export async function findJob(entries: JobEntries, job: string): Promise<JobEntr
 }
 
 /**
- * A job named by `--job` keeps its file and its operation, in all warehouses. Throws `UsageError` if one of these jobs uses the name for
+ * A job named by `--job` keeps its file and its operation, in all warehouses. Throws `UsageError` if one of `jobs` uses the name for
  * another file or operation.
  */
 export function refuseOtherUse(

@@ -34,7 +34,7 @@ export function identify(
   const [operation, source] =
     request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
-  // A job from the time when host names were compared with case keeps its id.
+  // A job of an earlier version, which compared host names with case, keeps its id.
   const before = jobs.find(
     ({ named, staged }) =>
       named === (request.job !== null) &&

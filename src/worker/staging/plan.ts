@@ -174,7 +174,7 @@ async function countUnits(
   let unbought = new Map<string, string>();
   const decide = async () => {
     const known = asks ? await warehouse.known([...unbought.keys()], freshness) : new Map<string, number>();
-    // Units in the journal whose answers are gone are counted there.
+    // Units that the journal knows, although their answers are gone, are already counted.
     if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
     for (const [key, micros] of known) {
       sums.known++;
@@ -223,7 +223,7 @@ async function countUnits(
   return sums;
 }
 
-/** Its purchase is open and its run goes to its end: asking for it again follows the run. */
+/** The purchase of the unit is open and its run continues: another request for the unit follows that run. */
 const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === 'RUN_OVERDUE';
 
 function leftNote(left: number): string {

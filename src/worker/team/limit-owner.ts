@@ -16,8 +16,8 @@ type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' |
 export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
 /**
- * The reservation of a team's limit, which one process of a user on a machine holds at a time while it sends, and through Temporal one
- * process of all machines. Null if this process has its own share.
+ * The reservation of a team's limit. While it sends, one process of a user on a machine holds it; through Temporal, one process of all
+ * machines. Null if this process has its own share.
  */
 export function reserveLimit(whose: Whose): LimitReservation | null {
   return whose.rateIsShare ? null : new LimitReservation(whose);
@@ -41,7 +41,7 @@ export class LimitReservation implements Reservation {
     this.#path = limitPath(whose);
   }
 
-  /** From now on also takes the limit elsewhere; null: no longer, and releases it. */
+  /** From now on also takes the limit with `elsewhere`; null: releases the limit, and from then on takes it only on this machine. */
   async alsoTake(elsewhere: TakeElsewhere | null): Promise<void> {
     this.#elsewhere = elsewhere;
     if (elsewhere === null) await this.release();

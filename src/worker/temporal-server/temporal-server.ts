@@ -57,8 +57,8 @@ export class TemporalServerFailed extends Error {
 
 /**
  * The Temporal server of a state folder: the running one if it answers, else a new one on the same database. Parallel callers get the same
- * server. A watcher ends it when no process uses it any more. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal program
- * can be installed.
+ * server. A watcher ends the server after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal
+ * program can be installed.
  */
 export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
   const files = serverFiles(options.stateDir);
@@ -108,7 +108,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   keepWatcher(files, lingerMs, env);
   for (let attempt = 1; ; attempt++) {
     const uiPort = options.ui ?? null;
-    // Workers and clients of the server before it keep calling its port.
+    // The new server gets the port of the old one, because workers and clients keep calling that port.
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
     const { record, end } = await startServer(
       files,

@@ -7,9 +7,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface OpenedClient {
   readonly client: Client;
-  /** The options of its connection, for a worker's connection. */
+  /** The options of the client's connection, for a worker's connection. */
   readonly options: ConnectionOptions & { readonly address: string };
-  /** Closes it as `retriesUntilClose` does. */
+  /** Closes the connection, see `retriesUntilClose`. */
   close(): Promise<void>;
 }
 

@@ -83,7 +83,10 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
   readonly refusals: Refusals;
 }
 
-/** The same warehouse. A refused login is reported once and gives `WarehouseBusy`, so that another worker takes the slice. */
+/**
+ * Returns the warehouse with another answer to a refused login: it is reported once and becomes `WarehouseBusy`, so that another worker
+ * takes the slice.
+ */
 function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing): RowWarehouse {
   const reported = (error: unknown): unknown => {
     const cause = error instanceof WarehouseUnusable ? error.cause : null;
