@@ -30,7 +30,7 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
       workflowId,
       args: [{ ...input.input, scheduled: true }],
       memo: startedByUs,
-      // After a termination of this run, the job's paid calls still land.
+      // If this run is terminated, its job is cancelled, so that paid calls still land.
       parentClosePolicy: 'REQUEST_CANCEL',
     });
     const { phase = 'done', message = null } = summary as { readonly phase?: string; readonly message?: string | null };

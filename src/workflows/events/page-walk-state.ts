@@ -17,7 +17,7 @@ export interface PageWalkState extends WalkCounts {
   readonly version: 1;
   readonly walk: Walk;
   readonly queue: Ranges;
-  /** Its windows are left from an earlier run: there may be more after them. */
+  /** Whether the windows are left from an earlier run: there may be newer events after them. */
   readonly continues: boolean;
   readonly before: WalkCounts;
   readonly paused: Pause | null;
@@ -26,7 +26,7 @@ export interface PageWalkState extends WalkCounts {
   readonly openedAt: number;
   readonly resumedAt: number;
   readonly windowsDone: number;
-  /** Length in ms of the windows that have a beginning, of those done, and of those done when this run of the workflow began. */
+  /** Lengths in ms: of all windows with a beginning, of those done, and of those that were done when this run of the workflow began. */
   readonly lengthMs: number;
   readonly doneMs: number;
   readonly doneBeforeMs: number;
@@ -57,7 +57,7 @@ export function openedState(
   };
 }
 
-/** The changes for the next run of a walk. `brought`: counts of this walk so far, because its summary covers both runs. */
+/** The changes of the state for the next run of a walk. `brought`: counts of this walk so far, because its summary covers both runs. */
 export function nextRun(
   { before, lengthMs, doneMs, openedAt }: PageWalkState,
   brought: WalkCounts,
@@ -70,7 +70,7 @@ export function nextRun(
   };
 }
 
-/** The changes by a window's result. */
+/** The changes of the state by the result of a window. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
   const { done, parts, lengthMs, partsMs, events } = result;
   // Empty windows before the first event take no time, so they do not count.

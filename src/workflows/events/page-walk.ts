@@ -182,7 +182,7 @@ class PageWalk {
     return this.#input.kind === 'sync' && Date.now() - this.#now.openedAt > LATE_MS;
   }
 
-  /** Opens the present run after the rest of an earlier run is done. */
+  /** Opens the run up to the present after the windows of an earlier run are done. */
   async #openNext(brought: WalkCounts): Promise<void> {
     const next = await this.#open();
     this.#set(nextRun(next, brought));

@@ -53,12 +53,11 @@ export interface BatchState {
 }
 
 /**
- * `batchMonitors`: pauses, unpauses or deletes the matching monitors: plan, approval where required, calls until
- * none is left, and the effect by listing again. The warehouse's audit has every monitor.
+ * `batchMonitors`: pauses, unpauses or deletes the matching monitors. It makes a plan, waits for an approval where one is required, makes
+ * calls until no monitor is left, and lists the monitors again to find the effect. The warehouse's audit has every monitor.
  *
- * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` with who and why; query `progress`. Fails
- * with `NoProgress` where calls have no new effect. The second argument is internal, for continuing as new.
- * API reference: /monitors.
+ * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` with who and why; query `progress`. Fails with
+ * `NoProgress` where calls have no new effect. The second argument is internal, for continuing as new. API reference: /monitors.
  */
 export async function batchMonitors(
   input: BatchMonitorsInput,
@@ -106,7 +105,7 @@ export async function batchMonitors(
     if (error instanceof ContinueAsNew) throw error;
     const phase = isCancellation(error) ? 'cancelled' : 'failed';
     set({ phase, message: messageOf(error) });
-    // The audit records the end, also where the warehouse failed before.
+    // The audit records the end even where the warehouse failed before.
     await CancellationScope.nonCancellable(() => finishMonitorBatch({ ...step, phase })).catch(() => null);
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }

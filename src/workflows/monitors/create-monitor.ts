@@ -8,7 +8,7 @@ import { publicInput } from '../shared/public-input.js';
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 
-/** A call without an answer may still have its effect: its monitor is searched for at once, and again after these times. */
+/** A call without an answer may still take effect: its monitor is searched for at once, and again after these times. */
 const POLL_AFTER = ['2s', '10s'] as const;
 
 /**

@@ -20,10 +20,9 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse. It reads
- * from the newest run to the last known one, and again the runs that had not ended; a later export loads what is new. Start it by
- * name with plain JSON, see `ExportMonitorRunsInput`.
- * API reference: /monitors.
+ * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse. It reads runs from the newest to the last
+ * known one, and reads again those that had not ended. A later export loads what is new. Start it by name with plain JSON, see
+ * `ExportMonitorRunsInput`. API reference: /monitors.
  */
 export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
   const {

@@ -24,7 +24,9 @@ const { takeQuietTurn } = proxyActivities<Activities>({
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
-/** The wait for another run: only one run of a memory runs at a time, also of schedules that share it. */
+/**
+ * Interval of attempts while another run is in progress: one run at a time for each service and warehouse, also of different quiet hours.
+ */
 const AGAIN_MS = 2000;
 const MOST_AGAIN_MS = 30_000;
 
@@ -50,8 +52,8 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
 }
 
 /**
- * Id of the runs of a memory. It used to hold the address itself: a run in progress with such an id is ended first, because it
- * would pause monitors that this one unpauses.
+ * Workflow id of the runs for a service and warehouse. In an earlier version it contained the address of the warehouse. A run in progress
+ * with such an id is ended first, because it could pause monitors that this run unpauses.
  */
 async function runWorkflowId({ origin = '', into }: QuietInput): Promise<string> {
   const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
@@ -78,7 +80,7 @@ async function end(workflowId: string): Promise<void> {
   }
 }
 
-/** `quietTurn`: one run of quiet hours, the only one of its memory at a time. */
+/** `quietTurn`: one run of quiet hours; one at a time for each service and warehouse. */
 export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {

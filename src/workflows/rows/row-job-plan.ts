@@ -19,7 +19,7 @@ export async function planRowJob(
   const { slices, before, carried, adopts = false, loaded, ...opened } = await openJob(asksFor);
   return {
     version: 1,
-    // Activities of earlier versions return neither; their input had all of it.
+    // Activities of earlier versions return neither `staged` nor `csv`; both are in the input then.
     staged: opened.staged ?? (staged as StagedJob),
     freshness: freshness ?? null,
     csv: opened.csv === undefined ? (input.csv ?? null) : opened.csv,
@@ -40,7 +40,7 @@ export async function planRowJob(
 
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
   const found = await stageInput(input);
-  // The same memo as by a command that stages: a later start compares it with its own rows.
+  // A command that stages the rows writes the same memo; a later start compares it with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({
     generation,

@@ -42,7 +42,7 @@ export interface RowJobState {
   readonly unknownOutcomes: number;
 }
 
-/** The cap of a slice: the cost of the job before this run, and the cap of the run. */
+/** The cap of a slice: the sum of the job's cost before this run and the cap of the run. */
 export function capOf({
   staged,
   before,
@@ -66,7 +66,7 @@ export function progressOf(
   const staged = state?.staged ?? null;
   const undone = [...running, ...queued];
   const wanted = (slice: number) => (staged ? wantedRowsOf(staged, slice) : 0);
-  // A carried job asks its warehouse first, so the heartbeats of its slices leave out the rows that are loaded.
+  // Where the warehouse held rows (`carried`), slices ask it first, and their heartbeats leave out loaded rows.
   const idle = new Set(state?.carried ? undone : queued);
   const left = undone.reduce((sum, slice) => sum + wanted(slice), 0);
   const partial = (state?.partial ?? [])

@@ -1,4 +1,4 @@
-/** Slice numbers in the order of their runs, as ranges: for a million rows the state has one pair of numbers. */
+/** Slice numbers in the order in which they are started, as ranges: for a million rows the state has one pair of numbers. */
 export type Ranges = readonly (readonly [from: number, to: number])[];
 
 /** Packs distinct numbers into ascending ranges with both ends included. */
@@ -12,7 +12,7 @@ export function toRanges(numbers: readonly number[]): [number, number][] {
   return ranges;
 }
 
-/** Numbers that are left: takes from the front, and takes unfinished ones back. */
+/** Numbers of the slices that are left: gives them out from the front and takes unfinished ones back. */
 export class SliceQueue {
   #ranges: [number, number][];
 

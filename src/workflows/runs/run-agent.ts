@@ -15,13 +15,11 @@ const stoppable = ['max', 'ultra'];
 const END_MS = 12_000;
 
 /**
- * `runAgent`: one agent run, from its start to its result. Equal requests are started once: a later
- * workflow takes over the run in progress, or returns what has landed. The result has any status that the run ends with; the workflow
- * fails only without one.
+ * `runAgent`: one agent run, from its start to its result. Equal requests are started once: a later workflow takes over the run in
+ * progress, or returns what has landed. The workflow returns a run with any final status, and fails only where there is none.
  *
  * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run; the workflow then
- * completes with the cost of that.
- * API reference: /agent/runs.
+ * completes with the cost of that. API reference: /agent/runs.
  */
 export async function runAgent(
   request: AgentRequest,
@@ -54,7 +52,7 @@ export async function runAgent(
     if (!isCancellation(error)) throw asWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
       const ended = await end('cancel', { sliceMs: END_MS });
-      // Nothing was started, or the run does not end.
+      // No run was started, or the run does not end.
       if (ended === null) throw error;
       return finished(ended);
     });

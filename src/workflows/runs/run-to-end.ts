@@ -5,7 +5,10 @@ import { toWorkflowFailure } from '../shared/failures.js';
 
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
 
-/** How long the activity follows a run before it returns a snapshot: short at first, then long, because each costs six events. */
+/**
+ * How long the activity follows a run before it returns a snapshot: short at first, then long, because each slice adds six events to the
+ * history.
+ */
 const SLICES_MS = [5000, 60_000] as const;
 const SLICE_MS = 15 * 60_000;
 

@@ -8,8 +8,8 @@ const PATCH = 'strict-inputs';
 
 /**
  * Refuses wrong arguments of a workflow before anything else happens: fails with `BadInput`, one sentence a problem. Returns its input.
- * `carried`: the state from an earlier run of the same workflow, which checked the input; `extra`: arguments beyond the public and
- * internal ones; `also`: checks beyond types; `isFree`: the workflow buys and changes nothing, so a memo is enough for its state.
+ * `carried`: the state from an earlier run of the same workflow, which checked the input; `extra`: arguments beyond the public and internal
+ * ones; `also`: checks beyond types; `isFree`: the workflow buys and changes nothing, so that a memo is enough to accept its state.
  */
 export function publicInput<I>(
   workflow: string,
@@ -30,7 +30,7 @@ export function publicInput<I>(
   const input = (args[0] ?? {}) as I;
   const isPassed = (value: unknown) => value !== undefined && value !== null;
   const ours = isOurs();
-  // Only a run that continues another certainly has its state from us: whoever starts a workflow can write a memo.
+  // Only the state of a run that continues another one is certainly ours: any client can start a workflow with our memo.
   if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || (isFree && ours))) return input;
   // Other versions of this program may pass further arguments.
   const hasExtra = isPassed(carried) || (!ours && extra.some(isPassed));
