@@ -6,10 +6,7 @@ import { Refusal } from './base/refusal.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { faultsSchema } from './server/fault.js';
 
-/**
- * Paths below it belong to the sandbox itself. They need no key, are subject to no limit and no fault, and are not in the request
- * log.
- */
+/** Prefix of the paths that belong to the sandbox itself. They need no key, have no limit and no faults, and are not in the request log. */
 export const CONTROL_PATH = '/__sandbox';
 
 const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullable() });

@@ -34,7 +34,7 @@ export interface AgentRunsParts {
 export class AgentRuns {
   readonly #parts: AgentRunsParts;
   readonly #runs = new Map<string, Run>();
-  /** Number of runs ever created, deleted ones included: a cursor may name a deleted one. */
+  /** Serial numbers of all runs ever created, by id: a cursor may name a deleted run. */
   readonly #serials = new Map<string, number>();
   readonly #inProgress = new Set<Run>();
   #wakeNext = new AbortController();
@@ -205,7 +205,7 @@ export class AgentRuns {
 
   #replace(run: Run, ended: Run['ended']): Run {
     const next = { ...run, ended };
-    // At its old position, because the order of the map is the order of the list.
+    // The run keeps its position in the map, whose order is that of the list.
     this.#runs.set(run.id, next);
     if (this.#inProgress.delete(run)) this.#inProgress.add(next);
     return next;
@@ -214,7 +214,7 @@ export class AgentRuns {
   #remove(id: string): void {
     const run = this.#runs.get(id);
     this.#runs.delete(id);
-    // Its charge is in the purchase log, before the deletion.
+    // The purchase log already has the charge of the run.
     if (run) this.#inProgress.delete(run);
   }
 

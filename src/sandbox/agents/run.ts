@@ -7,7 +7,7 @@ export const storedRunSchema = z.object({
   createdAt: z.number(),
   startsAt: z.number(),
   endsAt: z.number(),
-  /** Its end, unless a caller ends it before. */
+  /** Its final status, unless a caller ends it earlier. */
   status: z.string(),
   stopReason: z.string().nullable(),
   request: z.looseObject({ query: z.string() }),

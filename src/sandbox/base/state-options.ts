@@ -32,11 +32,11 @@ export const agentRunsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of agent runs. `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation; `maxInProgress`
- * (50), then 429. Shares of runs, by their number: `failureRate` of them fail, `budgetRate` (0.05) of the metered ones use up
- * their budget, `unknownStatusRate` and `unknownStopReasonRate` end with an unknown value. `progressEvents` (3) for each run; a
- * comment every `keepAliveMs` (15,000) of a stream. `replay` of stored events: `full`, or a `Last-Event-ID` is refused with 400,
- * or forgotten.
+ * Behaviour of agent runs; defaults in parentheses. `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation. More runs than
+ * `maxInProgress` (50) are refused with 429. Shares of runs: `failureRate` (0) fail, `budgetRate` (0.05) of those billed by usage use up
+ * their budget, `unknownStatusRate` (0) and `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream
+ * gets a comment every `keepAliveMs` (15,000). `replay` (`full`) decides what a `Last-Event-ID` does: it is obeyed, refused with 400
+ * (`refuse`) or ignored (`forget`).
  */
 export type AgentRunOptions = z.infer<typeof agentRunsSchema>;
 
@@ -46,7 +46,10 @@ export const researchSchema = z.strictObject({
   failureRate: share.default(0),
 });
 
-/** Behaviour of research tasks: `durationMs` (500 to 2000), `maxInProgress` (15) and then 429, `failureRate` (0). */
+/**
+ * Behaviour of research tasks; defaults in parentheses. A task takes `durationMs` (500 to 2000). More than `maxInProgress` (15) are refused
+ * with 429. The share `failureRate` (0) fails.
+ */
 export type ResearchOptions = z.infer<typeof researchSchema>;
 
 export const monitorsSchema = z.strictObject({
@@ -64,9 +67,9 @@ export const monitorsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of monitor runs and their webhooks. `durationMs` (200 to 800) of a run; `failureRate` (0) of the runs
- * fail, with `failReason` or a random one. Deliveries carry `signatureHeader` (`Exa-Signature`), are tried `webhookAttempts` (3)
- * times `webhookRetryMs` (1000) apart, wait `webhookTimeoutMs` (5000), and each is sent `webhookRepeat` (1) times.
+ * Behaviour of monitor runs and their webhooks; defaults in parentheses. A run takes `durationMs` (200 to 800). The share `failureRate` (0)
+ * fails, with `failReason` or a random reason. Deliveries carry `signatureHeader` (`Exa-Signature`). Each is sent `webhookRepeat` (1)
+ * times, with up to `webhookAttempts` (3) attempts, `webhookRetryMs` (1000) apart, which time out after `webhookTimeoutMs` (5000).
  */
 export type MonitorOptions = z.infer<typeof monitorsSchema>;
 
@@ -91,9 +94,9 @@ export const eventsSchema = z
   });
 
 /**
- * The history of webset events: `count` (1000) of them between `from` (30 days before `to`) and `to` (the start).
- * `sameTimestamp` (1) events share each timestamp; `order` (`newest` first) is that of the list. The share `late` appears only
- * `lateMs` (a minute to an hour) after its time; `arrivingPerSecond` (0) are new. `paging`: by `position`, which new events do
- * not shift, or by `offset`, which they do. A cursor is refused after `cursorTtlMs` (never).
+ * The history of webset events; defaults in parentheses. There are `count` (1000) events between `from` (30 days before `to`) and `to` (the
+ * start of the sandbox); `sameTimestamp` (1) events share each timestamp. The list begins with the `order` (`newest`) ones. The share
+ * `late` (0) appears `lateMs` (a minute to an hour) after its time. `arrivingPerSecond` (0) new events come each second. `paging`: new
+ * events shift pages by `offset`, but not by `position` (the default). A cursor is refused after `cursorTtlMs` (never).
  */
 export type EventOptions = z.infer<typeof eventsSchema>;

@@ -18,14 +18,14 @@ export interface Purchase {
 /** All purchases of the sandbox. */
 export interface Bill {
   readonly dollars: number;
-  /** The same in whole millionths. */
+  /** The total in whole millionths of a dollar. */
   readonly micros: number;
   /** Requests whose work was done, whether or not the answer arrived. */
   readonly requests: number;
   readonly units: number;
   /** `<operation> <unit>`, followed by ` <options>` if they are not the default ones -> number of purchases. */
   readonly keys: Readonly<Record<string, number>>;
-  /** The same for units that failed, which cost nothing -> number of requests. */
+  /** Like `keys`, for units that failed and cost nothing -> number of requests. */
   readonly failed: Readonly<Record<string, number>>;
 }
 

@@ -45,7 +45,7 @@ export class Schedule {
 
   #every({ status, trigger }: Monitor): number | null {
     if (status !== 'active' || trigger === null) return null;
-    // A whole number, so that a time divided by it returns its number exactly.
+    // A whole number of milliseconds, so that the number of a tick is calculated exactly.
     return Math.max(LEAST_MS, Math.round((periodMs(trigger.period) ?? 3_600_000) / this.#clock));
   }
 }

@@ -91,7 +91,7 @@ export class Webhooks {
       await response.body?.cancel();
       return response.status;
     } catch {
-      // A refused or reset connection, or a timeout, is a failed attempt, and is counted as such.
+      // A refused or reset connection, or a timeout, counts as a failed attempt.
       return 0;
     }
   }

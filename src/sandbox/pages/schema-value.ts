@@ -15,9 +15,9 @@ interface Context {
 }
 
 /**
- * A value that fits a JSON schema, by hash: the stand-in for the output of a model. Supports types, bounds, formats, simple
- * patterns, enum, const, local references, allOf and the first branch of anyOf and oneOf; a schema without a type gives text.
- * Optional properties end where a schema is deeper than eight levels.
+ * A value that fits a JSON schema, by hash: the stand-in for the output of a model. Supports types, bounds, formats, simple patterns, enum,
+ * const, local references, allOf and the first branch of anyOf and oneOf; a schema without a type gives text. Below eight levels optional
+ * properties are left out.
  */
 export function schemaValue(schema: unknown, hash: number, { rows = [] }: InputRows = {}): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
@@ -94,7 +94,7 @@ function arrayOf(schema: Schema, hash: number, context: Context): unknown {
   if (schema.uniqueItems !== true) return items;
   const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
   const values = resolveSchema(schema.items, context.root)?.enum;
-  // Values of an enum may repeat: in their order they are as distinct as possible.
+  // Values of an enum are taken in order, so that as few as possible repeat.
   if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
   return [...distinct.values()];
 }

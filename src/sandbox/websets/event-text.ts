@@ -3,7 +3,7 @@ import { idOf, type Kind, type Scene } from './scene.js';
 import { DESIGNS } from './story.js';
 import { eventData } from './webset.js';
 
-/** Differences between two websets of one design: ids, times, and the number in the owner's own id. */
+/** A value that differs between two websets of one design: an id, a time, or the number in the owner's own id. */
 type Slot = (scene: Scene) => string;
 
 /** The data of an event with gaps: a piece of text, a slot, a piece of text, … */
@@ -22,7 +22,7 @@ const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
 export class EventTexts {
   readonly #seed: number;
   readonly #templates = new Map<number, Template>();
-  /** Ids of the last websets: all events of one name the same few. */
+  /** Ids of the latest websets: the events of one webset have the same few ids. */
   readonly #ids = new Map<number, string[]>();
   readonly #keys = new Map<string, number>();
 
