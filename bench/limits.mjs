@@ -38,7 +38,7 @@ function units(arrivals) {
  * One run of this many requests: admitted requests as a share of the limit between the first and the last send, and refused ones.
  */
 async function whole({ requests, ...run }) {
-  // If less than nine tenths of the limit is used, fewer arrive in this time: the share is the same.
+  // If less than nine tenths of the limit is used, fewer requests arrive in this time, but the share stays right.
   const during = () => delay((requests / run.limit) * 1100 + 3000);
   const arrivals = (await arrivalsOf({ ...run, heavyEvery: 0, during })).slice(0, requests);
   const admitted = arrivals.filter(({ status }) => status !== 429);

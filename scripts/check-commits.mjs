@@ -37,13 +37,13 @@ export function whyRefused(subject) {
   return null;
 }
 
-/** Of this folder, for any owner: a checkout may have been made by another user. */
+/** Runs git in this folder, with any owner: another user may have made the checkout. */
 function git(...args) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   return execFileSync('git', ['-c', 'safe.directory=*', ...args], { encoding: 'utf8', cwd: root, stdio: 'pipe' });
 }
 
-/** Without first commits: that of a snapshot has a subject of its maker. */
+/** First commits are left out: the subject of a snapshot comes from its maker. */
 function subjects() {
   return git('log', '--min-parents=1', '--max-parents=1', '--format=%h%x09%ct%x09%s')
     .trim()

@@ -11,7 +11,8 @@ function schemasOf(workflowInputs) {
 }
 
 /**
- * Types as a single value, without fields that have no effect: the dialect of each schema, and the bounds of every whole number.
+ * Returns a schema in a simple form: one type each (`anyOf` instead of a list of types), without the dialect and without the bounds of
+ * every whole number, which have no effect.
  */
 function plain(schema) {
   if (Array.isArray(schema)) return schema.map(plain);
@@ -39,7 +40,7 @@ ${rows.join('')}};
 
 const quoted = (json) => `'${json.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** The same for programs in other languages. */
+/** The same schemas for programs in other languages. */
 export function schemasDoc(workflowInputs) {
   const $schema = 'https://json-schema.org/draft/2020-12/schema';
   const workflows = Object.fromEntries(

@@ -12,7 +12,7 @@ export function alone(say, work) {
   let reported = false;
   while (!take()) {
     const holder = textOf(file);
-    // Released meanwhile.
+    // The lock was released meanwhile.
     if (holder === null) continue;
     if (!isAlive(holder)) {
       takeAway(holder);
@@ -46,7 +46,7 @@ function take() {
   }
 }
 
-/** The same on a file system without hard links. */
+/** Like `take`, for a file system without hard links. */
 function createDirectly(holder) {
   try {
     writeFileSync(file, holder, { flag: 'wx' });

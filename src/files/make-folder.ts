@@ -12,7 +12,7 @@ export function makeFolder(dir: string, mode = 0o700): void {
   try {
     mkdirSync(dir, { mode });
   } catch (error) {
-    // Another process may have made it in the meantime.
+    // Another process may have made the folder in the meantime.
     if (!isFolder(dir)) throw error;
   }
 }

@@ -70,7 +70,7 @@ const STATEMENT_MS = 60_000;
  */
 const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
 const TRANSACTION_MS = 600_000;
-/** Extra time on this side, so that the server, which knows more, ends a statement first. */
+/** Extra time of the limit on this side: the server ends a statement first, with a better message. */
 const SLACK_MS = 10_000;
 /** Idle time after which the server ends a transaction and frees its locks. */
 const IDLE_MS = 60_000;
@@ -92,7 +92,7 @@ const SAID_AFTER_MS = 300;
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
   const { default: pgpass } = await import('pgpass');
-  // The driver reads the password file itself only with a warning that it will not in its next version.
+  // The driver still reads the password file itself, but warns that its next version will not.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
       super(config);

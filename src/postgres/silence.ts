@@ -83,7 +83,7 @@ export class SilenceWatch {
 
   #check(): void {
     const now = performance.now();
-    // A process that was suspended itself received nothing either.
+    // Time in which this process itself was suspended does not count as silence.
     const passed = Math.min(now - this.#checkedAt, 2 * TICK_MS);
     this.#checkedAt = now;
     for (const use of this.#uses) {

@@ -67,7 +67,7 @@ export class CsvRecords {
     return records;
   }
 
-  /** The next record; null for a blank line, or, where `#at` did not move, if more text is needed. */
+  /** The next record. Null for a blank line; null with `#at` unchanged if more text is needed. */
   #next(last: boolean): CsvRecord | null {
     const text = this.#text;
     const start = this.#at;

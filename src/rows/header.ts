@@ -24,7 +24,7 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-/** Less specific names: they decide only between columns that contain URLs, where the names above do not. */
+/** Less specific names. They decide between columns that contain URLs if no such column has a name above. */
 const otherUrlColumnNames: readonly string[] = [
   'domain',
   'domains',
@@ -95,7 +95,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   const counts = columns.map((_, index) => countUrls(rows, index));
   const full = counts.flatMap(({ urls, filled }, index) => (urls > 0 && 2 * urls >= filled ? [index] : []));
   const most = Math.max(0, ...full.map((index) => counts[index]?.urls ?? 0));
-  // Beside a column with twice as many URLs a name counts little.
+  // Names count only for columns with at least half as many URLs as the column with the most.
   const likely = full.filter((index) => 2 * (counts[index]?.urls ?? 0) >= most);
   const named = (among: readonly number[], names: readonly string[]) =>
     among.filter((index) => names.includes((columns[index] as string).trim().toLowerCase()));

@@ -7,7 +7,7 @@ export interface GroupedRow {
   readonly unit: string | null;
 }
 
-/** Groups adjacent rows, up to `size` good ones a unit, in their order; bad rows are passed on in between. */
+/** Groups adjacent rows in their order, up to `size` good rows per unit; bad rows are passed on in between. */
 export class RowGroups {
   readonly #size: number;
   readonly #join: (units: readonly string[]) => string;

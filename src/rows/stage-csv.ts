@@ -120,7 +120,7 @@ async function stageRows(
     if (written !== null) await written;
     for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
   };
-  /** Decides on the units by the waiting rows, and stages these. */
+  /** Finds the source of units by the waiting rows, then stages these rows. */
   const open = async (header: readonly string[]): Promise<Table> => {
     const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
     const opened = { columns: header, units: bindUnits(options.units, header, whole) };

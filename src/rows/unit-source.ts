@@ -6,7 +6,7 @@ import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
-/** Returns the problem of a unit; null where there is none. Throws where every row has it. */
+/** Returns the problem of a unit; null where there is none. Throws for a problem that every row has. */
 export type UnitCheck = (unit: string) => string | null;
 
 /**

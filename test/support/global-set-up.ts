@@ -47,7 +47,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function start({ vitest }: TestProject): Promise<Servers> {
   buildDist();
   const files = await vitest.globTestSpecifications();
-  // The server keeps workers of its own for each namespace.
+  // Only files that use Temporal get a namespace: the server keeps workers of its own for each one.
   const usesTemporal = ({ moduleId }: { moduleId: string }) =>
     /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));

@@ -44,7 +44,7 @@ export class Folder {
     writeFileSync(this.input, stringify([['id', 'name', 'url'], ...rows]));
   }
 
-  /** A configuration that only limits the rate and the given settings. */
+  /** A configuration with a rate limit and the given changes. */
   config(baseUrl: string, changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
     return {
       service: 'sandbox',
@@ -52,7 +52,7 @@ export class Folder {
       baseUrl,
       apiKey: new Secret('key-of-the-tests'),
       stateDir: this.stateDir,
-      // A worker may serve several of these.
+      // One worker may serve several such folders.
       paths: [tmpdir()],
       userStateDir: join(this.dir, 'user'),
       rate: { qps: 1000 },

@@ -12,7 +12,7 @@ const postgres = await openStore(url, { applicationName: 'buyer', patienceMs: 60
 const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs });
 const seen = {};
 
-/** Prints a step; the nth of the chosen kind is the last one (SIGKILL), or interrupted for long (SIGSTOP). */
+/** Prints a step. At the nth step of the chosen kind the process kills itself (SIGKILL), or stops for long (SIGSTOP). */
 async function step(name) {
   process.stdout.write(`${name}\n`);
   seen[name] = (seen[name] ?? 0) + 1;

@@ -139,7 +139,7 @@ function jobEntries(stateDir: string): string[] {
   return files.filter((file) => file.endsWith('.json')).map((file) => join('jobs', file));
 }
 
-/** The request of an agent run without its mark, which each start has for itself. */
+/** The request of an agent run without its tag, which differs in each start. */
 function withoutMark(unit: string): string {
   if (!unit.startsWith('{')) return unit;
   const { metadata: _, ...request } = JSON.parse(unit) as Record<string, unknown>;

@@ -10,7 +10,7 @@ export interface PgProxy {
   gate: Gate;
   /** Cuts every connection: nothing more reaches either side. */
   cut(): void;
-  /** Once: the next message of a client reaches the server, the answer does not reach the client, whose connection then breaks. */
+  /** Loses one answer: the next message of a client reaches the server, the answer does not reach the client, and its connection breaks. */
   lose(said: string): void;
   /** True: connections are accepted, and nothing passes either way; a connection that lost a message stays silent for ever. */
   silent: boolean;
