@@ -75,7 +75,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
   };
 }
 
-/** Reads the runs of a monitor, newest first, until all earlier ones are known; then again those that were still in progress. */
+/** Reads the runs of a monitor, newest first, until all earlier ones are known; then reads again the runs that were still in progress. */
 async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
   const { origin } = deps;
   const known = new Map((await runs.knownRuns(origin, monitor)).map((run) => [run.id, run]));

@@ -10,7 +10,7 @@ import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
-/** Purchase fields of one run: what landed since its workflow began belongs to it. */
+/** Purchase fields of one run: answers that landed since its workflow began belong to it. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,

@@ -20,7 +20,7 @@ const LISTED_MS = 15_000;
 
 /**
  * Follows the run of one unit to its end and lands it. A run in progress is taken over. After a start without an answer, its run is
- * searched for. Only where there is neither is a run started.
+ * searched for. A run is started only if there is neither.
  */
 export class LongRunningUnit {
   readonly #shared: Shared;

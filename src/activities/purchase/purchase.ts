@@ -121,7 +121,7 @@ class Run {
     };
   }
 
-  /** Claims units and buys them until none is left that another attempt is buying. */
+  /** Claims units and buys them; waits for units that other attempts are buying, until none is left. */
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;

@@ -8,7 +8,7 @@ import { type JobRecord, type LoadBatch, WarehouseUnusable } from '../../core/ro
 import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
-/** Segment of a slice: named by job, generation and number, so that every attempt finds what others bought. */
+/** Segment of a slice: named by job, generation and number, so that every attempt finds the purchases of the others. */
 export function sliceSegment(job: string, generation: string, slice: number): string {
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }

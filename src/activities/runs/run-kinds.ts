@@ -18,11 +18,11 @@ const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running
 export function researchKind(variant?: string): RunKind<ResearchTask> {
   return {
     one: getResearchTaskEndpoint,
-    // Its list counts against the rate.
+    // Tasks are not polled by their list, because that counts against the rate.
     list: null,
     ...(variant === undefined ? {} : { options: { variant } }),
     idOf: researchIdOf,
-    // Without a status, a task with a result or an end has ended.
+    // A task without a status has ended if it has a result or an end.
     ended: ({ status, data, output, finishedAt }) =>
       status ? !researchInProgress.has(status) : Boolean(data ?? output ?? finishedAt),
     createdAt: ({ createdAt }) => timeOf(createdAt),
