@@ -59,7 +59,7 @@ export function rawJson(json: Uint8Array): RawJson {
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 
-/** Passes each part of an object or list to `onPart`; returns false where it is none, ends early or is nested too deep. */
+/** Passes each part of an object or list to `onPart`; returns false where it is neither, ends early or is nested too deep. */
 function eachPart(
   json: Uint8Array,
   kind: typeof OBJECT | typeof LIST,

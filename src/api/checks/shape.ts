@@ -91,7 +91,7 @@ function nameOf(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** Every answer of the service has this field, and so have those of many gateways: it identifies nothing. */
+/** Answers of the service and of many gateways have this field, so it does not identify an answer. */
 const COMMON = new Set(['requestId']);
 
 /** Whether a value has at least one field of a schema, of any type. Otherwise the value is something else. */

@@ -65,7 +65,7 @@ export function matchContents(
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    // A failed URL rarely has a result; a search by its normalised form would cost more than all the rest.
+    // A failed URL rarely has a result; to look one up by its normalised form would take longer than everything else.
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 
-/** One server-sent event. Comments and keep-alives are none. */
+/** One server-sent event. Comments and keep-alives are not events. */
 export interface SseEvent {
   readonly id: string | null;
   readonly event: string | null;

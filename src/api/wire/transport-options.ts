@@ -45,7 +45,7 @@ export interface TransportOptions {
   readonly maxEventChars?: number;
   /** Tokens of beta features for every request, such as `agent-max-effort-2026-07-27` (API reference: beta features). */
   readonly beta?: readonly string[];
-  /** The header of those tokens. Default `exa-beta`. */
+  /** The header for the tokens of `beta`. Default `exa-beta`. */
   readonly betaHeader?: string;
   /** Gets each deprecation once: the `Deprecation` header of an operation, or a deprecated field of a request. */
   readonly warn?: (warning: Deprecation) => void;
