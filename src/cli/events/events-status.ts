@@ -24,7 +24,7 @@ export async function status(context: Context, flags: EventFlags): Promise<ExitC
   });
 }
 
-/** `searchflow status JOB` of a walk: shows the same for its warehouse. */
+/** `searchflow status JOB` of a walk: shows its warehouse as `events status` does. */
 export async function walkStatus(
   context: Context,
   config: RuntimeConfig,

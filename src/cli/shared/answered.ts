@@ -21,7 +21,7 @@ export async function within<T>(ms: number, work: Promise<T>, message: string): 
 
 const PROBE_EVERY_MS = 1000;
 
-/** Returns the value of some work, however long it takes, as long as `probe` resolves. Rejects as the probe does. */
+/** Returns the value of some work, however long it takes, as long as `probe` resolves. Rejects with the error of `probe`. */
 export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>): Promise<T> {
   const ended = work.then((value) => ({ value }));
   for (;;) {

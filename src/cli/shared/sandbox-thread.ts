@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type SandboxOptions, startSandbox } from '../../sandbox/index.js';
 
 /**
- * The embedded sandbox in a thread of its own. On the worker's event loop it would receive requests late during a load, and its
- * strict rate limit would refuse requests that were sent in time. Posts `{ url }` or `{ error }`; any message closes it.
+ * The embedded sandbox in a thread of its own. On the worker's event loop it would receive requests late during a load, and its strict rate
+ * limit would refuse requests that were sent in time. Posts `{ url }` or `{ error }`; any message closes the sandbox.
  */
 const port = parentPort;
 if (port === null) throw new Error('sandbox-thread runs only as a worker thread of the command');
