@@ -1,7 +1,7 @@
 /** The object in an event's `data` (API reference: /websets/v0/websets, /websets/v0/events). */
 export interface Payload {
   readonly kind: PayloadKind;
-  /** Types of events that carry it. */
+  /** Types of events that carry this payload. */
   readonly types: readonly string[];
   /** The value of its field `object`, by which events of unknown types are recognized. */
   readonly object: string;

@@ -136,7 +136,7 @@ function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema
   return ofType.find(isMeant) ?? withAllValues(ofType, first);
 }
 
-/** Returns a branch that accepts the constants of all of them, so that the message names them all. */
+/** Returns a branch that accepts the constants of all branches, so that the message names all constants. */
 function withAllValues(branches: readonly InputSchema[], first: InputSchema): InputSchema {
   const properties = Object.entries(first.properties ?? {}).map(([field, schema]): [string, InputSchema] => {
     if (schema.const === undefined) return [field, schema];

@@ -101,7 +101,7 @@ export function bucketView(bucket: RateBucket, state: Omit<BucketState, 'turns'>
   };
 }
 
-/** Whether an entry may still come for its turn. */
+/** Whether the process of an entry may still ask for its turn. */
 export function stillWaits({ due }: QueueEntry, now: number): boolean {
   return due + GRACE_MS >= now;
 }

@@ -43,7 +43,7 @@ export function dueQuietAction(now: number, hours: QuietHours, mark: QuietMark |
 
 /** A monitor that other quiet hours keep paused. */
 export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy'> {
-  /** Name of those quiet hours. */
+  /** Name of the quiet hours that keep it paused. */
   readonly schedule: string;
 }
 
@@ -53,7 +53,7 @@ export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy
  */
 export type BeginStep = 'pause' | 'adopt' | 'join' | 'nothing';
 
-/** `known`: our memory of the monitor; `held`: that of other quiet hours. */
+/** `known`: the record of these quiet hours about the monitor; `held`: that of other quiet hours. */
 export function beginStep(
   now: MonitorState,
   known: QuietMonitor | null,

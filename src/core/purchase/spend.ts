@@ -1,6 +1,6 @@
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
-  /** The job, as the prefix of its segments: `<job>/`. The name is older than the word segment: recorded histories have it. */
+  /** The job, as the prefix of its segments: `<job>/`. Recorded histories have this old name of the field. */
   readonly bookPrefix: string;
   /** Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;
@@ -39,8 +39,8 @@ export interface UsageLine {
 }
 
 /**
- * The team's spend, from the journal: no crash can make the two differ. `Journal.intend` enforces the caps in the same write as the
- * intent.
+ * The team's spend, computed from the journal, so that a crash cannot make the two differ. `Journal.intend` enforces the caps in the same
+ * write as the intent.
  */
 export interface Spend {
   caps(): Promise<SpendCaps>;

@@ -70,7 +70,7 @@ export interface OwnedWork {
   readonly workflowId: string;
   /** The name for people. */
   readonly job: string;
-  /** In the order of arrival: the first live one owns the work, the others follow it. */
+  /** Processes in the order of arrival: the first living one owns the work, the others watch it. */
   readonly owners: readonly Owner[];
 }
 
