@@ -70,7 +70,7 @@ async function fold(
   { origin, which: events }: Folded,
   parts: number,
 ): Promise<void> {
-  // In any order and batches: of each object the newest version is kept.
+  // The order of parts does not matter: of each object the newest version is kept.
   for (let part = 0; part < parts; part++) {
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
     const kinds = await tx.rows<{ payload: PayloadKind }>(

@@ -73,7 +73,7 @@ async function loadOnce<Tx extends EventTransaction>(
   return results.flatMap((result) => result ?? []);
 }
 
-/** The load lines of the same pages; null if there are none: the answer to a COMMIT may have been lost. */
+/** Returns the load lines of these pages if they are loaded already: the answer to a COMMIT may have been lost. Null if they are not. */
 async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
   const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
   const lines = await tx.rows<

@@ -133,7 +133,7 @@ const kinds = payloads.flatMap(({ kind, types }) =>
   types.length === 0 ? [] : `WHEN type IN ('${types.join("', '")}') THEN '${kind}'`,
 );
 const objects = payloads.map(({ kind, object }) => `WHEN object = '${object}' THEN '${kind}'`);
-/** By the event type if it is known, otherwise by the name in the payload. */
+/** The kind of the payload: by the event type if it is known, otherwise by the name in the payload. */
 const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 
 async function insert(

@@ -4,7 +4,7 @@ import type { EventDialect, EventTransaction } from './event-sql.js';
 /** Condition on `events`: those that {@link takeBack} must fold again. Its `$1` is the origin. */
 export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
 
-/** Writes into `touched` the objects of the events whose contents are replaced, those of the temporary table `winners`. */
+/** Writes into `touched` the objects of the events whose contents are replaced; the temporary table `winners` has these events. */
 export async function touch(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(dialect.temp('touched', about), [origin]);
 }

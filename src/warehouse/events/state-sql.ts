@@ -22,7 +22,7 @@ const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, $
 interface Change {
   readonly table: StateTable;
   readonly parts: readonly PartTable[];
-  /** Its sources that have events. */
+  /** Sources of the table that have events. */
   readonly sources: readonly StateSource[];
   /** Temporary table of the newest versions among the events, with the existing ones. */
   readonly found: string;
@@ -63,7 +63,7 @@ export async function updateStates(
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
-/** Table of the events with such a payload, and the condition on them. */
+/** Returns the table that has the events with a payload, and the condition that selects them. */
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
@@ -91,7 +91,7 @@ async function nest(
   return [name];
 }
 
-/** Collects the newest versions of a table's objects among the events, beside the existing ones. */
+/** Collects the newest versions of a table's objects among the events, and the existing versions beside them. */
 async function find(
   tx: EventTransaction,
   dialect: EventDialect,

@@ -161,7 +161,7 @@ export async function claimWindows(
   );
   return claims.map((claim) => {
     const one = found.find((row) => nameOf(row) === nameOf(claim));
-    // Only this module writes it.
+    // Only this module writes the column, so its type is known.
     return one ? { window: one.window, from: one.from, to: one.to, walk: JSON.parse(one.walk) as WalkState } : null;
   });
 }

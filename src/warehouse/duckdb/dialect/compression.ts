@@ -15,7 +15,9 @@ export const compressions: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Suffix of the type of such a column in CREATE TABLE. DuckDB chooses for sentences, and for columns that are not text. */
+/**
+ * Returns the suffix of a column's type in CREATE TABLE. For sentences, and for columns that are not text, DuckDB chooses the compression.
+ */
 export function compressionOf({ name }: RelationColumn): string {
   const method = Object.keys(compressions).find((one) => compressions[one]?.includes(name));
   return method ? ` USING COMPRESSION '${method}'` : '';

@@ -45,7 +45,7 @@ async function write(dir: string, batch: readonly WindowPages[]) {
       longest = Math.max(longest, line.length);
     }
   }
-  // In parallel: in sequence, most of the time is spent waiting for a thread.
+  // Files are written in parallel: in sequence, most of the time is spent waiting for a thread.
   const written = await Promise.allSettled(files.map(writeOne));
   for (const one of written) if (one.status === 'rejected') throw one.reason;
   return { files: files.map(({ name }) => name), longest: longest + 100 };

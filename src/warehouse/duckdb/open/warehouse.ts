@@ -99,7 +99,9 @@ export class Warehouse {
     return existsSync(this.file);
   }
 
-  /** Runs `work` at its turn in these queues; in all of them by default. Its connection is its own and is closed with it. */
+  /**
+   * Runs `work` at its turn in these queues; in all of them by default. `work` gets a connection of its own, which is closed afterwards.
+   */
   use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
     return this.#inTurn(queues, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
@@ -272,8 +274,8 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
 }
 
 /**
- * Only ATTACH can set the size of row groups. The instance is still the one that the process-wide cache has for this file, and
- * its database keeps its name, so that all users of the instance share the database. Once for each instance.
+ * Only ATTACH can set the size of row groups. The instance is still the one that the process-wide cache has for this file, and its database
+ * keeps its name, so that all users of the instance share the database. Call it once for each instance.
  */
 async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

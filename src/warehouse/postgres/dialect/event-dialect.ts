@@ -53,7 +53,7 @@ function pathOf(path: readonly string[]): string {
   return `{${path.join(',')}}`;
 }
 
-/** Times that every calendar has, in the format of the service. */
+/** Times in the format of the service, with a day that every month has. */
 const PLAIN_TIME =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
 /** The zone at the end of a time. A text without one is UTC, in any session. */

@@ -20,9 +20,9 @@ export async function makeLineTables(tx: PgTransaction): Promise<void> {
 }
 
 /**
- * Copies the lines of a file (`.gz`: unpacked) into a table of lines, unchanged: the server parses them. A line with an escape
- * that PostgreSQL's text cannot hold is repaired, and gets a field `exact`: the original line, as text. The part after the last
- * line feed is the torn end of a file that is being written, and is left out; with `careful`, so is every line that is not JSON.
+ * Copies the lines of a file (`.gz`: unpacked) into a table of lines, unchanged: the server parses them. A line with an escape that
+ * PostgreSQL's text cannot hold is repaired, and gets a field `exact`: the original line, as text. The part after the last line feed is the
+ * torn end of a file that is being written, and is left out. With `careful`, every line that is not JSON is left out, too.
  */
 export async function copyLines(
   tx: PgTransaction,

@@ -4,7 +4,7 @@ import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
 
-/** By SQLSTATE, or its class: the mistake and the fix. */
+/** The mistake and its fix, by SQLSTATE or its class. */
 const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[] = [
   [
     /^(42P01|3F000)$/,

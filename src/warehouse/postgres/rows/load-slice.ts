@@ -52,7 +52,7 @@ async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Prom
   return null;
 }
 
-/** For a slice that replaces other rows, units with two lines, and lines that are not JSON. */
+/** Loads a slice that replaces other rows, or that has units with two lines or lines that are not JSON. */
 async function withCare(
   tx: PgTransaction,
   batch: LoadBatch,
