@@ -31,7 +31,7 @@ interface WorkParts {
   readonly store: Store;
   readonly warehouses: Warehouses;
   connect(): Promise<Temporal>;
-  /** Adds to a handle what a command does when the job ends. */
+  /** Adds the steps of a command at the end of the job to a handle. */
   ending(handle: JobHandle, staged: StagedJob): JobHandle;
 }
 

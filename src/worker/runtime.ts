@@ -170,7 +170,7 @@ class StoreRuntime implements Runtime {
     ];
   }
 
-  /** Returns the states of walks as Temporal knows them, else as their warehouses do. */
+  /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
   async #walkStates(walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
     this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
     const [connected, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);

@@ -64,7 +64,7 @@ export interface RuntimeConfig {
   readonly warehouse?: DatabaseAddress | null;
   /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
   readonly paths?: readonly string[];
-  /** Database servers that they may name in addition to that of `warehouse`, as `host:port`. */
+  /** Database servers that the inputs of workflows may name in addition to that of `warehouse`, as `host:port`. */
   readonly hosts?: readonly string[];
   /** `host:port` that serves metrics for Prometheus; none: no metrics. */
   readonly metricsAddress?: string | null;
@@ -327,7 +327,7 @@ export interface Runtime {
    * worker cannot be run, after which the call may be repeated.
    */
   takeOver(): Promise<boolean>;
-  /** Access to the other workflows. `worker: true` also runs the worker here. */
+  /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
   close(mode: 'drain' | 'now'): Promise<void>;

@@ -90,8 +90,8 @@ export class QuietControl {
   }
 
   /**
-   * Ends the schedules and a run in progress. Returns a function that restores the paused monitors. Throws `UsageError` if there
-   * are none.
+   * Ends the schedules and a run in progress. Returns a function that restores the paused monitors. Throws `UsageError` if there are no
+   * such quiet hours.
    */
   async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));

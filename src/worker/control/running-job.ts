@@ -17,8 +17,8 @@ export interface RunningJob {
 }
 
 /**
- * Why the job must be started: a sentence with the reason for ending its running workflow first, '' if none is running; null if the
- * running workflow continues.
+ * Returns why the job must be started: a sentence with the reason why its running workflow is ended first, or '' if no workflow is running.
+ * Null if the running workflow continues.
  */
 export async function startReason(job: RunningJob): Promise<string | null> {
   const { staged, asksMore } = job;

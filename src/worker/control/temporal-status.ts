@@ -54,7 +54,7 @@ export async function askTemporal(
   return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
 }
 
-/** Returns what a server or worker answers in time; null without an answer. */
+/** Returns the answer of a server or worker; null if there is none within `ms`. */
 function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
   return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
 }

@@ -251,7 +251,7 @@ export class WorkOwners {
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
       return `${spent}, about ${dollars(left)} is left${most}`;
     } catch {
-      // Its staged rows are on another machine.
+      // The staged rows of the job are on another machine.
       return spent;
     }
   }

@@ -60,7 +60,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       if (now - awaySince > SERVER_AWAY_MS) {
         const { message } = error instanceof ServiceError && error.cause ? error.cause : (error as Error);
         throw new UsageError(
-          `The Temporal server has not answered for 5 minutes (${message}). What it runs continues; run the same command to watch it`,
+          `The Temporal server has not answered for 5 minutes (${message}). Its workflows continue; run the same command to watch this one`,
         );
       }
       await delay(ASK_AGAIN_MS);

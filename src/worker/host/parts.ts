@@ -115,7 +115,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     stages: store.stages,
     warehouseFor: (staged) => {
       if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
-      // Its keys and pages would be taken for those of another service.
+      // The keys and pages of the job would be mixed with those of another service.
       throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,

@@ -50,7 +50,10 @@ export interface SearchflowPluginOptions extends WireOptions {
    * Hidden folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
    */
   readonly paths?: readonly string[];
-  /** Database servers that they may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default: none. */
+  /**
+   * Database servers that the inputs of workflows may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default:
+   * none.
+   */
   readonly hosts?: readonly string[];
   /** Folder of journal and stages. Without a store, one worker process at a time owns it. Default `.searchflow`. */
   readonly stateDir?: string;

@@ -6,7 +6,7 @@ import type { Store } from './store.js';
 /** Opens the store of a configuration: PostgreSQL for many workers, else the state folder. Throws `UsageError` if PostgreSQL refuses or is away. */
 export async function openStore(config: RuntimeConfig): Promise<Store> {
   if (!config.store) return new FolderStore(config);
-  // A folder needs neither its statements nor the reader of staged rows.
+  // Loaded here, because a folder needs neither the statements of PostgreSQL nor the reader of staged rows.
   const { PostgresStore } = await import('./postgres-store.js');
   try {
     return await PostgresStore.open(config, config.store);
