@@ -19,7 +19,7 @@ const END_MS = 12_000;
  * progress, or returns what has landed. The workflow returns a run with any final status, and fails only where there is none.
  *
  * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run; the workflow then
- * completes with the cost of that. API reference: /agent/runs.
+ * completes with the cost of the cancelled run. API reference: /agent/runs.
  */
 export async function runAgent(
   request: AgentRequest,
@@ -63,7 +63,7 @@ export async function runAgent(
     try {
       await deleteAgentRun({ id: result.runId });
     } catch (error) {
-      // It is already deleted.
+      // The run is already deleted.
       if (failureOf(error).type !== 'NotFound') throw error;
     }
     return result;

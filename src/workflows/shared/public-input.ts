@@ -50,7 +50,7 @@ export function publicInput<I>(
   return input;
 }
 
-/** Whether it was started by a workflow of ours or by a command's schedule, perhaps of another version. */
+/** Whether this workflow was started by one of ours or by a command's schedule, perhaps of another version. */
 function isOurs(): boolean {
   const { memo, searchAttributes } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];
