@@ -13,8 +13,8 @@ const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullabl
 const fromSchema = z.coerce.number().int().positive().catch(1);
 
 /**
- * Reason to refuse a request, null if there is none. These paths need no key. So no page in a browser of this machine may use
- * them, from another site or under a host name that resolves to this machine.
+ * Reason to refuse a request, null if there is none. These paths need no key, so web pages in a browser of this machine must not use them:
+ * neither pages of another site, nor pages under a host name that resolves to this machine.
  */
 function whyForeign(headers: Headers): string | null {
   const host = headers.get('host') ?? '';

@@ -16,7 +16,7 @@ export const storedRunSchema = z.object({
 export type StoredRun = z.infer<typeof storedRunSchema>;
 
 export interface Run extends StoredRun {
-  /** Number of the run; later ones have larger ones. */
+  /** Number of the run; later runs have larger numbers. */
   readonly serial: number;
   /** Set if a caller ended it early. */
   readonly ended: { readonly how: 'cancelled' | 'stopped'; readonly at: number } | null;

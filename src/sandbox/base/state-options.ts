@@ -95,8 +95,9 @@ export const eventsSchema = z
 
 /**
  * The history of webset events; defaults in parentheses. There are `count` (1000) events between `from` (30 days before `to`) and `to` (the
- * start of the sandbox); `sameTimestamp` (1) events share each timestamp. The list begins with the `order` (`newest`) ones. The share
- * `late` (0) appears `lateMs` (a minute to an hour) after its time. `arrivingPerSecond` (0) new events come each second. `paging`: new
- * events shift pages by `offset`, but not by `position` (the default). A cursor is refused after `cursorTtlMs` (never).
+ * start of the sandbox); `sameTimestamp` (1) events share each timestamp. The list begins with the `newest` (default) or the `oldest`
+ * events (`order`). The share `late` (0) appears `lateMs` (a minute to an hour) after its time. `arrivingPerSecond` (0) new events come
+ * each second. `paging`: new events shift pages by `offset`, but not by `position` (the default). A cursor is refused after `cursorTtlMs`
+ * (never).
  */
 export type EventOptions = z.infer<typeof eventsSchema>;

@@ -86,7 +86,7 @@ function isDeliverable(text: string): boolean {
   return new URL(text).protocol === 'https:' || isDelivered(text);
 }
 
-/** Whether deliveries to a URL are really sent: none leaves this machine. */
+/** Whether deliveries to a URL are really sent: only those to this machine are. */
 export function isDelivered(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   return protocol === 'http:' && isLoopback(hostname);

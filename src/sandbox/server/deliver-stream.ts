@@ -80,7 +80,7 @@ class CutPosition {
     if (this.reached) return Buffer.alloc(0);
     if (wanted !== undefined) return this.#untilByte(bytes, wanted, insideCharacter);
     if (events === -1) {
-      // One frame is delayed, so that the last one is never sent.
+      // Each frame is sent when the next one comes, so that the last one is never sent.
       this.#held.push(bytes);
       return this.#held.length > 1 ? (this.#held.shift() as Buffer) : Buffer.alloc(0);
     }

@@ -115,7 +115,7 @@ export class EventHistory {
     };
   }
 
-  /** The same as JSON, in ASCII. */
+  /** The event as JSON, in ASCII. */
   text(event: number): string {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);

@@ -16,8 +16,8 @@ interface Template {
 const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
 
 /**
- * The data of events as JSON in ASCII, from templates that are made when they are needed: serialising each event would take most
- * of the time of a page. The same text as that of the record, except for escapes.
+ * The data of events as JSON in ASCII, from templates that are made when they are needed: serialising each event would take most of the
+ * time of a page. The text equals that of the record, except for escapes.
  */
 export class EventTexts {
   readonly #seed: number;

@@ -91,7 +91,7 @@ const ABREAST = 8;
 export class Stories {
   readonly #abreast: number;
 
-  /** `count`: events of the history; a small one has few websets, so that each type occurs. */
+  /** `count`: events of the history; a short history has few websets, so that each type occurs. */
   constructor(count: number) {
     this.#abreast = Math.min(ABREAST, Math.max(1, Math.floor(count / steps.length)));
   }

@@ -77,7 +77,7 @@ export const listResearchTasks: Route = (_input, context, { query }) => {
   };
 };
 
-/** The tasks after a cursor, which is the id of the last one of the page before. Throws if it names none. */
+/** The tasks after a cursor: the id of the last task of the page before. Throws if there is no such task. */
 export function tasksAfter({ research }: RouteContext, cursor: string | undefined): ResearchTask[] {
   const tasks = research.newestFirst();
   if (cursor === undefined) return tasks;

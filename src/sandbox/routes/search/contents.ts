@@ -78,7 +78,7 @@ function statusOf(url: string, crawl: Crawl): unknown {
   return { id: url, status: 'error', error: { tag: crawl.tag, httpStatusCode: crawl.httpStatusCode } };
 }
 
-/** The same answer for plain text, joined from prepared pages. */
+/** Makes the answer for plain text from prepared pages. */
 function glue(
   requestId: string,
   asked: readonly string[],
