@@ -105,7 +105,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
         `>= ${least}`,
       ),
       bar(
-        'part of the starts refused for want of a slot',
+        'part of the starts refused because no slot was free',
         refused('slots') / starts.length,
         (part) => part <= 0.02,
         '<= 0.02',
@@ -118,7 +118,12 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
       ),
       bar('most units in a second', mostInASecond(admitted), (units) => units <= Number(qps), `<= ${qps}`),
       bar('runs a distinct request', admitted.length / queries.size, (each) => each === 1, '1'),
-      bar('distinct requests run, of all', (queries.size + unknown) / Number(rows), (part) => part >= 1, '1'),
+      bar(
+        'distinct requests with a run, as a part of all',
+        (queries.size + unknown) / Number(rows),
+        (part) => part >= 1,
+        '1',
+      ),
       bar(
         'seconds from an end to its result, median',
         (await lone(dir, service.url, Number(slots))) / 1000,

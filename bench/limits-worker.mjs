@@ -35,7 +35,7 @@ async function callOn() {
     const rateCost = { rateClass: 'contents', weight };
     await takeTurn(limiter, rateCost, stop.signal);
     const { statusCode, retryAfter } = await send(weight === 2 ? '/agent/runs' : '/answer');
-    // As in `purchase`.
+    // A 429 blocks the limiter, as in `purchase`.
     if (statusCode === 429) {
       const ms = retryAfter ? Number(retryAfter) * 1000 : blockMs(0, Math.random());
       await limiter.block(ms, 'reported by the service', rateCost);

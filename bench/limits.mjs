@@ -35,7 +35,8 @@ function units(arrivals) {
 }
 
 /**
- * One run of this many requests: admitted requests as a share of the limit between the first and the last send, and refused ones.
+ * Makes this many requests in one run. Returns the admitted ones as a share of the limit between the first and the last send, and the
+ * number of refused ones.
  */
 async function whole({ requests, ...run }) {
   // If less than nine tenths of the limit is used, fewer requests arrive in this time, but the share stays right.

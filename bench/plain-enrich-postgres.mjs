@@ -1,4 +1,4 @@
-// The same plain script into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL.
+// The plain script of plain-enrich.mjs, into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL.
 import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';

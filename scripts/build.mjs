@@ -47,7 +47,7 @@ export function build(say) {
   say(`Built in ${seconds(started)} s.`);
 }
 
-/** Compiler output without a source: it would still be packed, and could still be imported. */
+/** Removes compiler output without a source: it would still be packed, and could still be imported. */
 function dropStale() {
   for (const file of filesIn(dist)) {
     const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];

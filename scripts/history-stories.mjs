@@ -42,8 +42,8 @@ async function pauseAndResume(handle, sandbox) {
 }
 
 /**
- * Each story: the workflow, its arguments, options of the sandbox, calls before it, and the controls while it runs. Names as arguments
- * of the recorder: only these are recorded.
+ * Each story: the workflow, its arguments, options of the sandbox, calls before it, and the controls while it runs. If the recorder gets
+ * names as arguments, it records only these stories.
  */
 export const historyStories = [
   { name: 'done', workflow: 'enrichCsv', rows: 60, args: rowsWith() },

@@ -83,7 +83,7 @@ function section(name, endpoint, summary, stream) {
     '',
     `\`${endpoint.method} ${endpoint.path}\`${stream ? ' as `text/event-stream`' : ''}`,
     '',
-    // The request above is the source: the summary need not repeat it.
+    // The line above names the request, so the summary need not repeat it.
     summary.replace(/ API reference: [^ ]+ [^ ]+\.$/, ''),
     '',
     `- ${endpoint.paid ? 'Paid' : 'Free'}; ${rateOf(endpoint)}; ${endpoint.idempotent ? 'idempotent' : 'not idempotent'}.`,

@@ -15,7 +15,7 @@ const [name] = process.argv.slice(2);
 const tree = resolve(process.env.SEARCHFLOW_RECORDED ?? inRoot('.'));
 const { version } = JSON.parse(readFileSync(join(tree, 'package.json'), 'utf8'));
 const target = inRoot('test', 'fixtures', 'stores', `${version}-${name}.tar.gz`);
-/** The tests replace it by a path of the same length: the Temporal server's database keeps paths with their lengths. */
+/** The tests replace this path by one of the same length: the Temporal server's database keeps paths with their lengths. */
 const dir = '/tmp/searchflow-upgrade-000000';
 const state = join(dir, '.searchflow');
 /** Files of processes: another process does not use them. Only the paused job of `duckdb` needs the Temporal server's database. */
@@ -54,7 +54,7 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** A job that is done, one that its command stopped, one that is paused, agent rows and an event walk that were stopped. */
+/** Records a job that is done, one that its command stopped, one that is paused, and agent rows and an event walk that were stopped. */
 async function record() {
   writeRows('done.csv', 30, 'no URL,');
   writeRows('half.csv', 60);

@@ -66,7 +66,7 @@ const STATEMENT_MS = 60_000;
 
 /**
  * Other users may put functions into `public` that fit a call better than PostgreSQL's own; they would run with our rights. Set in each
- * transaction, because a pooler may hand the connection to somebody else after it.
+ * transaction, because a pooler may then give the connection to another client.
  */
 const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
 const TRANSACTION_MS = 600_000;

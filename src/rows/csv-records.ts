@@ -13,7 +13,7 @@ export interface CsvRecord {
   /** Line where the record begins, from 1. */
   readonly line: number;
   readonly cells: string[];
-  /** The problem of its quotes, and its column; the only cell is then the text of the line. */
+  /** A problem with the quotes of the record, and its column. The record then has one cell: the text of the line. */
   readonly problem: {
     readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
     readonly column: number;

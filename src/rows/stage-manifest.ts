@@ -54,7 +54,7 @@ const zip = promisify(gzip);
 
 /** Path of a slice: gzip JSON lines of `StagedRow`. */
 export function sliceFile(stageDir: string, slice: number): string {
-  // The number comes from the state of a workflow.
+  // Checked, because the number comes from the state of a workflow.
   if (!Number.isSafeInteger(slice) || slice < 0)
     throw new CsvError('The number of a slice must be a whole number from 0');
   return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);

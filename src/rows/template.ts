@@ -119,7 +119,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
   }
 }
 
-/** An output, such as `{{ Website URL | strip }}`, in its parts; the content of `raw` is none. */
+/** An output, such as `{{ Website URL | strip }}`, in its parts. The content of `raw` is not an output. */
 const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
 /** Words that are Liquid values. */
 const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];

@@ -8,7 +8,7 @@ export interface PostgresServer {
   /** A fresh database; returns its address. */
   database(name?: string): Promise<string>;
   pid(): number;
-  /** Ends it at once, as a power cut of its process would. */
+  /** Ends the server at once, as a power cut would. */
   kill(): Promise<void>;
   /** Starts it again after `kill`, on the same data and port. */
   start(): Promise<void>;

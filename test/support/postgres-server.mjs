@@ -85,7 +85,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
       return urlOf(name);
     },
     pid,
-    /** Ends it at once, as a power cut of its process would. */
+    /** Ends the server at once, as a power cut would. */
     async kill() {
       const victim = pid();
       process.kill(victim, 'SIGKILL');

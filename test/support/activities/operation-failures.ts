@@ -192,8 +192,8 @@ export const oneOfEachClass = rows.filter(
 export const everyForm = rows;
 
 /**
- * Every operation as an activity, through rows of the failure map: a service that fails the first time and succeeds the
- * second. A paid call may repeat within its purchase what a free one leaves to Temporal.
+ * Tests every operation as an activity on rows of the failure map: the service fails the first time and succeeds the second. A paid call
+ * may retry within its purchase; a free one leaves the retry to Temporal.
  */
 export function operationFailures(rows: readonly Row[]): void {
   open();

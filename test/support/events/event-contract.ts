@@ -378,7 +378,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
     /** Reads these events in a verification; meanwhile the other walk loads further ones. */
     const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
-      // In another millisecond than the events before.
+      // Waits for the millisecond after that of the earlier events.
       for (const loaded = Date.now(); Date.now() === loaded; );
       const { pending } = await here.events.begin(verify, range);
       const window = pending[0] ?? 0;
@@ -644,7 +644,7 @@ const tables = [
   'webset_exports',
 ];
 
-/** Whole lives of websets, compared with an oracle that reads one event after the other. */
+/** Compares whole lives of websets with an oracle that reads one event after the other. */
 function describeHistory(
   /** Number of events; a thousand and more are loaded in reverse, too. */
   lives: number,

@@ -8,7 +8,7 @@ export function processesOf(stateDir: string): number[] {
     .filter((pid) => isOf(pid, stateDir));
 }
 
-/** Kills them all at once, as a machine that loses its power would. */
+/** Kills all processes of a state directory at once, as a power cut of the machine would. */
 export function killAllOf(stateDir: string): void {
   for (const pid of processesOf(stateDir)) {
     try {

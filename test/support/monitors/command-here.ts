@@ -12,7 +12,7 @@ interface Surroundings {
   readonly url: string;
   readonly key: string;
   readonly cwd: string;
-  /** Without one a command can only refuse. */
+  /** Without a Temporal server a command can only refuse. */
   readonly temporal?: { readonly client: Client; readonly taskQueue: string };
 }
 

@@ -332,7 +332,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       };
       const service = new Service((unit) => {
         const { data } = (JSON.parse(unit) as { input: { data: { row_id: string; name: string }[] } }).input;
-        // Out of order, one for an unknown row, and none for Cog.
+        // The parts are out of order; one is for an unknown row, and none is for Cog.
         const parts = data
           .filter(({ name }) => name !== 'Cog')
           .map(({ row_id, name }) => ({ row_id, ceo: `Boss of ${name}` }));
@@ -408,7 +408,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
   });
 }
 
-/** A text instead of a list: shown as the JSON that it is. */
+/** Whether a value is the text `one` that came instead of a list, as JSON or plain. */
 function isOne(value: unknown): boolean {
   return value === '"one"' || value === 'one';
 }
