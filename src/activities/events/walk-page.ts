@@ -22,8 +22,8 @@ export interface PageOptions {
 }
 
 /**
- * Requests one page in its turn of the team's rate. Retryable failures are retried here as long as the wait is short; Temporal does
- * the longer waits. Rejects with `ApiError` or the failure to wait.
+ * Requests one page in its turn of the team's rate. Retryable failures are retried here as long as the wait is short; Temporal does the
+ * longer waits. Rejects with `ApiError` or with the failure of a long wait.
  */
 export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;

@@ -89,7 +89,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
       for (const run of page) {
         open.delete(run.id);
         if (known.get(run.id)?.over) continue;
-        // A list may hold less of a run than the run itself.
+        // A list may omit parts of a run.
         const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
         records.push({ ...(whole ?? run) });
       }

@@ -67,7 +67,7 @@ function wholeRequestPurchase<I, O>(
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
   const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
-  // Another variant or beta feature has another answer.
+  // Variant and beta features are part of the key, because they have other answers.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // The input was checked against the endpoint's types before.
   const known = input as I;

@@ -27,7 +27,7 @@ export interface Asked {
   readonly id: string;
   readonly estimateMicros: number;
   readonly listMicros: number;
-  /** The amount that it takes from the cap of this purchase. */
+  /** The amount that the intent takes from the cap of this purchase. */
   readonly takenMicros: number;
   readonly at: number;
   /** When its answer is overdue. */

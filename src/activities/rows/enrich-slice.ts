@@ -103,7 +103,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-/** Returns the lower of the run's and the worker's cap; `reported` names the worker's in a refusal by it. */
+/** Returns the lower one of the run's cap and the worker's. `reported` makes a refusal by the worker's cap name that cap. */
 function boundBy(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
