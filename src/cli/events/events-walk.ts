@@ -14,7 +14,7 @@ import { printable } from '../text/printable.js';
 import { type EventFlags, type RangeFlags, toRange, toWalkOptions, typesNote } from './event-flags.js';
 import { watchWalk } from './watch-walk.js';
 
-/** `searchflow events sync`: loads new events, or schedules that. */
+/** `searchflow events sync`: loads new events, or schedules such loads. */
 export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);

@@ -9,7 +9,7 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
   const { pausedFor, message } = progress;
   const why = pausedFor === 'budget' ? message : withoutCommand(message);
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
-  // The same command would stop at the same cap.
+  // No command is added: the same one would stop at the same cap.
   if (pausedFor === 'budget') return `${reason}\nPaid results are kept.`;
   return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }

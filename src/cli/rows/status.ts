@@ -15,7 +15,7 @@ import { statusLine } from './status-line.js';
 /** Longest wait for the counts of a warehouse. */
 const COUNT_MS = 3000;
 
-/** `searchflow status JOB`: shows its state, rows and cost. Starts nothing. */
+/** `searchflow status JOB`: shows the state, rows and cost of a job. Starts nothing. */
 export async function status(context: Context, job: string, flags: { readonly json?: boolean }): Promise<ExitCode> {
   const { terminal } = context;
   const config = settings(context, {});

@@ -11,7 +11,7 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   const { terminal, env, cwd } = context;
   let last = '';
   const say = (sentence: string) => {
-    // A loop repeats its message; it is printed once.
+    // A message that a loop repeats is printed once.
     if (sentence !== last) terminal.say(terminal.colors.dim(printableLines(sentence)));
     last = sentence;
   };
