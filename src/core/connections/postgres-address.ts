@@ -147,7 +147,7 @@ export function whyPlain(address: PostgresAddress): string | null {
 
 /**
  * Returns the worker's own address of a database that a job names, with the stricter `sslmode` of the two, so that a job cannot weaken the
- * encryption. Certificates come from the own address alone: with an authority of its own, a job could have the password sent to another
+ * encryption. Certificates come from the worker's address alone: a job that names its own authority could have the password sent to another
  * server.
  */
 export function strictest(own: string, other: string): string {

@@ -76,7 +76,7 @@ export const SETTLE_MS = 60_000;
 export const SWEEP_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 24 * 3_600_000;
 
-/** The marks of a stream, in Unix ms. */
+/** The watermark of a stream and the time of its last sweep, in Unix ms. */
 export interface Marks {
   /** All visible events up to here are loaded. */
   readonly watermark: number | null;

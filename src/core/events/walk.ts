@@ -68,7 +68,7 @@ export class WalkError extends Error {
   constructor(
     readonly problem: WalkProblem,
     message: string,
-    /** Number of pages read before. */
+    /** Number of pages that were read before the failure. */
     readonly pages: number,
     options?: ErrorOptions,
   ) {

@@ -15,7 +15,7 @@ export interface QueueEntry {
   readonly waiting: number;
 }
 
-/** The state of a bucket. Times are of its holder's clock: a process, or the database. */
+/** The state of a bucket. Times are by the clock of its holder: a process or the database. */
 export interface BucketState {
   readonly ring: Ring;
   margin: number;
@@ -48,7 +48,7 @@ export interface Answered {
   readonly comeAt: number;
 }
 
-/** An entry whose process does not ask until this long after its time is removed, in ms. */
+/** The time in ms after its due time at which an entry is removed if its process has not asked. */
 const GRACE_MS = 100;
 /** The time until an asker asks again while an earlier entry still waits, in ms. */
 const AGAIN_MS = 20;

@@ -116,11 +116,11 @@ export interface JobEntries {
   get(job: string): Promise<JobEntry | null>;
   /** Adds or replaces the entry of `staged.job`; durable when it returns. */
   put(entry: JobEntry): Promise<void>;
-  /** The least recently changed first. */
+  /** All entries, the least recently changed first. */
   all(): Promise<readonly JobEntry[]>;
   /** Adds or replaces a walk. */
   putWalk(entry: WalkEntry): Promise<void>;
-  /** The least recently changed first. */
+  /** All walks, the least recently changed first. */
   walks(): Promise<readonly WalkEntry[]>;
   /**
    * Decides the owner of a workflow's work, and perhaps its job's entry, atomically. Nothing is written where `decide` throws. `decide`
