@@ -50,7 +50,7 @@ export function pagesOf(options: ContentsOptions): number {
   return 1 + Math.min(options.subpages ?? 0, subpageLimit);
 }
 
-/** All texts in one, for `context`. */
+/** Joins all texts for `context`. */
 export function contextOf(results: readonly Result[], limit: number): string {
   const parts = results.map((one) => `Title: ${String(one.title)}\nURL: ${one.url}\n${String(one.text ?? '')}`);
   return parts.join('\n\n').slice(0, limit);

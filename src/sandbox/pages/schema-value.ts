@@ -2,7 +2,7 @@ import { choose, mix } from '../base/hash.js';
 import { resolveSchema, type Schema } from './resolve-schema.js';
 import { textFor } from './schema-text.js';
 
-/** Rows of the request, whose values fill properties of the same name: so the input is found again in the output. */
+/** Rows of the request. Their values fill properties of the same name in the output. */
 export interface InputRows {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
 }
