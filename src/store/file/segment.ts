@@ -153,7 +153,9 @@ export class Segment {
   }
 }
 
-/** A range of a segment's file that is not a complete line, although complete lines follow it or it ends with a line feed. */
+/**
+ * A damaged range of a segment's file. The incomplete line of an interrupted write is not damage: it is the last text and has no line feed.
+ */
 export interface DamagedStretch {
   /** Offset in the file, in bytes. */
   readonly from: number;

@@ -114,7 +114,7 @@ export class SpendSums {
     });
   }
 
-  /** Opens a purchase again whose answer was considered lost. */
+  /** Reopens a purchase whose answer was considered lost. */
   found(id: string, asked: Asked): void {
     if (this.#open.has(id)) return;
     this.#each(asked, (sum) => {
