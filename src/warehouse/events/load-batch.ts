@@ -37,7 +37,7 @@ export async function loadBatch<Tx extends EventTransaction>(
     return care === 'replacing' ? inParts((parts) => work('all', parts)) : work('write', 1);
   };
   try {
-    // A verification compares every event, to record it.
+    // A verification compares every event with the stored one and records the result.
     return await withCare(checksIdsFirst || batch.some(verifies) ? 'mixed' : 'new', load);
   } catch (error) {
     throw misshapen(batch, error);

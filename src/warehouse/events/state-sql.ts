@@ -199,7 +199,7 @@ const versionFields = [
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 
-/** Marks existing objects as deleted, by the findings. */
+/** Marks existing objects as deleted, as the table `found` says. */
 async function markDeleted(
   tx: EventTransaction,
   { table: { name }, found }: Change,

@@ -194,8 +194,8 @@ export async function splitWindow(
 }
 
 /**
- * Writes the progress of windows after their loaded pages, and with the last pages of a window advances its stream's watermark.
- * Returns for each window whether its attempt still holds it.
+ * Writes the progress of windows whose pages were loaded. After the last page of a window it advances the stream's watermark. Returns for
+ * each window whether its attempt still holds it.
  */
 export async function moveWindows(
   tx: EventTransaction,

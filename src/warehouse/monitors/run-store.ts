@@ -133,7 +133,7 @@ function monitorRow(origin: string, mark: string, one: RawRecord, readMark: stri
   ];
 }
 
-/** Final statuses. For other statuses the times decide. */
+/** Final statuses. A run with another status is over if it has an end time. */
 const ends = new Set(['completed', 'failed', 'cancelled']);
 
 /** Stored state of a run before it is loaded again. */

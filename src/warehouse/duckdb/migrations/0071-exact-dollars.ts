@@ -6,7 +6,7 @@ import { duckDbResults } from '../dialect/result-dialect.js';
 const REPLACE = 'CREATE OR REPLACE VIEW';
 const own = ['row_store', 'enriched_rows', 'searchflow_runs'];
 
-/** Only texts; see `ValueType`. */
+/** Reads a field only if it is a text; see `ValueType`. */
 const text = (name: string) =>
   `CASE WHEN error_message IS NULL OR json_type(response, '$.${name}') = 'VARCHAR' THEN json_extract_string(response, '$.${name}') END AS ${name}`;
 

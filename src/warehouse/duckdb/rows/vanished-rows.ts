@@ -22,7 +22,7 @@ export async function reconcile(
   const rows = listValue(plainPaths(rowsFiles));
   const files = listValue([...rowsFiles]);
   const now = BigInt(Date.now());
-  // Row numbers have changed: the loads of earlier content prove nothing about the slices of this one.
+  // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
   await connection.run('DELETE FROM load_ledger WHERE job = $job', { job: job.job });
   await connection.run(
     `CREATE TEMP TABLE staged AS

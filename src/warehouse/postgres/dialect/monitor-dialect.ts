@@ -7,6 +7,6 @@ export const postgresMonitors: MonitorDialect = {
   moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
   texts: (parameter) => `SELECT json_array_elements_text(CAST(${parameter} AS json))`,
   json: mendForPostgres,
-  // Text cannot hold NUL: six characters that name it replace it.
+  // PostgreSQL's text cannot hold NUL, so the six characters `\u0000` replace it.
   text: (text) => wellFormed(text).replaceAll('\u0000', '\\u0000'),
 };

@@ -6,7 +6,7 @@ import { commentsOn } from '../../shared/comments.js';
 import { postgresResults } from '../dialect/result-dialect.js';
 import { exact } from './0001-row-jobs.js';
 
-/** Only texts; see `ValueType`. */
+/** Reads a field only if it is a text; see `ValueType`. */
 const text = (name: string) =>
   `CASE WHEN error_message IS NULL OR json_typeof(response -> '${name}') = 'string' THEN response ->> '${name}' END AS ${name}`;
 

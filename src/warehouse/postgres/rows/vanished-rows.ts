@@ -19,7 +19,7 @@ export async function reconcile(
   say: (sentence: string) => void,
 ): Promise<void> {
   if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with the warehouse …`);
-  // Row numbers have changed: the loads of earlier content prove nothing about the slices of this one.
+  // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
   await tx.query('DELETE FROM load_ledger WHERE job = $1', [job.job]);
   await stageKeys(tx, rowsFiles);
   await match(tx, job.job);
