@@ -119,7 +119,7 @@ export class Allowlist {
       const [server = host, least = DEFAULT_LEAST] = host.split(SSLMODE);
       return { server, least };
     });
-    // Connections to the server of the warehouse use the stricter of both addresses.
+    // A connection to the warehouse's own server uses the stricter `sslmode` of both addresses, so any is allowed here.
     return [...(own ? [{ server: serverOf(own), least: 'disable' }] : []), ...hosts];
   }
 
@@ -155,8 +155,8 @@ export class Allowlist {
 }
 
 /**
- * Certificates are chosen by the owner of the worker or by a person: with an authority of its own a workflow could have the password sent
- * to another server.
+ * Only the owner of the worker or a person chooses certificates: a workflow that names its own authority could have the password sent to
+ * another server.
  */
 function certificateRefusal(field: Field, file: string): Refusal {
   const why =

@@ -230,7 +230,7 @@ export interface JobStatus {
   readonly phase: JobPhase | 'waiting';
   /** The reason, in a sentence; null without one. */
   readonly message: string | null;
-  /** Unix ms since when; null if it was not recorded. */
+  /** Beginning of this status in Unix ms; null if it was not recorded. */
   readonly since: number | null;
   /** Answer of its workflow, if it is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;

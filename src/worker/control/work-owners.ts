@@ -124,8 +124,8 @@ export class WorkOwners {
   }
 
   /**
-   * Handles work whose owner is dead, before this process runs any work. A worker takes it over; a command stops it, except for work that
-   * it watched itself. A command also reports work that is running here for the workers.
+   * Handles work whose owner is dead, before this process runs any work. A worker takes such work over. A command stops it, except for work
+   * that this command watched. A command also reports the running jobs of schedules and SDKs.
    */
   async resolveOrphans(role: Role): Promise<void> {
     for (const orphan of await this.#orphans()) await this.#resolve(orphan, role, null);
@@ -138,8 +138,8 @@ export class WorkOwners {
   }
 
   /**
-   * Releases work that has ended or that others own. Running work stays with this process, which is then dead: work must not pass to the
-   * workers because its command failed.
+   * Releases work that has ended or that others own. Running work stays with this process, although the process ends: work must not pass to
+   * the workers because its command failed.
    */
   async close(): Promise<void> {
     this.#closed.abort();
@@ -227,7 +227,7 @@ export class WorkOwners {
     const entry = await entries.get(job);
     if (entry?.state?.phase !== 'running') return;
     const about = await this.#describe(workflowId);
-    // A run that began after the entry was written has its own end.
+    // The workflow is running, or ended after the entry was written; so it was started.
     if (about !== null && (about.closeTime?.getTime() ?? Number.POSITIVE_INFINITY) > entry.state.since) return;
     await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
   }

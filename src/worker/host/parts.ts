@@ -132,7 +132,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       return { ...stage, staged: limit === undefined ? staged : { ...staged, limit } };
     },
     csvOf: async (stage, csv) => {
-      // If it is not allowed, the job's command has named another file in the meantime.
+      // If `csv` is not allowed, the job's command has named another file in the meantime.
       const isAllowed = csv === stage.csv || (await allowlist.whyRefused({ csv })) === null;
       return isAllowed ? csv : stage.csv;
     },

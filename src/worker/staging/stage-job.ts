@@ -80,7 +80,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       outDir: draft,
     });
     const { operation: _, options, batch, ...others } = how.facts;
-    // Generations of contents keep the hash of earlier versions, which had no other operation.
+    // Jobs of `contents` keep the hash of earlier versions, which had only this operation.
     const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
     if (operation !== 'contents') facts.push(operation, others);
     else if (Object.keys(others).length > 0) facts.push(others);
