@@ -65,7 +65,7 @@ class PageWalk {
   #scope = new CancellationScope();
   #fatal: unknown = null;
   #message: string | null = null;
-  /** A pause before the walk was opened. */
+  /** A pause that was requested before the walk was opened. */
   #early: Pause | null = null;
   #changes = 0;
   #isStopped = false;

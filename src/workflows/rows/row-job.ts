@@ -75,7 +75,7 @@ class RowJob {
   #scope = new CancellationScope();
   #fatal: unknown = null;
   #message: string | null = null;
-  /** A pause before the plan was made. */
+  /** A pause that was requested before the plan was made. */
   #early: RowJobState['paused'] = null;
   #changes = 0;
   /** The failure that paused the job. */
