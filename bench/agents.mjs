@@ -140,7 +140,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
   }
 }
 
-/** This many workflows of one run each, at once; median milliseconds from the end of a run to that of its workflow. */
+/** Runs `count` workflows of one run each at once; returns the median milliseconds from the end of a run to the end of its workflow. */
 async function lone(dir, url, count) {
   const { port } = JSON.parse(readFileSync(join(dir, 'state', 'server.json'), 'utf8'));
   const connection = await Connection.connect({ address: `127.0.0.1:${port}` });

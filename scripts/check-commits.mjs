@@ -43,7 +43,7 @@ function git(...args) {
   return execFileSync('git', ['-c', 'safe.directory=*', ...args], { encoding: 'utf8', cwd: root, stdio: 'pipe' });
 }
 
-/** First commits are left out: the subject of a snapshot comes from its maker. */
+/** Leaves out first commits: the first commit of a snapshot has a subject by the maker of the snapshot. */
 function subjects() {
   return git('log', '--min-parents=1', '--max-parents=1', '--format=%h%x09%ct%x09%s')
     .trim()
@@ -54,7 +54,7 @@ function subjects() {
     .map(([hash, , ...subject]) => ({ hash, subject: subject.join('\t') }));
 }
 
-/** None where git cannot read a history: a source archive, or a copy of the files alone, has no commits to check. */
+/** Returns no subjects where git cannot read a history, as in a source archive. */
 function readSubjects() {
   try {
     return subjects();

@@ -10,7 +10,7 @@ function count(run) {
       (suite) => suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed'),
     );
     const failed = numFailedTests + broken.length;
-    // An error outside of every test is in the exit code alone.
+    // Only the exit code shows an error outside of every test.
     return { passed: numPassedTests, failed: failed === 0 && code !== '0' ? 1 : failed };
   } catch {
     return { passed: 0, failed: 1 };

@@ -61,7 +61,7 @@ export class SliceWriter {
     if (this.#inSlice > 0) await this.#endSlice();
   }
 
-  /** Closes open files, which are not used any more. */
+  /** Closes open files; their slices are not used. */
   async abandon(): Promise<void> {
     await this.#file?.end().catch(() => undefined);
     this.#file = null;

@@ -27,7 +27,9 @@ process.on('exit', () => {
 
 const PASSWORD = 'canary-pg-password';
 
-/** Starts a server. `flags`: further `-c name=value` settings of the server. `password`: of its user; default one for tests. */
+/**
+ * Starts a server. `flags`: further `-c name=value` settings of the server. `password`: that of its user; by default a fixed one for tests.
+ */
 export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-'));
   const port = await freePort();

@@ -181,7 +181,7 @@ function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[]
   return wrong;
 }
 
-/** The first form of each status, and each answer that has one form: a row for each class of failure. */
+/** The first row of each status, and all rows that begin with `200` or `429 all`: together a row for each class of failure. */
 export const oneOfEachClass = rows.filter(
   ([name], index) =>
     index === 0 ||

@@ -3,7 +3,7 @@ import { allEvents } from './made-events.js';
 import { currentState } from './oracle.js';
 import type { WalkSetting } from './walk-setting.js';
 
-/** Every event that the service lists is in the warehouse once, and the state equals that of a reader in order. */
+/** Expects every event that the service lists in the warehouse once, and the state that a reader in order would have. */
 export async function expectAll(setting: WalkSetting): Promise<void> {
   const events = await allEvents(setting.sandbox);
   const ids = await setting.ids();

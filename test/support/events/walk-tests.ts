@@ -30,7 +30,7 @@ export function walkTests(orders: Orders, walks: ReturnType<typeof walkSettings>
       const before = walks.setting.pages();
       const second = await (await walks.setting.sync()).result();
       expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
-      // The overlap takes one page, and one request for the time of the service.
+      // Reading the overlap takes one page, and reading the service's time another.
       expect(walks.setting.pages() - before).toBe(2);
     },
   );

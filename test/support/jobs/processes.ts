@@ -14,7 +14,7 @@ export function killAllOf(stateDir: string): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
 }
@@ -24,7 +24,7 @@ function isOf(pid: number, stateDir: string): boolean {
     const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8');
     return read('environ').includes(`SEARCHFLOW_STATE_DIR=${stateDir}\0`) || read('cmdline').includes(stateDir);
   } catch {
-    // It has ended, or belongs to another user.
+    // The process has ended, or belongs to another user.
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// A process that buys units through a journal of PostgreSQL until all of them have landed. It "sends" a request by a line in a file,
-// the bill: the judge of all purchases. It prints each step on standard output, and may end or stop itself at one.
+// A process that buys units through a journal of PostgreSQL until all of them have landed. It "sends" a request by writing a line into a
+// file, the bill, by which tests check all purchases. It prints each step on standard output, and may end or stop itself at one.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

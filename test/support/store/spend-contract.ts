@@ -102,7 +102,7 @@ export function spendContract(
 
     it('lets no two intents at once exceed a cap', async () => {
       const { journal } = await open();
-      // Their price is known.
+      // After these answers the price is known, so no purchase waits for it.
       for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1), 1, 1000);
       const cap = budget(13_000);
       const asked = await Promise.allSettled(Array.from({ length: 40 }, () => ask(journal, 1, { cap })));

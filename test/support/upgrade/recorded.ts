@@ -14,7 +14,7 @@ import { killAllOf } from '../jobs/processes.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
-/** A temporary folder of this name has a path as long as that of the recording: the Temporal server's database keeps lengths. */
+/** Prefix of temporary folders. Their paths replace the recorded one in the Temporal server's database, and must be as long. */
 const folderPrefix = '/tmp/searchflow-upgrade-';
 const RECORDED = `${folderPrefix}000000`;
 const SERVER = 'database.example:5432';
@@ -52,7 +52,7 @@ export class RecordedFolder {
     this.env = {
       SEARCHFLOW_STATE_DIR: this.stateDir,
       XDG_STATE_HOME: join(this.dir, 'user'),
-      // The recorded answers get older than the default.
+      // The recorded answers grow older than the default, and would be pruned.
       SEARCHFLOW_KEEP_LANDING_DAYS: '36500',
       SEARCHFLOW_QPS: '100',
     };

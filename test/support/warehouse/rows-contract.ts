@@ -358,7 +358,7 @@ export function rowsContract(make: Make): void {
       );
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, warehouse, staged, service);
-      // Later failures are left alone.
+      // Failures since `retryBefore` are left alone.
       const before = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
       expect(await warehouse.openJob(staged.record, staged.files, before)).toEqual([]);
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
