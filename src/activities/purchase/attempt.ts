@@ -30,7 +30,7 @@ export interface Asked {
   /** The amount that the intent takes from the cap of this purchase. */
   readonly takenMicros: number;
   readonly at: number;
-  /** When its answer is overdue. */
+  /** The time at which the answer is overdue. */
   readonly deadline: number;
 }
 

@@ -23,13 +23,13 @@ export interface Bought {
 /** The recorded facts of an answered start. */
 export interface RunFacts {
   readonly run: string;
-  /** The id of the request that started it, where known. */
+  /** The id of the request that started the run, where known. */
   readonly requestId: string | null;
 }
 
 /** How one start is made. */
 export interface Start {
-  /** Identifies this purchase; a run whose start got no answer is found by it. */
+  /** Identifies this purchase. A run whose start got no answer is found by this tag. */
   readonly tag: string;
   /** The bound of the run's cost, in micro-dollars; null where there is none. */
   readonly limitMicros: number | null;

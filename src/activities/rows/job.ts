@@ -28,13 +28,13 @@ export interface OpenedJob {
   readonly loaded?: LoadedRows;
   /** The staged job that the folder or store has. Absent in earlier versions. */
   readonly staged?: StagedJob;
-  /** The path of its CSV; absent in earlier versions. */
+  /** The path of the job's CSV; absent in earlier versions. */
   readonly csv?: string | null;
 }
 
 /** Result of `jobSpent`. */
 export interface SpentSoFar extends Spent {
-  /** For a job that pauses; absent where its warehouse can't be read now, and from older workers. */
+  /** Set for a job that pauses; absent where the warehouse cannot be read now, and from older workers. */
   readonly loaded?: LoadedRows;
 }
 

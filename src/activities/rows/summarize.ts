@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../base/deps.js';
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
-  /** Their price by the price table. Absent from older workers. */
+  /** The price of these requests by the price table. Absent from older workers. */
   readonly listMicros?: number;
   /**
    * The amount that counts against a budget: the cost, with requests in flight and unknown outcomes at their estimates. Absent in the first
