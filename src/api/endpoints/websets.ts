@@ -19,7 +19,7 @@ export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
 });
 
 const websetRequest = z.looseObject({
-  /** Its id, or its `externalId`. */
+  /** The webset's id, or its `externalId`. */
   id: z.string(),
   /** `items`: with the first 100. */
   expand: z.union([z.string(), z.array(z.string())]).optional(),

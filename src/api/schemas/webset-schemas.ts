@@ -132,7 +132,7 @@ export const websetItem = z.looseObject({
   source: text,
   sourceId: text,
   websetId: text,
-  /** Its fields depend on `type`: person, company, article, research_paper, custom. */
+  /** The fields depend on `type`: person, company, article, research_paper, custom. */
   properties: object,
   evaluations: z.array(z.looseObject({ criterion: text, reasoning: text, satisfied: text })).nullish(),
   enrichments: z.array(enrichmentResult).nullish(),

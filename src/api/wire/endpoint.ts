@@ -14,7 +14,7 @@ export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
 
 /** One operation of the service, declared once. Everything else about a call follows from it. */
 export interface Endpoint<I, O> {
-  /** Its name in keys, journal and errors: the function's name, except for `contents`. Names in keys never change. */
+  /** The operation's name in keys, journal and errors: the function's name, except for `contents`. Names in keys never change. */
   readonly name: string;
   readonly method: Method;
   /** Path below the base URL; `{id}` is replaced by the field `id` of the input, encoded. */
@@ -23,7 +23,7 @@ export interface Endpoint<I, O> {
   readonly paid: boolean;
   /** Repeating the same call changes nothing and costs nothing. */
   readonly idempotent: boolean;
-  /** It starts a run: a concurrency 429 then means that no slot is free. */
+  /** A call starts a run: a concurrency 429 then means that no slot is free. */
   readonly creates: boolean;
   /** Units of the team's rate limit that a call takes; 0 is free, but waits during a block. */
   readonly weight: number;

@@ -81,7 +81,7 @@ export interface RawListOptions extends SendOptions {
 }
 
 export interface StreamOptions extends SendOptions {
-  /** Replays only the events after this one. */
+  /** Id of an event: only the events after it are replayed. */
   readonly lastEventId?: string;
 }
 
