@@ -94,10 +94,10 @@ export interface InterruptedWalk {
   /** Null for a walk of another folder. */
   readonly job: string | null;
   readonly stream: string;
-  /** `interrupted`: no server or worker answers for it. */
+  /** `interrupted`: no server or worker answers for the walk. */
   readonly state: 'failed' | 'stopped' | 'interrupted';
   readonly message: string | null;
-  /** The command that resumes it; null if only the client that started it can. */
+  /** The command that resumes the walk; null if only the client that started the walk can. */
   readonly resumeText: string | null;
 }
 

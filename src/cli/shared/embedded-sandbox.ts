@@ -18,9 +18,9 @@ export interface SandboxBill {
 /** The sandbox that commands without a key use, started by this command or by another one of the folder. */
 export interface EmbeddedSandbox {
   readonly url: string;
-  /** Null if its process has ended. */
+  /** The purchase log; null if the sandbox's process has ended. */
   bill(): Promise<SandboxBill | null>;
-  /** Starts it here, at the same address, if its process has ended. Throws if the address is taken. */
+  /** Starts the sandbox here, at the same address, if its process has ended. Throws if the address is taken. */
   keep(): Promise<void>;
   close(): Promise<void>;
 }
