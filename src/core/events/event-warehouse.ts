@@ -14,7 +14,7 @@ export interface StreamKey {
 
 /** A window as the warehouse keeps it. */
 export interface EventWindow extends Span {
-  /** Number within its stream. */
+  /** Number within the stream. */
   readonly window: number;
   readonly walk: WalkState;
 }
@@ -23,15 +23,15 @@ export interface EventWindow extends Span {
 export interface StreamState {
   readonly watermark: number | null;
   readonly sweptAt: number | null;
-  /** When its last run ended. */
+  /** When the stream's last run ended. */
   readonly completedAt: number | null;
-  /** The range of its latest run (`from` null: without a beginning), and when that run began. */
+  /** The range of the latest run (`from` null: without a beginning), and when that run began. */
   readonly from: number | null;
   readonly to: number | null;
   readonly beganAt: number | null;
   /** Numbers of the windows that are not done, the earliest first. */
   readonly pending: readonly number[];
-  /** Sums over the windows of its latest run. */
+  /** Sums over the windows of the latest run. */
   readonly windows: number;
   readonly pages: number;
   readonly events: number;
@@ -48,7 +48,7 @@ export interface StreamState {
 /** A stream with its name. */
 export interface StreamListing extends StreamState {
   readonly stream: string;
-  /** Event types that it is limited to; empty: all. */
+  /** Event types that the stream is limited to; empty: all. */
   readonly types: readonly string[];
 }
 
@@ -96,7 +96,7 @@ export interface WindowPages extends StreamKey {
 
 /** The result of a load for one window. */
 export interface LoadedPages {
-  /** Events in its pages, each once. */
+  /** Events in the pages, each once. */
   readonly events: number;
   /** New events among them. */
   readonly added: number;
@@ -126,7 +126,7 @@ export interface EventWarehouse {
   stream(key: StreamKey): Promise<StreamState | null>;
   /** Begins a run of one window, unless an earlier run has windows left: then that run continues. */
   begin(key: StreamKey, run: StreamRun): Promise<StreamState>;
-  /** Claims a window for an attempt: from then on only its state counts. Null where the window is done or was split. */
+  /** Claims a window for an attempt: from then on only this attempt's state counts. Null where the window is done or was split. */
   claim(key: StreamKey, window: number, attempt: string): Promise<EventWindow | null>;
   /**
    * Replaces a claimed window by parts, each walked from `walk` (default: its beginning); returns their numbers. Null where another

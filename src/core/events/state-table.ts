@@ -15,7 +15,7 @@ export interface StateColumn {
 export interface StateSource {
   /** The payload of the events. */
   readonly payload: PayloadKind;
-  /** The fields within it; `*` is each element of a list. Empty: the payload itself. */
+  /** The fields that lead from the payload to the objects; `*` is each element of a list. Empty: the payload itself. */
   readonly path: readonly string[];
   /** Types of events that delete the object. */
   readonly deletes?: readonly string[];

@@ -91,7 +91,7 @@ export interface WalkWindowInput {
 export interface WalkWindowResult extends WalkCounts {
   /** False: time was up or the walk was cancelled; the rest is walked from the last landed cursor. */
   readonly done: boolean;
-  /** Numbers of the windows that replaced it. */
+  /** Numbers of the windows that replaced this one. */
   readonly parts: readonly number[];
   /** Length of the window and of its parts, in ms; 0 without a beginning. */
   readonly lengthMs: number;
@@ -115,7 +115,7 @@ export interface WalkHeartbeat {
 export interface WalkProgress extends WalkCounts {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
-  /** Why it is paused or failed, and how to resume; one sentence. */
+  /** Why the walk is paused or failed, and how to resume it; one sentence. */
   readonly message: string | null;
   readonly stream: string;
   /** Known windows of the run, and those that are done. */

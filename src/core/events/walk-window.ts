@@ -7,7 +7,7 @@ export interface Span {
 /** Evidence of a window's first page about its number of records. */
 export interface Evidence {
   readonly hasMore: boolean;
-  /** Times of its records in Unix ms, without unreadable ones. */
+  /** Times of the page's records in Unix ms, without unreadable ones. */
   readonly times: readonly number[];
 }
 

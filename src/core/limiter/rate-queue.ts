@@ -9,7 +9,7 @@ export interface QueueEntry {
   readonly weight: number;
   /** The number of single units that have overtaken this entry. */
   readonly passed: number;
-  /** The time when its process asks again; an entry whose process does not ask is removed. */
+  /** The time when the entry's process asks again; an entry whose process does not ask is removed. */
   readonly due: number;
   /** Calls that wait in this entry. */
   readonly waiting: number;
@@ -48,7 +48,7 @@ export interface Answered {
   readonly comeAt: number;
 }
 
-/** The time in ms after its due time at which an entry is removed if its process has not asked. */
+/** An entry is removed this long after its due time, in ms, if its process has not asked. */
 const GRACE_MS = 100;
 /** The time until an asker asks again while an earlier entry still waits, in ms. */
 const AGAIN_MS = 20;

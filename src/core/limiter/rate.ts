@@ -6,9 +6,9 @@ export interface RateBucket {
   readonly name: string;
   /** Units a second, in any sliding second. */
   readonly qps: number;
-  /** Rate classes that count against it; `*` is all. */
+  /** Rate classes that count against the bucket; `*` is all. */
   readonly classes: readonly string[];
-  /** Its owner: the team with all its keys (the default), or one key. */
+  /** The bucket's owner: the team with all its keys (the default), or one key. */
   readonly of?: 'team' | 'key';
 }
 

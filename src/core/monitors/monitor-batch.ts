@@ -10,7 +10,7 @@ export interface MonitorState {
   readonly name: string | null;
   readonly status: string | null;
   readonly updatedAt: string | null;
-  /** Digest of its definition: name, search, trigger and so on, without its status. Null where unknown. */
+  /** Digest of the monitor's definition: name, search, trigger and so on, without its status. Null where unknown. */
   readonly definition: string | null;
 }
 

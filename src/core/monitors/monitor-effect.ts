@@ -9,11 +9,11 @@ import {
 
 /** A monitor of a batch, and the effects of its calls. */
 export interface PlannedMonitor extends MonitorState {
-  /** False: a call affected it though it is not in the plan. */
+  /** False: a call affected the monitor, although the plan does not have it. */
   readonly planned: boolean;
-  /** Whether our call affected it, by its answer or by the monitor's state. */
+  /** Whether a call of ours affected the monitor, by the call's answer or by the monitor's state. */
   readonly ours: boolean;
-  /** Whether a later call of ours affected it again. */
+  /** Whether a later call of ours affected the monitor again. */
   readonly again: boolean;
 }
 
@@ -25,9 +25,9 @@ export interface MonitorEffect {
   readonly name: string | null;
   readonly kind: EffectKind;
   readonly before: MonitorState;
-  /** Null: it is gone. */
+  /** Null: the monitor is gone. */
   readonly after: MonitorState | null;
-  /** An explanation, where it differs from the plan. */
+  /** An explanation where the monitor differs from the plan. */
   readonly note: string | null;
 }
 

@@ -84,7 +84,7 @@ export interface QuietReport {
 /** A run in the warehouse. */
 export interface KnownRun {
   readonly id: string;
-  /** Whether it has ended: then nothing new can be read of it. */
+  /** Whether the run has ended: then nothing new can be read of it. */
   readonly over: boolean;
   /** Whether all older runs of its monitor are loaded, too. */
   readonly reached: boolean;

@@ -16,9 +16,9 @@ export interface QuietHours {
   /** `20:00`. */
   readonly from: string;
   readonly until: string;
-  /** Days on which they begin. */
+  /** Days on which the quiet hours begin. */
   readonly days: readonly Weekday[];
-  /** Day on which they end; null: at the next `until`. If set, `days` has one day. */
+  /** Day on which the quiet hours end; null: at the next `until`. If set, `days` has one day. */
   readonly untilDay: Weekday | null;
 }
 

@@ -3,7 +3,7 @@ import { isPutBack, type QuietHours, quietAt } from './quiet-hours.js';
 
 /** The progress of quiet hours. */
 export interface QuietMark {
-  /** The date on which its hours began. */
+  /** The date on which the quiet hours began. */
   readonly window: string;
   /** `beginning`: monitors are being paused; `begun`: all are paused; `ended`: they are unpaused. */
   readonly state: 'beginning' | 'begun' | 'ended';
@@ -13,7 +13,7 @@ export interface QuietMark {
 export interface QuietMonitor {
   readonly id: string;
   readonly name: string | null;
-  /** Date on which the quiet hours that paused it began. */
+  /** Date on which the quiet hours that paused the monitor began. */
   readonly window: string;
   /** `pausing` and `unpausing` are written before the call, so that a crash cannot hide its effect. */
   readonly state: 'pausing' | 'paused' | 'unpausing';
@@ -21,11 +21,11 @@ export interface QuietMonitor {
   readonly before: string | null;
   /** `updatedAt` after our pause. */
   readonly after: string | null;
-  /** The person who also paused it, and so wants it to stay paused. */
+  /** The person who also paused the monitor, and so wants it to stay paused. */
   readonly keptBy: string | null;
 }
 
-/** The action of a run of quiet hours, and the hours that it belongs to. */
+/** The action of a run of quiet hours, and the date on which these hours began. */
 export type QuietAction = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
 
 /**
@@ -43,7 +43,7 @@ export function dueQuietAction(now: number, hours: QuietHours, mark: QuietMark |
 
 /** A monitor that other quiet hours keep paused. */
 export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy'> {
-  /** Name of the quiet hours that keep it paused. */
+  /** Name of the quiet hours that keep the monitor paused. */
   readonly schedule: string;
 }
 
@@ -67,7 +67,7 @@ export function beginStep(
   }
   const isTheirs = now.status === 'paused' && held !== null && now.updatedAt === held.after;
   if (isTheirs && known?.after !== held.after) return 'join';
-  // It was paused for these hours and is active again: a person unpaused it.
+  // The monitor was paused for these hours and is active again: a person unpaused it.
   return isActive && known?.window !== window ? 'pause' : 'nothing';
 }
 
@@ -82,7 +82,7 @@ export function endStep(known: QuietMonitor, now: MonitorState | null): EndStep 
   // The monitor is active, whether our own call arrived or not.
   if (now.status === 'active' && state !== 'paused') return forget(null);
   if (now.status !== 'paused') return forget(`another client changed it: its status is ${now.status}`);
-  // Another client paused it before our call.
+  // Another client paused the monitor before our call.
   if (state === 'pausing' && now.updatedAt === before) return forget(null);
   if (state !== 'pausing' && now.updatedAt !== after) return forget('another client changed it');
   return keptBy === null ? { do: 'unpause' } : forget(`${keptBy} paused it, too`);

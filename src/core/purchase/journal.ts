@@ -77,7 +77,7 @@ export interface Lost {
 /** A unit that the caller may buy. */
 export interface Claimed {
   readonly key: string;
-  /** Number of its unknown outcomes so far. */
+  /** Number of the unit's unknown outcomes so far. */
   readonly unknowns: number;
   /** The latest unknown outcome. */
   readonly lost?: Lost;
@@ -89,7 +89,7 @@ export interface Claimed {
 export interface Claim {
   readonly landed: readonly Landed[];
   readonly mine: readonly Claimed[];
-  /** Another live owner is buying them; wait with `waitForAny`. */
+  /** Another live owner is buying these units; wait with `waitForAny`. */
   readonly theirs: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export interface Intent extends Price {
   /** The part of the request that decides its price beside the operation, such as the effort of an agent run; default: the empty text. */
   readonly tier?: string | undefined;
   readonly keys: readonly string[];
-  /** The deadline of its answer, in Unix ms. */
+  /** The deadline of the answer, in Unix ms. */
   readonly deadline: number;
   /**
    * The cap of the job. The intent is refused with `OverBudget` where it would exceed this cap or one of the team's. It reserves

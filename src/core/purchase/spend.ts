@@ -87,7 +87,7 @@ export class OverBudget extends Error {
 
 /** The expected cost of a request. Amounts in micro-dollars. */
 export interface Price {
-  /** The most that it may cost by the price table, or the bound that it is sent with. */
+  /** The most that the request may cost by the price table, or the bound that is sent with it. */
   readonly estimateMicros: number;
   /** The cost by the price table, if lower than the estimate; default: the estimate. */
   readonly listMicros?: number | undefined;

@@ -21,7 +21,7 @@ export interface JobEntry {
   readonly completed: string | null;
   /** Earlier stages of the job, newest first: a run in progress may still load one. */
   readonly earlier?: readonly Stage[];
-  /** Id of its workflow, where another client started it under an id of its own. */
+  /** Id of the job's workflow, where another client chose that id. */
   readonly workflowId?: string;
   /** Absent in records of earlier versions. */
   readonly state?: JobState;
@@ -92,7 +92,7 @@ export interface Claimed {
 
 /** A walk that ran here: leads to its workflow and its warehouse, which hold the truth about it. */
 export interface WalkEntry {
-  /** The id of its workflow, without the prefix of ids that commands make. */
+  /** The id of the walk's workflow, without the prefix of ids that commands make. */
   readonly job: string;
   readonly workflowId: string;
   readonly origin: string;
@@ -103,7 +103,7 @@ export interface WalkEntry {
 
 /** An entry of the allowlist: a file or database server that a person has entered. */
 export interface Allowed {
-  /** The field of an input that may name it. */
+  /** The field of an input that may name the file or server. */
   readonly field: string;
   /** An absolute path without links, or `host:port`. */
   readonly what: string;

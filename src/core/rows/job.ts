@@ -236,7 +236,7 @@ export interface JobProgress {
   readonly pausedFor: PauseReason | null;
   /** Paused while requests are still in flight or answers are being loaded: cost and rows are not final yet. */
   readonly landing?: boolean;
-  /** Why it is paused or failed, and how to resume; one sentence. */
+  /** Why the job is paused or failed, and how to resume it; one sentence. */
   readonly message: string | null;
   readonly job: string;
   /** Rows of the input, and those that are loaded; a slice in progress counts once it is done. */

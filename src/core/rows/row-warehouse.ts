@@ -71,7 +71,7 @@ export interface LoadBatch {
   readonly sharedAnswers?: boolean;
 }
 
-/** An answer in a warehouse. The row that it was bought for has its cost. */
+/** An answer in a warehouse. Only the row for which the answer was bought has its cost. */
 export interface KnownAnswer {
   readonly requestId: string | null;
   readonly fetchedAt: number;
@@ -103,14 +103,14 @@ export interface LoadedRows {
 export interface RunRecord
   extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished'> {
   readonly job: string;
-  /** Id of the first run of its workflow. */
+  /** Id of the first run of the job's workflow. */
   readonly run: string;
   readonly scheduled: boolean;
   readonly generation: string;
   readonly startedAt: number;
   readonly endedAt: number;
   readonly phase: 'done' | 'stopped';
-  /** Why it stopped, as a code and as a sentence. */
+  /** Why the run stopped, as a code and as a sentence. */
   readonly reason: string | null;
   readonly message: string | null;
   readonly requests: number;
@@ -194,7 +194,7 @@ export class WarehouseBusy extends Error {
   override readonly name = 'WarehouseBusy';
   constructor(
     message: string,
-    /** The process that holds it, where known. */
+    /** The process that holds the warehouse, where known. */
     readonly pid: number | null,
   ) {
     super(message);

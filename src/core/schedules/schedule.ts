@@ -24,7 +24,7 @@ export type ScheduledWork = {
 export type ScheduledJobInput = ScheduledWork & {
   /** Name of the schedule. */
   readonly schedule: string;
-  /** Its timing as a text, for lists. */
+  /** The timing as a text, for lists. */
   readonly when?: string;
 };
 
