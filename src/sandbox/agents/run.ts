@@ -7,7 +7,7 @@ export const storedRunSchema = z.object({
   createdAt: z.number(),
   startsAt: z.number(),
   endsAt: z.number(),
-  /** Its final status, unless a caller ends it earlier. */
+  /** The final status, unless a caller ends the run earlier. */
   status: z.string(),
   stopReason: z.string().nullable(),
   request: z.looseObject({ query: z.string() }),
@@ -18,7 +18,7 @@ export type StoredRun = z.infer<typeof storedRunSchema>;
 export interface Run extends StoredRun {
   /** Number of the run; later runs have larger numbers. */
   readonly serial: number;
-  /** Set if a caller ended it early. */
+  /** Set if a caller ended the run early. */
   readonly ended: { readonly how: 'cancelled' | 'stopped'; readonly at: number } | null;
 }
 

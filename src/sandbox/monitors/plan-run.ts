@@ -12,7 +12,7 @@ export interface RunPlan {
   readonly at: number;
   readonly scheduled: boolean;
   readonly seed: number;
-  /** Whether the team can pay for it. */
+  /** Whether the team can pay for the run. */
   readonly isPaid: boolean;
 }
 

@@ -3,9 +3,9 @@ import type { Route } from './route.js';
 /** A route in the table, with the facts that the exchange needs before it runs. */
 export interface RouteEntry {
   readonly route: Route;
-  /** Rate cost of its requests: 2 for the start of an agent run, 0 for polling one. */
+  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for polling one. */
   readonly weight: number;
-  /** Whether its answers have the queue headers. */
+  /** Whether the route's answers have the queue headers. */
   readonly queued: boolean;
 }
 

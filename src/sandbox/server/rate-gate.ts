@@ -4,11 +4,11 @@ import { RateWindow } from './rate-window.js';
 /** A request as the rate limit sees it. */
 export interface RatedRequest {
   readonly path: string;
-  /** Its rate cost. */
+  /** The request's rate cost. */
   readonly weight: number;
-  /** Type in its body, if that decides: a deep search has a limit of its own. */
+  /** Type in the request's body, where the limit depends on it: a deep search has a limit of its own. */
   readonly type?: unknown;
-  /** Its key. */
+  /** The request's key. */
   readonly key: string | null;
 }
 

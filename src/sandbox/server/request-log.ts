@@ -2,17 +2,17 @@
 export interface RequestLogEntry {
   /** Number of the request, from 1. */
   readonly n: number;
-  /** Time when its headers were read, which is the time for the rate limit. */
+  /** Time when the request's headers were read, which is the time for the rate limit. */
   readonly at: number;
-  /** Time when its answer was sent or its connection closed; null while it is open. */
+  /** Time when the answer was sent or the connection closed; null while the request is open. */
   readonly doneAt: number | null;
   readonly method: string;
   readonly path: string;
   /** HTTP status that was sent; 0 for none. */
   readonly status: number;
-  /** Units that it bought, whether or not its answer arrived. */
+  /** Units that the request bought, whether or not its answer arrived. */
   readonly units: number;
-  /** The fault that was applied to it, such as `reset:after`. */
+  /** The fault that was applied to the request, such as `reset:after`. */
   readonly fault: string | null;
   /** Refused by the rate limit (a declared fault with status 429 does not count). */
   readonly limited: boolean;

@@ -16,7 +16,7 @@ export interface MonitorFilter {
   readonly status?: Monitor['status'] | undefined;
   /** A part of the name, in any case. */
   readonly name?: string | undefined;
-  /** All of these pairs. */
+  /** Pairs that the monitor must have, all of them. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
