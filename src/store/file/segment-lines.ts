@@ -25,9 +25,9 @@ export type SegmentLine =
       readonly owner: string;
       readonly op: string;
       readonly keys: readonly string[];
-      /** Amount that it takes from a cap, in micro-dollars. */
+      /** Amount that the purchase takes from a cap, in micro-dollars. */
       readonly est: number;
-      /** Its list price; absent if equal to `est`, and in lines of the first version. */
+      /** List price of the purchase; absent if equal to `est`, and in lines of the first version. */
       readonly list?: number;
       /** Absent if empty. */
       readonly tier?: string;

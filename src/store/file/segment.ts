@@ -161,7 +161,7 @@ export interface DamagedStretch {
   readonly from: number;
   readonly to: number;
   readonly text: string;
-  /** Lines in it that can be read. */
+  /** Lines in the range that can be read. */
   readonly legible: readonly SegmentLine[];
 }
 
