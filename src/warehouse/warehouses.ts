@@ -17,7 +17,7 @@ export interface OpenedWarehouse {
   readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
-  /** Closes it after the waiting work. A later use opens it again. */
+  /** Closes the warehouse after the waiting work. A later use opens it again. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface Warehouses {
    * for a text that is not an address.
    */
   open(address: string): OpenedWarehouse;
-  /** Closes all of them after the waiting work. */
+  /** Closes all warehouses after the waiting work. */
   close(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js
 
 /** Result of the pages of one window. */
 export interface PartResult extends Omit<LoadedPages, 'current'> {
-  /** Unix ms of the newest event on them. */
+  /** Unix ms of the newest event on the pages. */
   readonly newest: number | null;
 }
 

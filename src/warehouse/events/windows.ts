@@ -92,7 +92,7 @@ export async function beginRun(
   await addWindows(tx, dialect, key, [run], startWalk());
 }
 
-/** Adds windows to walk from that number; returns their numbers. */
+/** Adds windows to a stream, with its next free numbers; returns these numbers. */
 async function addWindows(
   tx: EventTransaction,
   dialect: EventDialect,

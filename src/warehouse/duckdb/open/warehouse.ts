@@ -149,7 +149,7 @@ export class Warehouse {
     return this.#inTurn(WORK_QUEUES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
-      // Closing runs a checkpoint, too, but on the event loop.
+      // Without this checkpoint, closing would run one on the event loop.
       await checkpoint(await this.#instance, MERGES);
       await this.#drop();
     });

@@ -11,7 +11,7 @@ import { makePending } from './pending.js';
 
 export interface Loaded {
   readonly rows: number;
-  /** Another attempt has already loaded it. */
+  /** Another attempt has already loaded the slice. */
   readonly already: boolean;
 }
 
