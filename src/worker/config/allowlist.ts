@@ -107,7 +107,7 @@ export class Allowlist {
     return [{ named: { field, what: real, host: hostname() }, why }];
   }
 
-  /** Whether it is the default warehouse of events or monitors. */
+  /** Whether the path is the default warehouse of events or monitors. */
   #isOwnDefault(field: Field, path: string): boolean {
     return field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE].includes(path);
   }

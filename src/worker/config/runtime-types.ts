@@ -203,7 +203,7 @@ export interface JobHandle {
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
   /** Waits for the end. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
   result(): Promise<JobSummary>;
-  /** How and why its last run failed or was stopped; null if it is running or ended otherwise. Needs no worker. */
+  /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
@@ -226,13 +226,13 @@ export class JobStopped extends Error {
 export interface JobStatus {
   readonly job: string;
   readonly name: string;
-  /** `waiting`: it needs a worker. */
+  /** `waiting`: the job needs a worker. */
   readonly phase: JobPhase | 'waiting';
   /** The reason, in a sentence; null without one. */
   readonly message: string | null;
   /** Beginning of this status in Unix ms; null if it was not recorded. */
   readonly since: number | null;
-  /** Answer of its workflow, if it is running and a worker is alive. */
+  /** Answer of the job's workflow, if the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
 }
 
@@ -253,7 +253,7 @@ export interface JobListing extends KnownJob {
   readonly phase: JobStatus['phase'] | null;
   /** Unix ms. */
   readonly since: number | null;
-  /** Cost of all its runs in micro-dollars; null for a walk, which is free. */
+  /** Cost of all runs of the job in micro-dollars; null for a walk, which is free. */
   readonly costMicros: number | null;
 }
 

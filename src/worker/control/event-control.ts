@@ -135,7 +135,7 @@ export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
     return this.signal(signalNames.resume);
   }
 
-  /** Heartbeats of its activities, and the reasons of those that wait for their next attempt. */
+  /** Heartbeats of the walk's activities, and the reasons of the activities that wait for their next attempt. */
   async running(): Promise<readonly WalkHeartbeat[]> {
     const { raw } = await this.#handle.describe();
     const now = Date.now();

@@ -82,7 +82,7 @@ export class QuietControl {
             `Quiet hours named ${input.name} already exist. Remove them first, or use another name (--as NAME)`,
           );
         }
-        // An interrupted removal may have paused it.
+        // An interrupted removal may have paused the schedule.
         await this.#client.schedule.getHandle(idOf(input.name, edge)).unpause();
       }
     }

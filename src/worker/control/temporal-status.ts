@@ -86,7 +86,7 @@ export async function askWalk(
   return phase && { phase, since };
 }
 
-/** Unix ms of the newest heartbeat of its activities; null without one. */
+/** Unix ms of the newest heartbeat of the workflow's activities; null without one. */
 function lastHeartbeatOf({ raw }: WorkflowExecutionDescription): number | null {
   const heartbeats = (raw.pendingActivities ?? []).map(
     ({ lastHeartbeatTime }) => Number(lastHeartbeatTime?.seconds ?? 0) * 1000,

@@ -86,7 +86,7 @@ export class WorkflowHandle<Progress, Result> {
     );
   }
 
-  /** Whether it is running, according to the server; null if the server does not know it. Needs no worker. */
+  /** Whether the workflow is running, according to the server; null if the server does not know it. Needs no worker. */
   async runs(): Promise<boolean | null> {
     try {
       const { status } = await this.#handle.describe();

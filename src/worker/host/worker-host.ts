@@ -40,7 +40,7 @@ export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workfl
 
 /** A running worker; `stop` drains it. */
 export interface RunningWorker {
-  /** Resolves when it has stopped; rejects if it failed. */
+  /** Resolves when the worker has stopped; rejects if it failed. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }

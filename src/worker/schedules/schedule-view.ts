@@ -11,7 +11,7 @@ import type { ScheduledJobInput, ScheduledOutcome, ScheduledRun } from '../../co
 /** A schedule with its state. Times in Unix ms. */
 export interface ScheduleView {
   readonly name: string;
-  /** Name of the job that it runs. */
+  /** Name of the job that the schedule runs. */
   readonly job: string;
   readonly work: ScheduledJobInput;
   readonly when: string;

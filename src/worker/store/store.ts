@@ -7,7 +7,7 @@ import type { JobEntries } from '../../core/rows/job-entries.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 
-/** The journal with the sums of its spending. */
+/** The journal with the sums of the purchases in it. */
 export interface PurchaseJournal extends Journal, Spend {
   /** Whether `prune` with the same arguments would remove anything. */
   prunable(segmentPrefix: string, before: number): Promise<boolean>;

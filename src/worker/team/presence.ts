@@ -17,9 +17,9 @@ const UNANSWERED = [1, 4, 9];
 
 /** A lock that one worker holds, or all workers of one store together. */
 export interface QueueLock {
-  /** Workflow id of the presence that holds it. */
+  /** Workflow id of the presence that holds the lock. */
   readonly id: string;
-  /** Verb phrase for a worker that holds it, for messages. */
+  /** Verb phrase for a worker that holds the lock, for messages. */
   readonly held: string;
   /** How to resolve the conflict, for messages. */
   readonly remedy: string;

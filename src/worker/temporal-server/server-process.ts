@@ -26,7 +26,7 @@ export type ServerPlan = Pick<ServerRecord, 'binary' | 'version' | 'port' | 'uiP
 /** A started server, which may not be ready yet. */
 export interface StartedServer {
   readonly record: ServerRecord;
-  /** How its process ended, in words; null while it is running. */
+  /** How the server's process ended, in words; null while it is running. */
   readonly end: () => string | null;
 }
 

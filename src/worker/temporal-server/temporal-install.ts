@@ -91,7 +91,7 @@ async function firstBuilt({ dir, program, env, source, archiveSum, check }: Inst
     });
   } finally {
     stop.abort();
-    // The slower one must clean up before its folder is removed.
+    // The slower attempt must clean up before its folder is removed.
     await Promise.allSettled(attempts);
   }
 }

@@ -43,7 +43,7 @@ export interface TemporalServerOptions {
 export interface EmbeddedServer {
   readonly address: string;
   readonly pid: number;
-  /** It was already running. */
+  /** The server was already running. */
   readonly reused: boolean;
   readonly uiUrl: string | null;
   /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
