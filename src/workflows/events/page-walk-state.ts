@@ -22,13 +22,15 @@ export interface PageWalkState extends WalkCounts {
   readonly before: WalkCounts;
   readonly paused: Pause | null;
   readonly startedAt: number;
-  /** When this run was opened: its range ends a minute before that, by the service's clock. */
+  /** When this run was opened, in Unix ms; the range of the run ends about a minute earlier. */
   readonly openedAt: number;
   readonly resumedAt: number;
   readonly windowsDone: number;
-  /** Lengths in ms: of all windows with a beginning, of those done, and of those that were done when this run of the workflow began. */
+  /** Length of all windows with a beginning, in ms. */
   readonly lengthMs: number;
+  /** Length of the done windows, in ms. */
   readonly doneMs: number;
+  /** `doneMs` when this run of the workflow began. */
   readonly doneBeforeMs: number;
 }
 

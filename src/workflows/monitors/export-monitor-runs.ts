@@ -20,7 +20,7 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: loads monitors, their runs and the results of these into a warehouse. It reads runs from the newest to the last
+ * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. It reads runs from the newest to the last
  * known one, and reads again those that had not ended. A later export loads what is new. Start it by name with plain JSON, see
  * `ExportMonitorRunsInput`. API reference: /monitors.
  */
