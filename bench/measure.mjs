@@ -72,7 +72,7 @@ function watch(pid) {
       const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
       if (peak) seen.peakMb = Number(peak) / 1024;
     } catch {
-      // It has ended: the last figures count.
+      // The process has ended: the last figures count.
     }
   };
   const timer = setInterval(poll, 50);

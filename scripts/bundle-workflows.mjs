@@ -7,6 +7,6 @@ const [workflowsPath, target] = process.argv.slice(2);
 const logger = new DefaultLogger('WARN', ({ level, message }) => process.stderr.write(`${level} ${message}\n`));
 const { code } = await bundleWorkflowCode({ workflowsPath, logger });
 writeFileSync(target, code);
-// A worker of another SDK version builds its own.
+// A worker of another SDK version builds a bundle of its own.
 const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json');
 writeFileSync(target.replace(/\.js$/, '.sdk'), version);

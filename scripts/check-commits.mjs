@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Start of the rule, in Unix seconds; it also works in a shallow clone, which does not have the commit before. */
+/** Start of the rule, in Unix seconds. A commit id would not work in a shallow clone. */
 const BEGAN_SECONDS = 1795363693;
 const MOST = 72;
 /** Imperatives that end like a participle or a third person. */

@@ -192,7 +192,7 @@ function dumpDatabases() {
   const { host, hostname: server, port } = new URL(process.env.TEST_POSTGRES_URL);
   const withoutServer = (text) => text.replaceAll(port ? host : `${server}:5432`, 'database.example:5432');
   for (const database of databases) {
-    // Without compression: another server may not have the method of this one.
+    // Without compression methods, because another server may lack them.
     const args = ['--inserts', '--rows-per-insert=100', '--no-owner', '--no-privileges', '--no-toast-compression'];
     const sql = execFileSync('pg_dump', [...args, '--dbname', addressOf(database)], {
       encoding: 'utf8',

@@ -43,7 +43,7 @@ export class LockBusy extends Error {
   override readonly name = 'LockBusy';
   constructor(
     message: string,
-    /** PID of the process that holds it, if known. */
+    /** PID of the process that holds the lock, if known. */
     readonly pid: number | null,
   ) {
     super(message);

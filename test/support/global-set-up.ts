@@ -85,7 +85,7 @@ function buildDist(): void {
   if (status !== 0) process.stderr.write('The build failed; tests of processes use the dist of before.\n');
 }
 
-/** Makes a DuckDB warehouse that has its tables only, in a process of its own: the build is new, and this one may have read an older one. */
+/** Makes a DuckDB warehouse that has its tables only, in a process of its own, because this process may have loaded an older build. */
 async function makeWarehouse(file: string): Promise<void> {
   const script = `const { Warehouse } = await import(process.argv[1]);
     const warehouse = Warehouse.at(process.argv[2]);

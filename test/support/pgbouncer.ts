@@ -10,7 +10,7 @@ import type { PostgresServer } from './postgres-server.mjs';
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
 export interface PgBouncer {
-  /** The address of a database through it. */
+  /** The address of a database through PgBouncer. */
   urlOf(url: string): string;
   stop(): Promise<void>;
 }
@@ -35,7 +35,7 @@ default_pool_size = 20
 ${more}
 `,
   );
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chmodSync(dir, 0o755);
   const args = [...(isRoot ? ['-u', 'nobody'] : []), join(dir, 'pgbouncer.ini')];

@@ -1,8 +1,8 @@
 export interface PostgresServer {
   readonly port: number;
-  /** Folder of its files. */
+  /** Folder of the server's files. */
   readonly dataDir: string;
-  /** The password in its addresses, for tests that search for it. */
+  /** The password in the server's addresses, for tests that search for it. */
   readonly password: string;
   urlOf(database: string): string;
   /** A fresh database; returns its address. */
@@ -10,7 +10,7 @@ export interface PostgresServer {
   pid(): number;
   /** Ends the server at once, as a power cut would. */
   kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same data and port. */
+  /** Starts the server again after `kill`, on the same data and port. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }

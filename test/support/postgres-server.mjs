@@ -20,7 +20,7 @@ process.on('exit', () => {
     try {
       process.kill(pid(), 'SIGQUIT');
     } catch {
-      // It was killed.
+      // The server was killed.
     }
   }
 });
@@ -78,7 +78,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
   return {
     port,
     dataDir: join(dir, 'data'),
-    /** The password in its addresses, for tests that search for it. */
+    /** The password in the server's addresses, for tests that search for it. */
     password,
     urlOf,
     /** A fresh database; returns its address. */
@@ -93,9 +93,9 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
       process.kill(victim, 'SIGKILL');
       while (alive(victim)) await delay(10);
     },
-    /** Starts it again after `kill`, on the same data and port. */
+    /** Starts the server again after `kill`, on the same data and port. */
     async start() {
-      // Its children notice their parent's death when they have finished their work.
+      // The server's child processes notice its death only when they have finished their work.
       for (let attempt = 0; ; attempt++) {
         try {
           return await server.start();
@@ -109,7 +109,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
       try {
         if (alive(pid())) await server.stop();
       } catch {
-        // No process file: it is not running.
+        // There is no process file, so the server is not running.
       }
       running.delete(pid);
       rmSync(dir, { recursive: true, force: true });

@@ -19,7 +19,7 @@ Qxw5nm4Da6bKdjTkymPQVw8wNit+679OP6EvDi4aW5kaEUEiDVgGy1r1
 -----END PRIVATE KEY-----
 `;
 
-/** A certificate like that, for the name `localhost` and none of its addresses. */
+/** A self-signed certificate for the name `localhost`, without its addresses. */
 export const localhost = {
   certificate: `-----BEGIN CERTIFICATE-----
 MIIBljCCATugAwIBAgIUQqkm6bLIp4PKaEEAzO27juahDdQwCgYIKoZIzj0EAwIw

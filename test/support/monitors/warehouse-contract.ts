@@ -278,7 +278,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
     await runs.endMonitors(origin, 'export-2', null);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
-    // Another export saw it after this one had begun.
+    // Another export saw the monitor after this one had begun.
     await runs.endMonitors(origin, 'export-2', Date.now() - 60_000);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
     await runs.endMonitors(origin, 'export-2', Date.now() + 1000);
