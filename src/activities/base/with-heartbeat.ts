@@ -3,7 +3,7 @@ import { toFailure } from '../call/failure.js';
 import { heartbeatFrom } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
-/** One wait of an activity. `reason` is reported at once; without one a request is reported when it takes long. */
+/** One wait of an activity. `reason` is reported at once. A request without a reason is reported once it takes long. */
 interface ActivityWait {
   readonly at: number;
   reason: string | null;

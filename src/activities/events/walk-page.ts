@@ -47,7 +47,7 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
-      // A wait in Temporal would reset the count of such answers, so these waits stay short.
+      // A wait in Temporal would reset the count of answers by another server, so waits after such answers stay short.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));

@@ -8,7 +8,7 @@ import { Request, type Shared } from './request.js';
 
 /** A run may have begun this long before its intent, by the service's clock, in ms. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** Time between searches for a run until the answer to its start is overdue; then time before the last search. In ms. */
+/** Time between searches for a run, and before the last search once the answer to its start is overdue, in ms. */
 const POLL_MS = 20_000;
 const LAST_POLL_MS = 3000;
 /** An overdue run is followed for this long after it is taken over, to see whether it has ended, in ms. */
@@ -96,7 +96,7 @@ export class LongRunningUnit {
     message: string | null,
   ): Promise<RunFacts | 'none' | null> {
     const { waits, purchaseRequest, stats, stop } = this.#shared;
-    // The start was sent before this moment: each wait is also bounded from here, in case the clock is wrong.
+    // The start was sent before this moment. Waits are also bounded from here, in case the wall clock is wrong.
     const begun = performance.now();
     const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());

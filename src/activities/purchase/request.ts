@@ -53,7 +53,7 @@ export class Request {
   #askedAt = 0;
   /** The bound of a run's cost, where it has one. */
   #limitMicros: number | null;
-  /** The number of the service's answers to all requests when another server last answered this one. */
+  /** How many answers the service had given to all requests when another server last answered this one. */
   #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {

@@ -55,7 +55,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
       return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-        // Where the warehouse had no rows of the job when it was opened, it lacks all rows of slices that the ledger does not have.
+        // If the warehouse had no rows of the job when the job was opened, it lacks all rows of this slice.
         const wanted = input.carried
           ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
           : null;

@@ -20,8 +20,8 @@ export interface Recent<R> {
 }
 
 /**
- * The service's list of its latest runs, in which the run of a start without an answer is searched for. Concurrent callers share one read:
- * fifty of them after a crash read the list once.
+ * The service's list of its latest runs. It is searched for the run of a start without an answer. Concurrent callers share one read: fifty
+ * of them after a crash read the list once.
  */
 export class RecentRuns<R> {
   readonly #deps: SendDeps;

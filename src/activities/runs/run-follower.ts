@@ -149,7 +149,7 @@ export class RunFollower<R> {
 
   async #pollDue(due: readonly Followed<R>[]): Promise<void> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#pollList(due) : due;
-    // Runs that the list had get new poll times at once, without waiting for the other runs.
+    // Runs in the list get new poll times at once, without waiting for the other runs.
     this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }

@@ -11,7 +11,7 @@ const FIRST_PAGES = 20;
 const MAX_PAGES = 3;
 /** Overlap with the last read, because clocks differ. */
 const OVERLAP_MS = 60_000;
-/** Interval of polling a run that is not on the pages that were read, because newer runs are. */
+/** Interval of polling a run that is further back in the list than the pages that were read. */
 const POLL_MS = 10_000;
 /** The most runs that are polled like this: a team cannot have more in progress. */
 const MAX_KNOWN = 200;
