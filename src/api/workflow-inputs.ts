@@ -174,7 +174,7 @@ const exportMonitorRuns = z.strictObject({
   filter: filter.optional(),
   into: text.optional(),
   host: text.optional(),
-  // Schedules pass it to all workflows that they start.
+  // Schedules pass this field to all workflows that they start.
   scheduled: flag.optional(),
 } satisfies Fields<ExportMonitorRunsInput & { readonly scheduled?: boolean }>);
 
@@ -209,7 +209,7 @@ const turn = {
 };
 const quiet = z.union([
   z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
-  // A restore unpauses all monitors that the quiet hours paused, with any values in these fields.
+  // A restore ignores `hours` and `filter`: it unpauses all monitors that the quiet hours paused.
   z.strictObject({
     ...turn,
     hours: z.unknown().optional(),
