@@ -171,7 +171,7 @@ export async function watchToEnd(
   const view = new ProgressView(terminal);
   const reader = new JobProgressReader();
   const poll = async () => {
-    // A client-only process sends nothing, so the view of its limiter is empty.
+    // A process without the worker sends nothing, so the view of its limiter is empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
