@@ -17,7 +17,7 @@ export const WINDOW_RECORDS = 8000;
 export const MIN_SPAN_MS = 1000;
 /** The most parts of a split; each part is split again where it still has too many records. */
 const MAX_PARTS = 64;
-/** Parts of a window without a beginning: each is twice as long as the next. */
+/** Number of parts of a window without a beginning. Each part is twice as long as the next. */
 const DOUBLINGS = 16;
 
 /**

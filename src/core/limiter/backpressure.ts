@@ -7,8 +7,8 @@ interface Widening {
 }
 
 /**
- * A call waited in the service's own queue: calls within our limit are too close to the service's. With the largest amount and the margins,
- * about four fifths of the limit are used.
+ * A call waited in the service's own queue: our calls are too close to the service's limit. With the largest amount and the margins, about
+ * four fifths of the limit are used.
  */
 export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };
 

@@ -67,8 +67,8 @@ export function reserve(ring: Ring, limit: number, start: number, weight: number
 }
 
 /**
- * Records a late start: units planned for `planned` started at `actual`. Units granted since that were planned before `actual` move
- * before them, so the ring stays in order.
+ * Records a late start: units planned for `planned` started at `actual`. Units that were granted after them but planned before `actual`
+ * move before them, so that the ring stays in order.
  */
 export function late(ring: Ring, planned: number, actual: number, weight: number): void {
   for (let unit = 0; unit < weight; unit++) {

@@ -2,7 +2,7 @@ import type { MonitorFilter } from './monitor-filter.js';
 
 /** Input of the `exportMonitorRuns` workflow: plain JSON, usable from any Temporal SDK. */
 export interface ExportMonitorRunsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the export. */
   readonly origin?: string;
   /** Default: all monitors. */
   readonly filter?: MonitorFilter;

@@ -71,7 +71,7 @@ export function beginStep(
   return isActive && known?.window !== window ? 'pause' : 'nothing';
 }
 
-/** The action on a remembered monitor when quiet hours end; with a reason where it is not changed. */
+/** The action on a remembered monitor when quiet hours end; with a reason where the monitor is not changed. */
 export type EndStep = { readonly do: 'unpause' } | { readonly do: 'forget'; readonly why: string | null };
 
 /** `now` is null where the monitor is gone. */

@@ -39,7 +39,7 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   person: exitCodes.stopped,
 };
 
-/** Returns the exit code of a pause or stop; null or undefined: for an unknown reason. */
+/** Returns the exit code of a pause or stop. `reason`: null or undefined if unknown. */
 export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCode {
   return (reason && byReason[reason]) ?? exitCodes.stopped;
 }

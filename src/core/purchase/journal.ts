@@ -154,9 +154,9 @@ export interface Journal {
   /** Writes an answer and releases its units: they have landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
   /**
-   * Records that the start of an intent was answered, and its run. The intent stays open and its estimate counts, also after the death or
-   * release of its owner: the next claim of the unit takes it over. If the intent was an unknown outcome, it is open again and belongs to
-   * the owner of the unit.
+   * Records that the start of an intent was answered, with its run. The intent stays open and its estimate counts, also after its owner has
+   * died or released it: the next claim of the unit takes the intent over. An intent that was an unknown outcome is open again and belongs
+   * to the owner of the unit.
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /** Closes an intent without an answer. `maybe` makes it an unknown outcome; `body` is the text that came instead, and is kept. */

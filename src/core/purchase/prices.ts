@@ -7,7 +7,7 @@ export type ContentType = (typeof contentTypes)[number];
 
 /** Prices in dollars that are valid from a day on. The cost in an answer takes precedence. */
 export interface PriceTable {
-  /** The first UTC day of its validity, such as `2026-03-01`. */
+  /** The first UTC day on which the table is valid, such as `2026-03-01`. */
   readonly since: string;
   /** A request by its type of search (`findSimilar` is one); then each result above ten. */
   readonly search: Readonly<Record<string, PriceBands>>;

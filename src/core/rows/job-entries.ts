@@ -84,7 +84,7 @@ export interface Claim {
   lives(owner: Owner): boolean;
 }
 
-/** The changes of a decision; null removes. `entry` is that of a job, written in the same step; absent: it is not changed. */
+/** The changes of a decision; null removes. `entry`: the entry of a job to write in the same step; absent: it is not changed. */
 export interface Claimed {
   readonly owned: OwnedWork | null;
   readonly entry?: { readonly job: string; readonly now: JobEntry | null };

@@ -59,9 +59,9 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the pause for a failure; null where a pause does not help. `job` is the name to resume; null for a scheduled run, which ends
- * instead and is continued by the next. `maxCostMicros` is the cap of the run, `spentMicros` its cost with requests in flight and unknown
- * outcomes, where known.
+ * Returns the pause for a failure; null where a pause does not help. `job` is the name to resume; null for a scheduled run, which ends: the
+ * next run continues it. `maxCostMicros` is the cap of the run, `spentMicros` its cost with requests in flight and unknown outcomes, where
+ * known.
  *
  * The message names a command only where the typed command would stop at the same cap again. Otherwise the CLI adds the command as it was
  * typed.

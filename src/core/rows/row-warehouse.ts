@@ -48,7 +48,7 @@ export interface StagedRow {
   readonly e: string | null;
   /** For a bad row: line, column and problem as a text. */
   readonly m: string | null;
-  /** True where an earlier row of the input has the same unit: that row has its cost. */
+  /** True where an earlier row of the input has the same unit: the cost is in that earlier row. */
   readonly d?: true;
   /** The cells, unchanged. */
   readonly i: readonly string[];
