@@ -59,7 +59,7 @@ const endings = [
   'in plain words',
 ];
 
-/** Number of sentences. They are prepared once, because making them again for each page would cost the most. */
+/** Number of sentences. They are prepared once, because making sentences for each page would take most of the time. */
 const count = 1024;
 
 /** English-looking sentences, each with its full stop; some have letters beyond ASCII. */

@@ -40,7 +40,7 @@ export class Timeline {
     return Math.max(this.#options.to, this.#options.start);
   }
 
-  /** The first of the events below `end` for which a condition holds; it holds for all later ones. */
+  /** The first event below `end` for which a condition holds. The condition must then hold for all later events. */
   #first(holds: (event: number) => boolean, end: number): number {
     let [low, high] = [0, end];
     while (low < high) {
