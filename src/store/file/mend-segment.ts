@@ -91,7 +91,7 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
 /** Texts that only lines other than answers contain. Each kind has several, so that a damaged line still shows one. */
 const noAnswer = /"t":"(intent|note|miss|settle)"|"(owner|keys|est|deadline|facts|why|charged)":/;
 
-/** Open intents that a damaged line may have answered: the one that it names, or else all. */
+/** Open intents that a damaged line may have answered: the intent that the line names, or else all. */
 function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentLine[] {
   if (noAnswer.test(text)) return [];
   const named = open.filter(({ id, keys }) => text.includes(id) || keys.some((key) => text.includes(key)));

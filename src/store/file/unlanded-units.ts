@@ -28,7 +28,7 @@ export class UnlandedUnits {
     }
   }
 
-  /** Records that a unit has landed. A run at the service that is still open stays, and the next claim of the unit takes it over. */
+  /** Records that a unit has landed. If a run of the unit is still open at the service, the next claim takes that run over. */
   landed(key: string): void {
     this.#lost.delete(key);
     const running = this.#started.get(key);

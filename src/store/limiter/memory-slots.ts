@@ -15,7 +15,7 @@ interface Waiter {
 export class MemorySlots implements Slots {
   readonly #limit: number;
   readonly #held = new Map<string, Held>();
-  /** When the slot of a run was freed. A list that was read before that may still contain the run. */
+  /** When the slot of a run was freed. A list that was read earlier may still contain the run. */
   readonly #freed = new Map<string, number>();
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
   #queue: Waiter[] = [];

@@ -16,7 +16,7 @@ export interface Wanted {
 
 /** A block of the team. */
 export interface Block {
-  /** In this process's clock. */
+  /** The end of the block, in this process's clock. */
   readonly until: number;
   readonly reason: string;
 }

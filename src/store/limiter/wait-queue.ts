@@ -86,7 +86,7 @@ export class WaitQueue {
           margin: this.#margin(),
           queued,
         });
-        // A call that was aborted in the meantime leaves its start unused, at most 250 ms ahead.
+        // A call that was aborted in the meantime leaves its start unused. Starts are granted at most 250 ms ahead.
         for (const start of starts) this.#queue.shift()?.resolve({ rateCost: this.#rateCost, ...start });
         if (this.#queue.length > 0) await this.#sleepUntil(comeAt);
       }
