@@ -195,9 +195,9 @@ export class Warehouse {
   }
 
   /**
-   * Sets memory and threads of the instance to the most that running work needs, one call after the other. No other code sets them. To set
-   * the limit also releases memory to the system; if the limit does not change, this is done only after work has ended (`over`), and only
-   * for enough memory.
+   * Sets memory and threads of the instance to the most that running work needs, one call after the other. No other code sets them. Setting
+   * the memory limit also releases memory to the system. An unchanged limit is set again only after work has ended (`over`), and only if
+   * that releases enough memory.
    */
   #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
