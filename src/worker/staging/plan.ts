@@ -254,7 +254,7 @@ function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
     : `${found}. They are reused and not bought again. To buy them again, pass --rebuy.`;
 }
 
-/** Whether a job sends the requests of its last run: the runs of those at the service can be handed over. */
+/** Whether a job sends the same requests as in its last run. Then their runs at the service can be handed over. */
 export function keepsRequests(before: Pick<JobEntry, 'staged'> | null, staged: RequestParts): boolean {
   return before !== null && requestText(before.staged) === requestText(staged);
 }

@@ -16,9 +16,9 @@ export interface ServerFiles {
   readonly users: string;
   /** Held while the server is being found, started or ended. */
   readonly lock: string;
-  /** Held by the server, which inherits it, because two servers on one database would start and corrupt it. */
+  /** Lock that the server inherits and holds: two servers on one database would start and corrupt the database. */
   readonly databaseLock: string;
-  /** Held by the watcher, which inherits it. */
+  /** Lock that the watcher inherits and holds. */
   readonly watcherLock: string;
 }
 

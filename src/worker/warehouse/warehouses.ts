@@ -36,7 +36,7 @@ export function openWarehouses(
       if (!warehouse) return null;
       const own = warehouse.url.reveal();
       if (isSameWarehouse(address, warehouse.shown)) return new Secret(strictest(own, address));
-      // Another database of the same server is connected to with the same certificates, and no weaker encryption.
+      // A connection to another database of the same server uses the same certificates, and encryption that is not weaker.
       return isSameServer(address, own) ? new Secret(withTlsOf(address, own)) : null;
     },
   });
