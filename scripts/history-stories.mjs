@@ -132,7 +132,7 @@ export const historyStories = [
   },
   {
     ...{ name: 'agent-run', workflow: 'runAgent' },
-    // Longer than the first activity follows a run.
+    // The run takes longer than the first activity follows it.
     sandbox: { agentRuns: { durationMs: 6000 } },
     args: () => [{ query: 'Who makes this?', effort: 'low' }, { deleteAfter: true }],
   },

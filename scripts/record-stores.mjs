@@ -120,7 +120,10 @@ async function run(args, enough = () => false) {
   return out;
 }
 
-/** Units that the sandbox has sold, agent runs that have ended, and pages of events of its process; null while it is not running. */
+/**
+ * Counts the units that the sandbox has sold, the agent runs that have ended, and the pages of events that were read; null while no sandbox
+ * runs.
+ */
 async function sold() {
   try {
     const { url } = JSON.parse(readFileSync(join(state, 'sandbox', 'sandbox.json'), 'utf8'));
@@ -179,7 +182,7 @@ async function makeDatabases(client) {
 /** Store and warehouse of the commands. */
 function useDatabases() {
   const [store, warehouse] = databases.map(addressOf);
-  // With a parameter, which is no part of a job's id: the tests use another server, and the job keeps its id there.
+  // The address has a parameter to test that parameters are no part of a job's id: on the tests' server the job keeps its id.
   Object.assign(env, { SEARCHFLOW_STORE: store, SEARCHFLOW_WAREHOUSE_URL: `${warehouse}?application_name=recorder` });
 }
 

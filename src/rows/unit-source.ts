@@ -38,7 +38,7 @@ export interface BoundUnits {
   readonly foundBy: UrlColumn['by'] | null;
   /** Returns the unit of a record with as many cells as there are columns. `hash` identifies the row. */
   unitOf(record: CsvRecord, hash: string): RowUnit;
-  /** Set where several rows share a unit: the largest number of rows in one, and the function that joins theirs. */
+  /** Set where several rows share a unit: the largest number of rows in a unit, and the function that joins their units to one. */
   readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 

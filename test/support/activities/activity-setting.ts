@@ -46,7 +46,7 @@ export class ActivitySetting {
     return new ActivitySetting(folder, await FileJournal.open(join(folder, 'journal'), { writes: true }));
   }
 
-  /** Parts of a worker of their own: limiter, purchase, connections. `origin` keeps its purchases apart. */
+  /** The parts of another worker on this journal. `origin` keeps its purchases apart. */
   worker(
     options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>,
     origin = 'sandbox',

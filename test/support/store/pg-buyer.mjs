@@ -17,7 +17,7 @@ async function step(name) {
   process.stdout.write(`${name}\n`);
   seen[name] = (seen[name] ?? 0) + 1;
   if (at?.step !== name || seen[name] !== at.nth) return;
-  // Written to the pipe before the signal.
+  // The line must be in the pipe before the signal is sent.
   await new Promise((resolve) => process.stdout.write('now\n', resolve));
   process.kill(process.pid, at.signal);
   await delay(1);
