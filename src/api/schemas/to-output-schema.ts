@@ -6,6 +6,6 @@ import type { Json } from '../../core/text/json.js';
  * lacks, such as dates: use texts with a format instead.
  */
 export function toOutputSchema(schema: ZodType): { readonly [name: string]: Json } {
-  // The form that the schema reads: the service writes such values.
+  // The input form of the schema, because the service writes the values that the schema parses.
   return z.toJSONSchema(schema, { io: 'input' }) as { readonly [name: string]: Json };
 }
