@@ -57,7 +57,7 @@ export async function watchWalk(
   return codeOf(summary, manner);
 }
 
-/** Adds to a cancellation by another command that nothing is lost. */
+/** Adds to the message of a cancellation by another command that nothing is lost. */
 function withResumeHint(error: unknown): never {
   if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
   const text = `${error.message}. Loaded events are kept; run its events command to resume.`;
