@@ -105,8 +105,8 @@ export interface EnrichCsvInput {
   /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
   /**
-   * Names rows that are already staged, by `job` and `generation`; commands set it. The worker reads file, CSV, warehouse and request
-   * from its own folder or store; of the fields here only `limit` is used.
+   * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads file, CSV, warehouse and request from
+   * its own folder or store; of the fields here only `limit` is used.
    */
   readonly staged?: StagedName & Partial<StagedJob>;
 }
