@@ -10,7 +10,10 @@ import { duckDbDialect } from '../dialect/event-dialect.js';
 
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;
-/** DuckDB reads a file into memory as a whole, several times over: 64 MB of pages need 48 MB as files of this size, 250 as one. */
+/**
+ * DuckDB reads a file into memory as a whole, several times over: 64 MB of pages need 48 MB of memory as files of this size, and 250 MB as
+ * one file.
+ */
 const FILE_BYTES = 1_048_576;
 
 /** Writes pages into scratch files, a line each, for DuckDB to read: unchanged, as bytes. */
@@ -68,8 +71,8 @@ async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
 }
 
 /**
- * The events in the files. A map instead of a structure only where unknown fields are needed, because it takes longer. Buffers
- * have twice the size of the longest line.
+ * The events in the files. Events are read as structures. With `whole` they are read as maps, which takes longer and keeps unknown fields.
+ * Buffers have twice the size of the longest line.
  */
 function query(files: readonly string[], longest: number, whole: boolean): string {
   const form = whole ? 'MAP(VARCHAR, JSON)' : 'STRUCT(id VARCHAR, type VARCHAR, "createdAt" VARCHAR, data JSON)';

@@ -19,7 +19,7 @@ const CONNECTIONS = 4;
 /** After this time the caller gets `WarehouseBusy`, and retries. */
 const PATIENCE_MS = 30_000;
 
-/** Time for which a process that is suspended in a transaction keeps it, and its locks. */
+/** Time for which a suspended process keeps its transaction and locks. */
 const STALLED_MS = 60_000;
 
 export interface WarehouseOptions {
