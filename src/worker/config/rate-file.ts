@@ -17,7 +17,7 @@ const profile = z.strictObject({
     .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'two buckets have the same name')
     .refine(
       (all) => all[0]?.of !== 'key',
-      'the first bucket, which is used for all other classes, must be of the team',
+      'the first bucket, which is used for all other classes, must belong to the team',
     ),
 });
 

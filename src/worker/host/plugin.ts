@@ -193,7 +193,7 @@ interface Opened {
   worker: WorkerOptions | null;
 }
 
-/** Takes the lock of the task queue and, unless it is shared, of the limit; takes over the work of dead commands. */
+/** Takes the lock of the task queue, and that of the rate limit if no store shares the limit. Takes over the work of dead commands. */
 async function ownQueueLocks(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
