@@ -18,9 +18,8 @@ export function summaries(source) {
 const after = {
   repeat: 'is repeated until it is answered',
   rebuy: 'may have been charged. It is retried a limited number of times (`rebuy`)',
-  adopt:
-    'may have started a run or task. It is searched for at the service and taken over, and never started again without that search (`adopt`)',
-  check: 'may have had an effect. The effect is checked before it is repeated (`check`)',
+  adopt: 'may have started a run or task, which is searched for at the service before another one is started (`adopt`)',
+  check: 'may have had an effect. The effect is checked before the call is repeated (`check`)',
 };
 
 const schemaOf = (schema) => z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });

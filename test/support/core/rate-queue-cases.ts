@@ -267,7 +267,7 @@ export const refusedCases: readonly {
     after: 0,
   },
   {
-    name: 'a step is added to the rest of the steps before',
+    name: 'a step is added to what is left of earlier steps',
     ring: [0, 300, 600, 900],
     limit: 4,
     guard: 0.015,
