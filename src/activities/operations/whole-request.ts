@@ -75,7 +75,7 @@ function wholeRequestPurchase<I, O>(
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';
   return {
     ...lone,
-    // A start with an unknown outcome may have created a run: a new call does not retry it, only `refreshAfterMs` starts another.
+    // A start with an unknown outcome may have created a run: a new call does not repeat the start; only `refreshAfterMs` starts another run.
     ...(starts && {
       freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
     }),

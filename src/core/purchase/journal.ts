@@ -95,7 +95,7 @@ export interface Claim {
 
 export interface Intent extends Price {
   readonly owner: string;
-  /** Name of the segment of the purchase; a slice has one. */
+  /** Name of the purchase's segment. All purchases of a slice have the same segment. */
   readonly segment: string;
   readonly operation: string;
   /** The part of the request that decides its price beside the operation, such as the effort of an agent run; default: the empty text. */

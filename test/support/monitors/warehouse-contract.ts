@@ -270,7 +270,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     ]);
   });
 
-  it('a monitor that a later export of all does not list is gone, and its runs stay', async () => {
+  it('a monitor that a later export of all monitors does not list is gone; its runs stay', async () => {
     const { warehouse, query } = await opened();
     const { runs } = warehouse;
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }, { id: 'm2' }]);
