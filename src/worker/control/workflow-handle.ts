@@ -54,7 +54,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       return await handle.result();
     } catch (error) {
       if (!AWAY.includes(grpcCode(error) ?? 0)) throw error;
-      // A request that the server held for long shows that it was reachable until that request failed.
+      // If the server held the request for long, the server was reachable until the request failed.
       const now = performance.now();
       awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
       if (now - awaySince > SERVER_AWAY_MS) {
