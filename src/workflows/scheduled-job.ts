@@ -6,11 +6,10 @@ import {
   executeChild,
   setCurrentDetails,
 } from '@temporalio/workflow';
-import { startedByUs } from '../core/rows/job.js';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
 import { failureOf, messageOf } from './shared/failures.js';
-import { publicInput } from './shared/public-input.js';
+import { childMemo, publicInput } from './shared/public-input.js';
 
 /**
  * `scheduledJob`: one run of a schedule. It runs a job as a command would, under its fixed id, and never waits for a person: a problem
@@ -29,7 +28,7 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     const summary = await executeChild(workflow, {
       workflowId,
       args: [{ ...input.input, scheduled: true }],
-      memo: startedByUs,
+      memo: childMemo(),
       // If this run is terminated, its job is cancelled, so that paid calls still land.
       parentClosePolicy: 'REQUEST_CANCEL',
     });

@@ -13,7 +13,7 @@ import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
 import type { Purchase } from '../purchase/purchase.js';
 import type { WorkerRuns } from '../runs/runs.js';
-import type { MonitorWarehouses } from './monitor-warehouses.js';
+import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
 
 /** Opens the warehouses of walks. */
 export interface WalkWarehouses {
@@ -25,10 +25,8 @@ export interface WalkWarehouses {
 }
 
 /** The ports that the activities need; `worker` puts them together. */
-export interface ActivityDeps {
+export interface ActivityDeps extends Here {
   readonly transport: Transport;
-  /** The service's base URL, or `sandbox`; part of the key of each unit. */
-  readonly origin: string;
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;

@@ -1,7 +1,8 @@
+import { ApplicationFailure } from '@temporalio/common';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
-import { toFailure } from '../call/failure.js';
+import { localFailures, toFailure } from '../call/failure.js';
 
 /**
  * Opens the warehouses and secret files that inputs of monitor workflows name. `host` is the machine that has the file. On other machines
@@ -13,6 +14,25 @@ export interface MonitorWarehouses {
   secrets(named: { readonly file: string; readonly host?: string }): Promise<SecretStore>;
 }
 
+/** The service and the machine of a worker. */
+export interface Here {
+  /** The service that keys belong to: its base URL, or `sandbox`. */
+  readonly origin: string;
+  /** The name of this machine. */
+  readonly host: string;
+  /** Whether another living worker on the task queue is of this service and machine. */
+  servedElsewhere(meant: { readonly origin: string; readonly host: string }): Promise<boolean>;
+}
+
+/** The service and the machine that an input names. */
+export interface Meant {
+  readonly origin?: string;
+  readonly host?: string;
+}
+
+/** The input of a workflow's first activity; `startedBy`: neither a command nor a workflow of ours started the workflow. */
+export type First<I> = I & { readonly startedBy?: 'client' };
+
 /**
  * Throws a retryable failure where this worker serves another service than the requested one. A batch that was planned on the sandbox must
  * not delete real monitors because a key was set before its approval.
@@ -20,4 +40,22 @@ export interface MonitorWarehouses {
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;
   throw toFailure(new WarehouseBusy(`This is for ${meant}; this worker serves ${origin}`, null));
+}
+
+/**
+ * The same for the first activity of a workflow. A client has no list of workers: a service or machine that no living worker has is
+ * refused for good, because the workflow would wait for ever without a reason that the client sees.
+ */
+export async function onlyForServed(deps: Here, { startedBy, ...meant }: First<Meant>): Promise<void> {
+  const { origin = deps.origin, host = deps.host } = meant;
+  const isOurs = origin === deps.origin && host === deps.host;
+  if (startedBy === 'client' && !isOurs && !(await deps.servedElsewhere({ origin, host }))) {
+    const [field, own] = origin === deps.origin ? ['host', deps.host] : ['origin', deps.origin];
+    const what = field === 'host' ? 'machine' : 'service';
+    throw ApplicationFailure.nonRetryable(
+      `${field} must be ${own}, the ${what} of this worker, or be left out: no worker of the given ${what} is running on this task queue.`,
+      localFailures.badInput,
+    );
+  }
+  onlyFor(deps, meant.origin);
 }

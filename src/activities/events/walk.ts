@@ -15,7 +15,7 @@ import {
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { waitingFor, withHeartbeat } from '../base/with-heartbeat.js';
 import { localFailures } from '../call/failure.js';
 import { createWalkWindow } from './walk-window.js';
@@ -38,15 +38,15 @@ export type WalkEnd =
 const WAREHOUSE = 'the warehouse';
 
 /** The activities of a page walk. */
-export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk'>) {
+export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk' | 'host' | 'servedElsewhere'>) {
   return {
     /**
      * `openWalk`: continues the pending windows of an earlier run, else begins a run: for a sync up to a minute before the
      * service's now, for a backfill its range, or what was added since. No windows: there is nothing to do.
      */
-    async openWalk(input: WalkInput): Promise<OpenedWalk> {
+    async openWalk(input: First<WalkInput>): Promise<OpenedWalk> {
       return withHeartbeat(async () => {
-        onlyFor(deps, input.origin);
+        await onlyForServed(deps, input);
         const walk = walkOf(deps, input);
         // A walk is recorded once its warehouse is open and the service accepts its types and start.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));

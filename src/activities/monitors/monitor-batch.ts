@@ -26,7 +26,7 @@ import type { MonitorFilter } from '../../core/monitors/monitor-filter.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import type { OperationResult } from '../operations/buy.js';
@@ -61,8 +61,9 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
 
   return {
     /** `planMonitorBatch`: lists the matching monitors, compares them with a dry run, and writes the plan into the warehouse. */
-    async planMonitorBatch(step: BatchStep & { readonly by: string | null }): Promise<BatchPlan> {
+    async planMonitorBatch(step: First<BatchStep & { readonly by: string | null }>): Promise<BatchPlan> {
       return withHeartbeat(async () => {
+        await onlyForServed(deps, step);
         const { action, filter } = step;
         const audit = await auditOf(step);
         const { toDo, already, left } = await agreedPlan(deps, step);
@@ -125,8 +126,9 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     },
 
     /** `finishMonitorBatch`: lists the monitors again and compares them with the plan and the reported effects. */
-    async finishMonitorBatch(step: BatchStep & { readonly phase: BatchPhase }): Promise<BatchEffect | null> {
+    async finishMonitorBatch(step: First<BatchStep & { readonly phase: BatchPhase }>): Promise<BatchEffect | null> {
       return withHeartbeat(async () => {
+        await onlyForServed(deps, step);
         const audit = await auditOf(step);
         const acted = step.phase !== 'rejected' && step.phase !== 'expired';
         const planned = acted ? await audit.monitors(runOf(step), 'all') : [];

@@ -1,7 +1,7 @@
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import type { OperationResult } from '../operations/buy.js';
 import { createOperationActivities } from '../operations/operations.js';
 
@@ -15,8 +15,8 @@ export function createMonitorCallActivities(deps: ActivityDeps) {
   };
   return {
     /** `callMonitor`: makes one operation on a monitor, at the requested service. */
-    async callMonitor({ operation, input, origin }: MonitorCall): Promise<OperationResult<Json>> {
-      onlyFor(deps, origin);
+    async callMonitor({ operation, input, ...meant }: First<MonitorCall>): Promise<OperationResult<Json>> {
+      await onlyForServed(deps, meant);
       return operations[operation](input);
     },
   };

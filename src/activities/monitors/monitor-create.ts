@@ -3,7 +3,7 @@ import type { CreatedMonitor, MonitorDefinition } from '../../api/schemas/monito
 import type { Input } from '../../api/transport.js';
 import { type CreateMonitorInput, type MadeMonitor, MONITOR_KEY } from '../../core/monitors/monitor-create.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import { createMonitor } from '../operations/create-monitor.js';
@@ -32,9 +32,9 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
 
   return {
     /** `makeMonitor`: makes one call exactly once; the secret is stored before anything else. */
-    async makeMonitor(step: CreateStep): Promise<MadeMonitor> {
+    async makeMonitor(step: First<CreateStep>): Promise<MadeMonitor> {
       const { definition, key } = step;
-      onlyFor(deps, step.origin);
+      await onlyForServed(deps, step);
       const metadata = { ...(definition.metadata as object | null | undefined), [MONITOR_KEY]: key };
       const secrets = await withHeartbeat(() => storeOf(step));
       // The input is checked against the service's limits and types before it is sent.

@@ -5,7 +5,7 @@ import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filte
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { withoutSecrets } from '../call/redact-answer.js';
@@ -34,10 +34,10 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
   return {
     /** `exportMonitors`: loads the current monitors and marks those that are gone. */
     async exportMonitors(
-      step: ExportStep & { readonly filter: MonitorFilter },
+      step: First<ExportStep & { readonly filter: MonitorFilter }>,
     ): Promise<{ readonly monitors: number }> {
       return withHeartbeat(async () => {
-        onlyFor(deps, step.origin);
+        await onlyForServed(deps, step);
         const { runs } = await deps.monitors.warehouse(step);
         const since = Date.now();
         const ids = new Set<string>();

@@ -11,7 +11,7 @@ import {
   type QuietMonitor,
 } from '../../core/monitors/quiet-plan.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
@@ -32,9 +32,9 @@ export interface QuietStep extends QuietInput {
 export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
     /** `takeQuietTurn`: makes the changes that are due now. A retry continues where the attempt before ended. */
-    async takeQuietTurn(step: QuietStep): Promise<QuietOutcome> {
+    async takeQuietTurn(step: First<QuietStep>): Promise<QuietOutcome> {
       return withHeartbeat(async () => {
-        onlyFor(deps, step.origin);
+        await onlyForServed(deps, step);
         return new QuietRun(deps, step, (await deps.monitors.warehouse(step)).quiet).make();
       });
     },

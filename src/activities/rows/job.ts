@@ -11,7 +11,7 @@ import type { JobState } from '../../core/rows/job-entries.js';
 import type { Pause } from '../../core/rows/pause.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { onlyFor } from '../base/monitor-warehouses.js';
+import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
 import { type FinishInput, type Spent, summarize } from './summarize.js';
@@ -53,10 +53,13 @@ export interface PausedJob {
 export function createJobActivities(deps: ActivityDeps) {
   return {
     /** `stageInput`: reads, checks and slices the input of a job that is not staged yet. */
-    async stageInput(input: EnrichCsvInput): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
+    async stageInput({
+      startedBy,
+      ...input
+    }: First<EnrichCsvInput>): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
       return withHeartbeat(async () => {
-        onlyFor(deps, input.origin);
+        await onlyForServed(deps, startedBy ? { ...input, startedBy } : input);
         return deps.stage(input, workflowExecution?.workflowId ?? '');
       });
     },

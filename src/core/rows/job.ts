@@ -94,9 +94,9 @@ export interface EnrichCsvInput {
    * Buys again the rows that failed for a transient reason before this run. `freshness` takes precedence over `refreshAfterMs` and this.
    */
   readonly retryFailed?: boolean;
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it; without any of this one it is refused. */
   readonly origin?: string;
-  /** For workers on several machines that share a store: the machine that has the file. */
+  /** For workers on several machines that share a store: the machine that has the file. Refused where it has no worker. */
   readonly host?: string;
   /** Ends as `stopped` instead of pausing: the next scheduled run continues. */
   readonly scheduled?: boolean;

@@ -105,6 +105,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const deps: ActivityDeps = {
     transport,
     origin: config.origin,
+    host: hostname(),
+    servedElsewhere: (meant) => store.servedElsewhere(meant),
     journal,
     limiter,
     purchase,

@@ -105,6 +105,11 @@ export class FolderStore implements Store {
     return [];
   }
 
+  /** A worker with a folder is the only one on its task queue. */
+  async servedElsewhere() {
+    return false;
+  }
+
   async close(): Promise<void> {
     await (await this.#reading)?.close();
     this.entries.close();

@@ -9,7 +9,7 @@ import { PgJobEntries } from '../../store/postgres/pg-job-entries.js';
 import { PgStages } from '../../store/postgres/pg-stages.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
-import { fingerprint, teamOf } from '../team/team.js';
+import { fingerprint, isTeamAt, teamOf } from '../team/team.js';
 import type { Store, WorkerStore } from './store.js';
 
 /** Connections of a process, for parallel claims, purchases and grants. */
@@ -75,9 +75,12 @@ export class PostgresStore implements Store {
     const { taskQueue, origin } = this.#config;
     const all = await (await this.journal()).workersOn(taskQueue);
     const own = teamOf(this.#config);
-    return all
-      .filter(({ team }) => team !== own && team.endsWith(` at ${origin}`))
-      .map(({ host, pid }) => ({ host, pid }));
+    return all.filter(({ team }) => team !== own && isTeamAt(team, origin)).map(({ host, pid }) => ({ host, pid }));
+  }
+
+  async servedElsewhere({ origin, host }: { readonly origin: string; readonly host: string }) {
+    const all = await (await this.journal()).workersOn(this.#config.taskQueue);
+    return all.some((worker) => worker.host === host && isTeamAt(worker.team, origin));
   }
 
   async close(): Promise<void> {

@@ -27,3 +27,8 @@ export function otherLimitsText(others: readonly OtherLimit[]): string | null {
 export function teamOf({ origin, team, apiKey }: Pick<RuntimeConfig, 'origin' | 'team' | 'apiKey'>): string {
   return origin === 'sandbox' ? origin : `${team ?? `key ${fingerprint(apiKey)}`} at ${origin}`;
 }
+
+/** Whether a team is at this service. */
+export function isTeamAt(team: string, origin: string): boolean {
+  return team === origin || team.endsWith(` at ${origin}`);
+}

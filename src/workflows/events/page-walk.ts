@@ -18,6 +18,7 @@ import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { SliceQueue, toRanges } from '../rows/slice-set.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
+import { forFirst } from '../shared/public-input.js';
 import { figuresOf, nextRun, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
 import { walkDetails } from './walk-details.js';
 
@@ -155,7 +156,7 @@ class PageWalk {
   async #begin(): Promise<string | null> {
     while (this.#state === null) {
       try {
-        this.#state = await this.#open();
+        this.#state = await this.#open(forFirst(this.#input));
       } catch (error) {
         const pause = pauseOf(failureOf(error), this.#resumable, null);
         if (!pause) throw error;
@@ -172,9 +173,9 @@ class PageWalk {
     return null;
   }
 
-  async #open(): Promise<PageWalkState> {
+  async #open(input: Parameters<WalkActivities['openWalk']>[0]): Promise<PageWalkState> {
     const startedAt = workflowInfo().startTime.getTime();
-    return openedState(this.#input, await openWalk(this.#input), { startedAt, now: Date.now(), paused: this.#early });
+    return openedState(this.#input, await openWalk(input), { startedAt, now: Date.now(), paused: this.#early });
   }
 
   /** Whether a sync ended long after it was opened, so that newer events are to be read. */
@@ -184,7 +185,7 @@ class PageWalk {
 
   /** Opens the run up to the present after the windows of an earlier run are done. */
   async #openNext(brought: WalkCounts): Promise<void> {
-    const next = await this.#open();
+    const next = await this.#open(this.#input);
     this.#set(nextRun(next, brought));
     this.#queue = new SliceQueue(next.queue);
   }

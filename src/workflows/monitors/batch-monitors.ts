@@ -34,7 +34,7 @@ import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { publicInput } from '../shared/public-input.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
 import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
@@ -96,17 +96,20 @@ export async function batchMonitors(
 
   try {
     if (!carried) {
-      set({ plan: await planMonitorBatch({ ...step, by: by ?? null }) });
+      set({ plan: await planMonitorBatch(forFirst({ ...step, by: by ?? null })) });
       if (!(await approved())) return await end(progress.decision ? 'rejected' : 'expired');
       set({ phase: 'running' });
     }
     return await affectAll();
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
-    const phase = isCancellation(error) ? 'cancelled' : 'failed';
+    const phase: BatchPhase = isCancellation(error) ? 'cancelled' : 'failed';
     set({ phase, message: messageOf(error) });
     // The audit records the end even where the warehouse failed before.
-    await CancellationScope.nonCancellable(() => finishMonitorBatch({ ...step, phase })).catch(() => null);
+    const last = { ...step, phase };
+    await CancellationScope.nonCancellable(() => finishMonitorBatch(progress.plan ? last : forFirst(last))).catch(
+      () => null,
+    );
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 

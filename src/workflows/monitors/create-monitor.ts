@@ -3,7 +3,7 @@ import type { Activities } from '../../activities/index.js';
 import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../../core/monitors/monitor-create.js';
 import { failureOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { publicInput } from '../shared/public-input.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
 
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
@@ -37,7 +37,7 @@ export async function createMonitor(input: CreateMonitorInput, ...extra: []): Pr
   /** Null without an answer, or with an unreadable one. */
   async function made(): Promise<MadeMonitor | null> {
     try {
-      return await makeMonitor(step);
+      return await makeMonitor(forFirst(step));
     } catch (error) {
       const { type } = failureOf(error);
       if (type !== 'UnknownOutcome' && type !== 'ResponseShape') throw error;

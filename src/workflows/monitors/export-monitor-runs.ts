@@ -13,7 +13,7 @@ import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js'
 import { queryNames } from '../../core/rows/job.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
-import { publicInput } from '../shared/public-input.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
 import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
@@ -38,7 +38,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
   let progress: MonitorExport = { into, monitors: 0, read: 0, added: 0, again: 0, results: 0 };
   setHandler(progressQuery, () => progress);
   try {
-    const { monitors } = await exportMonitors({ ...step, filter });
+    const { monitors } = await exportMonitors(forFirst({ ...step, filter }));
     progress = { ...progress, monitors };
     // Slices of a minute keep the history of a whole day short.
     for (let complete = false; !complete; ) {

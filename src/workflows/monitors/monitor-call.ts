@@ -4,7 +4,7 @@ import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
-import { publicInput } from '../shared/public-input.js';
+import { forFirst, publicInput } from '../shared/public-input.js';
 
 const { callMonitor } = proxyActivities<Activities>(slicePolicy);
 
@@ -12,7 +12,7 @@ const { callMonitor } = proxyActivities<Activities>(slicePolicy);
 export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {
   publicInput('monitorCall', [call], { extra });
   try {
-    return await callMonitor(call);
+    return await callMonitor(forFirst(call));
   } catch (error) {
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }

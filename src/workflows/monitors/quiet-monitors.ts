@@ -11,12 +11,12 @@ import {
 import type { Activities } from '../../activities/index.js';
 import { isPostgresUrl, parseAddress } from '../../core/connections/postgres-address.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../core/monitors/quiet-input.js';
-import { signalNames, startedByUs } from '../../core/rows/job.js';
+import { signalNames } from '../../core/rows/job.js';
 import { hash } from '../../core/text/hash.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
-import { publicInput } from '../shared/public-input.js';
+import { childMemo, forFirst, publicInput } from '../shared/public-input.js';
 
 /** A cancelled run ends once none of its calls is in flight: removing the quiet hours then unpauses its monitors. */
 const { takeQuietTurn } = proxyActivities<Activities>({
@@ -42,7 +42,7 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
       return await executeChild<typeof quietTurn>('quietTurn', {
         workflowId,
         args: [input],
-        memo: startedByUs,
+        memo: childMemo(),
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -84,7 +84,7 @@ async function end(workflowId: string): Promise<void> {
 export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {
-    return await takeQuietTurn({ ...input, now: input.now ?? Date.now() });
+    return await takeQuietTurn(forFirst({ ...input, now: input.now ?? Date.now() }));
   } catch (error) {
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }

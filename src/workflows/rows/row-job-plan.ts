@@ -2,6 +2,7 @@ import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow'
 import type { Activities } from '../../activities/index.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { bulkPolicy } from '../shared/policies.js';
+import { forFirst } from '../shared/public-input.js';
 import type { RowJobState } from './row-job-state.js';
 import { toRanges } from './slice-set.js';
 
@@ -39,7 +40,7 @@ export async function planRowJob(
 }
 
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
-  const found = await stageInput(input);
+  const found = await stageInput(forFirst(input));
   // A command that stages the rows writes the same memo; a later start compares it with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({

@@ -1,4 +1,5 @@
 import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow';
+import type { First } from '../../activities/base/monitor-warehouses.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputProblems } from '../../core/inputs/check-input.js';
 import { startedByUs } from '../../core/rows/job.js';
@@ -49,6 +50,15 @@ export function publicInput<I>(
   }
   return input;
 }
+
+/** The input of the first activity, with the fact that a client started the workflow; see `onlyForServed`. */
+export function forFirst<I extends object>(input: I): First<I> {
+  // Commands name the service of their own worker, which may be restarted with another one meanwhile.
+  return isOurs() || workflowInfo().memo?.startedBy === 'command' ? input : { ...input, startedBy: 'client' };
+}
+
+/** The memo of a child workflow: only children of our own workflows are ours. */
+export const childMemo = (): typeof startedByUs | Record<string, never> => (isOurs() ? startedByUs : {});
 
 /** Whether this workflow was started by one of ours or by a command's schedule, perhaps of another version. */
 function isOurs(): boolean {

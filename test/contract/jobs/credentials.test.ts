@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { startedByUs } from '../../../src/core/rows/job.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
@@ -69,7 +70,10 @@ it('a turn of quiet hours under an old workflow id is cancelled before a new one
   const oldId = `searchflow-quiet-turn-${origin}-${into}`;
   // Its host is another machine: it is retried until it is cancelled.
   const args = [{ ...turn, host: 'another-machine' }];
-  const old = await temporal.client.workflow.start('quietTurn', { workflowId: oldId, taskQueue, args });
+  const old = await temporal.client.workflow.start('quietTurn', {
+    ...{ workflowId: oldId, taskQueue, args },
+    memo: startedByUs,
+  });
   const handle = await setting.start<{ readonly did: string }>('quietMonitors', turn);
   expect(await handle.result()).toMatchObject({ did: 'begin' });
   expect((await old.describe()).status.name).toBe('CANCELLED');

@@ -1,4 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
@@ -296,6 +297,51 @@ describe('a wrong input', () => {
     const workflows = new Set(cases.map(([workflow]) => workflow));
     expect(cases.length).toBeGreaterThanOrEqual(60);
     expect(workflows.size).toBe(14);
+  });
+});
+
+describe('another service or machine', () => {
+  const origin = 'https://elsewhere.example';
+  const own = { hours, filter: some, into, name: 'nights' };
+  const all = (meant: object): readonly (readonly [string, object])[] => [
+    ['enrichCsv', { ...rows, ...meant }],
+    ['runAgentRows', { ...agents, ...meant }],
+    ['syncEvents', { into, ...meant }],
+    ['backfillEvents', { into, ...meant }],
+    ['exportMonitorRuns', { into, ...meant }],
+    ['batchMonitors', { ...batch, ...meant }],
+    ['createMonitor', { definition: { search: { query: 'q' } }, ...meant }],
+    ['quietMonitors', { ...own, ...meant }],
+    ['quietTurn', { ...own, ...meant }],
+    ['scheduledJob', { ...scheduled, workflowId: `of-${Object.keys(meant)[0]}`, input: { ...rows, ...meant } }],
+  ];
+  const named: readonly (readonly [string, object])[] = [
+    ...all({ origin }),
+    ['monitorCall', { operation: 'listMonitors', input: {}, origin }],
+    ...all({ host: 'elsewhere' }),
+  ];
+
+  it('that no worker has is refused for a client at once and for good, with the own one', async () => {
+    const before = filesIn(folder.dir);
+    const ends = named.map(async ([workflow, given], index) => {
+      const workflowId = `elsewhere-${index}`;
+      const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [given] });
+      let error: unknown = await handle.result().then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+      return { workflow, type: (error as ApplicationFailure | null)?.type, text: (error as Error | null)?.message };
+    });
+    for (const [index, end] of (await Promise.all(ends)).entries()) {
+      const isHost = 'host' in (named[index]?.[1] ?? {}) || JSON.stringify(named[index]).includes('"host"');
+      const own = isHost
+        ? `host must be ${hostname()}, the machine`
+        : `origin must be ${host.parts.deps.origin}, the service`;
+      expect.soft(end).toEqual({ workflow: end.workflow, type: 'BadInput', text: expect.stringContaining(own) });
+    }
+    expect(filesIn(folder.dir)).toEqual(before);
+    expect(server.requests).toEqual([]);
   });
 });
 

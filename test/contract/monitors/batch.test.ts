@@ -1,6 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BatchMonitorsInput, batchProblem } from '../../../src/core/monitors/monitor-batch.js';
+import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { approval, batchCases, exactBatches } from '../../support/monitors/exact-batches.js';
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -121,11 +122,15 @@ it('a batch without matches makes no call and needs no approval', async () => {
   expect(setting.batchCalls()).toEqual([]);
 });
 
-it('a batch for another service is ignored by the worker', async () => {
+it("a command's batch for another service is ignored by the worker", async () => {
   const setting = await MonitorSetting.open(temporal);
   setting.populate(10);
   const origin = 'https://another.example';
-  const handle = await setting.batch({ action: 'delete', filter: { name: 'daily' }, approval, origin });
+  const batch = { action: 'delete', filter: { name: 'daily' }, approval, origin, into: setting.folder.into };
+  const handle = await temporal.client.workflow.start('batchMonitors', {
+    ...{ workflowId: 'batch-elsewhere', taskQueue: setting.config.taskQueue, args: [batch] },
+    memo: startedByCommand,
+  });
   await expect
     .poll(async () => (await handle.describe()).raw.pendingActivities?.[0]?.lastFailure?.message, { timeout: 20_000 })
     .toContain(origin);

@@ -67,6 +67,10 @@ it('workers of one service and task queue whose key has its own limit know each 
   expect(await others(teams[0] as typeof one)).toBe(3);
   for (const closed of [two, ...teams]) await closed.close();
   expect(await others(one)).toBe(0);
+  const servedFor = (origin: string, host = hostname()) => one.servedElsewhere({ origin, host });
+  const elsewhere = 'https://api.elsewhere.example';
+  expect(await Promise.all([servedFor(elsewhere), servedFor(elsewhere, 'another-machine')])).toEqual([true, false]);
+  expect(await Promise.all([servedFor('sandbox'), servedFor('https://elsewhere.example')])).toEqual([false, false]);
   expect(otherLimitsText([])).toBeNull();
   expect(otherLimitsText([{ host: 'a', pid: 5 }])).toMatch(/another key .*\(PID 5 on a\).*SEARCHFLOW_TEAM/);
   for (const closed of [one, ...beside]) await closed.close();

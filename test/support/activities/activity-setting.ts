@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
@@ -57,6 +57,8 @@ export class ActivitySetting {
     const transport = createTransport({ apiKey: new Secret('canary-key'), ...options });
     const [slots, researchSlots] = [new MemorySlots(), new MemorySlots()];
     const deps: ActivityDeps = {
+      host: hostname(),
+      servedElsewhere: async () => false,
       transport,
       runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
       origin,
