@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BackfillEventsInput, SyncEventsInput } from '../core/events/walk-job.js';
+import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
   type BatchMonitorsInput,
   type Decision,
@@ -17,8 +17,16 @@ import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
 import { rowOperations } from '../core/rows/row-operation.js';
-import type { AgentRequest, RunAgentOptions, RunResearchOptions } from '../core/runs/agent-run.js';
+import {
+  type AgentRequest,
+  efforts,
+  MAX_DURATION_SECONDS,
+  MAX_RUN_SECONDS,
+  type RunAgentOptions,
+  type RunResearchOptions,
+} from '../core/runs/agent-run.js';
 import type { ScheduledJobInput } from '../core/schedules/schedule.js';
+import { MOST_DOLLARS } from '../core/text/money.js';
 
 /** Schemas for all fields of a type: a missing or an extra one does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
@@ -37,9 +45,17 @@ const LONGEST_WAIT_MS = 315_360_000_000;
 const date = z.string().meta({ format: 'date-time' });
 /** Fields that are passed to the service unchecked. */
 const open = z.looseObject({});
-const dollars = z.number().min(0);
+const dollars = z.number().min(0).max(MOST_DOLLARS);
 /** Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 const maxCost = z.union([dollars, z.literal('none')]);
+
+/** A time in seconds up to a bound, which `why` explains. */
+const seconds = (most: number, why: string) =>
+  z
+    .number()
+    .positive()
+    .max(most)
+    .meta({ description: `a number of seconds above 0 and at most ${most}, ${why}` });
 
 const freshness = z.strictObject({
   freshAfter: moment.optional(),
@@ -63,12 +79,17 @@ const rows = {
   into: text.nullable().optional(),
   csv: text.nullable().optional(),
   job: jobName.nullable().optional(),
-  delimiter: z.string().length(1).nullable().optional(),
+  delimiter: z
+    .string()
+    .regex(/^[^"\r\n]$/u)
+    .meta({ description: 'one character other than a double quote and a line break' })
+    .nullable()
+    .optional(),
   freshness: freshness.nullable().optional(),
   refreshAfterMs: milliseconds.optional(),
   retryFailed: flag.optional(),
   maxCostDollars: maxCost.optional(),
-  maxRunSeconds: z.number().positive().optional(),
+  maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
   rowsPerRun: count(100).optional(),
   origin: text.optional(),
   host: text.optional(),
@@ -89,11 +110,17 @@ const enrichCsv = z.strictObject({
   limit: count().optional(),
 } satisfies Fields<EnrichCsvInput>);
 
+/** A list of its own keeps a misspelt effort from being sent for each row; `request` takes values that the list lacks. */
+const effort = z
+  .string()
+  .regex(new RegExp(`^(${efforts.join('|')})$`, 'u'))
+  .meta({ description: `one of ${efforts.join(', ')}; another effort of the service goes into request` });
+
 const runAgentRows = z.strictObject({
   ...rows,
   query: text,
   outputSchema: open.nullable().optional(),
-  effort: text.optional(),
+  effort: effort.optional(),
   systemPrompt: anyText.optional(),
   dataSources: z.array(open).optional(),
   request: open.optional(),
@@ -123,7 +150,7 @@ const runAgentOptions = z.strictObject({
   ...bought,
   beta: z.array(text).optional(),
   extraHeaders: z.record(z.string(), z.string()).optional(),
-  maxDurationSeconds: z.number().positive().optional(),
+  maxDurationSeconds: seconds(MAX_DURATION_SECONDS, '24 days: timers cannot be longer').optional(),
   deleteAfter: flag.optional(),
 } satisfies Fields<RunAgentOptions>);
 
@@ -136,7 +163,12 @@ const walk = {
   into: text.optional(),
   host: text.optional(),
   types: z.array(text).nullable().optional(),
-  parallel: count().optional(),
+  parallel: z
+    .int()
+    .min(1)
+    .max(MOST_PARALLEL)
+    .meta({ description: `a whole number from 1 to ${MOST_PARALLEL}, the most requests in flight of a worker` })
+    .optional(),
   origin: text.optional(),
   scheduled: flag.optional(),
 };
@@ -237,7 +269,7 @@ const scheduledJob = z.discriminatedUnion('workflow', [
 /** Unknown fields are allowed: workers of other versions share the task queue. */
 const workerPresence = z.looseObject({
   host: text,
-  pid: z.int(),
+  pid: z.int().min(1),
 } satisfies Partial<Fields<WorkerHolder>>);
 
 /** The public inputs of each workflow: one schema for each argument. */

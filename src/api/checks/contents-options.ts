@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkCount, checkDate, checkRange, firstProblem, problem, shown } from './checks.js';
 import { fieldOf } from './field-of.js';
 import type { LimitProblem, ServiceLimits } from './limits.js';
+import { checkSchemaForm } from './schema-form.js';
 
 const textOptions = z.looseObject({
   maxCharacters: z.number().optional(),
@@ -62,11 +63,25 @@ export function checkContentsOptions(options: object, prefix: string, limits: Se
   }
   return firstProblem(
     () => checkSubpageTarget(options, prefix, limits),
+    () => checkLivecrawl(options, prefix, limits),
+    () => checkSchemaForm(`${prefix}summary.schema`, at(options, 'summary.schema'), limits),
     () => checkExclusions(options, prefix, limits),
     () => {
       const date = at(options, 'snapshotAsOf');
       return typeof date === 'string' ? checkDate(`${prefix}snapshotAsOf`, date, limits) : null;
     },
+  );
+}
+
+/** The option is deprecated, so that the service adds no values to it. */
+function checkLivecrawl(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
+  const value = at(options, 'livecrawl');
+  if (typeof value !== 'string' || limits.livecrawl.includes(value)) return null;
+  return problem(
+    `${prefix}livecrawl`,
+    `is ${shown(value)}`,
+    `it must be one of ${limits.livecrawl.join(', ')}`,
+    limits,
   );
 }
 

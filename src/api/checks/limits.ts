@@ -30,6 +30,8 @@ export interface ServiceLimits {
   readonly plainCategories: readonly string[];
   /** Ranges of the content options, by path. */
   readonly contents: Readonly<Record<string, Range>>;
+  /** Values of the deprecated option `livecrawl`. */
+  readonly livecrawl: readonly string[];
   readonly maxSubpageTarget: { readonly entries: number; readonly length: number } | null;
   readonly maxObjective: number | null;
   /** The most characters of the `context` of a search. */
@@ -92,6 +94,8 @@ const contract: ServiceLimits = {
     livecrawlTimeout: { min: 0, max: null, integer: false },
     subpages: whole(0, null),
   },
+  // The public clients have `auto` as well.
+  livecrawl: ['never', 'fallback', 'always', 'preferred', 'auto'],
   maxSubpageTarget: null,
   maxObjective: null,
   maxContext: null,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { estimateAgentRun } from '../../core/purchase/prices.js';
 import { checkCount, checkRange, checkText, firstProblem, problem, shown } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { checkSchemaForm } from '../checks/schema-form.js';
 import {
   type AgentRun,
   type AgentRunRequest,
@@ -55,6 +56,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   check: (input, limits) =>
     firstProblem(
       () => checkText('query', input.query, null, limits),
+      () => checkSchemaForm('outputSchema', input.outputSchema, limits),
       () => checkCount('dataSources', input.dataSources, 0, limits.agents.maxDataSources, limits),
       () => checkPreviousRun(input.previousRunId, limits),
       () => checkBudget(input, limits),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { estimateAnswer } from '../../core/purchase/prices.js';
 import { checkText, firstProblem } from '../checks/checks.js';
+import { checkSchemaForm } from '../checks/schema-form.js';
 import { checkLocation, userLocation } from '../schemas/location.js';
 import { outputSchema } from '../schemas/output-schema.js';
 import { costDollars } from '../schemas/result.js';
@@ -61,6 +62,7 @@ export const answerEndpoint = defineEndpoint<AnswerRequest, AnswerResponse>({
     firstProblem(
       () => checkText('query', input.query, null, limits),
       () => checkLocation(input.userLocation, limits),
+      () => checkSchemaForm('outputSchema', input.outputSchema, limits, ['text']),
       () => noStream(input, limits),
     ),
   response: answerResponse,

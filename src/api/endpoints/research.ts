@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { estimateResearch } from '../../core/purchase/prices.js';
-import { checkText, problem } from '../checks/checks.js';
+import { checkText, firstProblem, problem } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { checkSchemaForm } from '../checks/schema-form.js';
 import { outputSchema } from '../schemas/output-schema.js';
 import { checkPage, type PageRequest, pageOf, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
@@ -63,14 +64,25 @@ export function researchIdOf(task: ResearchTask): string | null {
   return task.id ?? task.researchId ?? null;
 }
 
-function contractCheck({ input }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
-  if (input) return checkText('input.instructions', input.instructions, limits.maxInstructions, limits);
+function contractCheck({ input, output }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
+  if (input)
+    return firstProblem(
+      () => checkText('input.instructions', input.instructions, limits.maxInstructions, limits),
+      () => checkSchemaForm('output.schema', output?.schema, limits),
+    );
   return problem('input', 'is missing', 'input.instructions is required', limits);
 }
 
-function publicCheck({ instructions }: ResearchTaskRequest, limits: ServiceLimits): LimitProblem | null {
+function publicCheck(
+  { instructions, output, outputSchema: own }: ResearchTaskRequest,
+  limits: ServiceLimits,
+): LimitProblem | null {
   if (instructions === undefined) return problem('instructions', 'is missing', 'at least 1 character', limits);
-  return checkText('instructions', instructions, limits.maxInstructions, limits);
+  return firstProblem(
+    () => checkText('instructions', instructions, limits.maxInstructions, limits),
+    () => checkSchemaForm('output.schema', output?.schema, limits),
+    () => checkSchemaForm('outputSchema', own, limits),
+  );
 }
 
 /** Starts a research task. */

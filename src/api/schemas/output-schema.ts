@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { problem } from '../checks/checks.js';
 import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
+import { checkSchemaForm } from '../checks/schema-form.js';
 
 /** A JSON Schema of the caller. */
 export const outputSchema = z.looseObject({});
@@ -36,10 +37,11 @@ function measure(schema: unknown): { properties: number; depth: number } {
   return all;
 }
 
-/** Checks the schema of a search's output against the service's limits (API reference: /search). */
+/** Checks the schema of a search's output, which may also be of type `text` (API reference: /search). */
 export function checkOutputSchema(schema: object | null | undefined, limits: ServiceLimits): LimitProblem | null {
+  const form = checkSchemaForm('outputSchema', schema, limits, ['text']);
   const max = limits.maxOutputSchema;
-  if (!schema || max === null) return null;
+  if (form || !schema || max === null) return form;
   const { properties, depth } = measure(schema);
   if (properties > max.properties) {
     return problem('outputSchema', `has ${properties} properties`, `at most ${max.properties}`, limits);

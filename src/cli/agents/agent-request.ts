@@ -1,9 +1,10 @@
-import type { AgentRequest, RunAgentOptions } from '../../core/runs/agent-run.js';
+import { type AgentRequest, MAX_DURATION_SECONDS, type RunAgentOptions } from '../../core/runs/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { parseDollars } from '../../core/text/money.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { toContentsOptions } from '../options/contents-flags.js';
 import { parseDuration } from '../options/duration-option.js';
+import { checkEffort } from '../options/effort-option.js';
 import { readObject } from '../options/read-object.js';
 
 /** Flags of `searchflow agent run`. */
@@ -39,6 +40,7 @@ export function toAgentRequest(
   for (const [name, value] of Object.entries(file ?? {})) put(name, value, '--request');
   put('query', query, 'QUERY');
   if (flags.schema !== undefined) put('outputSchema', readObject('--schema', flags.schema, cwd, mistakes), '--schema');
+  checkEffort(flags.effort, mistakes);
   put('effort', flags.effort, '--effort');
   put('previousRunId', flags.previous, '--previous');
   const others = toContentsOptions(flags.option ? { option: flags.option } : {}, mistakes);
@@ -55,7 +57,10 @@ function toOptions({ maxCost, maxDuration, rebuy, deleteAfter }: AgentRunFlags, 
   const micros = maxCost === undefined ? undefined : parseDollars(maxCost);
   if (micros === null) mistakes.push(`--max-cost: '${maxCost}' must be an amount in dollars such as 5 or 0.50.`);
   const ms = maxDuration === undefined ? undefined : parseDuration(maxDuration);
-  if (ms === null) mistakes.push(`--max-duration: '${maxDuration}' must be a duration such as 20m or 2h.`);
+  if (ms === null || (ms !== undefined && (ms === 0 || ms > MAX_DURATION_SECONDS * 1000)))
+    mistakes.push(
+      `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
+    );
   return {
     ...(typeof micros === 'number' ? { maxCostDollars: micros / 1e6 } : {}),
     ...(typeof ms === 'number' ? { maxDurationSeconds: ms / 1000 } : {}),

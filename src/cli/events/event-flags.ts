@@ -1,5 +1,5 @@
 import { eventTypes } from '../../core/events/payloads.js';
-import type { EventWalkOptions } from '../../core/events/walk-job.js';
+import { type EventWalkOptions, MOST_PARALLEL } from '../../core/events/walk-job.js';
 import { nearest } from '../../core/text/nearest.js';
 import { toCount } from '../monitors/monitor-flags.js';
 import { toMoment } from '../options/moment-option.js';
@@ -18,8 +18,6 @@ export interface RangeFlags {
   readonly from?: string;
   readonly until?: string;
 }
-
-const MOST_PARALLEL = 256;
 
 /** Returns the options that all walks share; adds a sentence to `mistakes` for each invalid flag. */
 export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<EventWalkOptions, 'types' | 'parallel'> {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MAX_RUN_SECONDS } from '../../core/runs/agent-run.js';
 import { isSameFile } from '../../files/same-file.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
@@ -107,8 +108,10 @@ function readLimit(text: string | undefined, mistakes: string[]): Pick<EnrichReq
 function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'maxRunSeconds'> {
   if (text === undefined) return {};
   const ms = parseDuration(text);
-  if (ms !== null && ms > 0) return { maxRunSeconds: ms / 1000 };
-  mistakes.push(`--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d.`);
+  if (ms !== null && ms > 0 && ms <= MAX_RUN_SECONDS * 1000) return { maxRunSeconds: ms / 1000 };
+  mistakes.push(
+    `--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d, of at most 365d: no run lasts that long.`,
+  );
   return {};
 }
 

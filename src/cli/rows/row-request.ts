@@ -3,6 +3,7 @@ import { isRowOperation, type RowOperation, rowOperations } from '../../core/row
 import type { Json } from '../../core/text/json.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from '../options/contents-flags.js';
+import { checkEffort } from '../options/effort-option.js';
 import { readObject } from '../options/read-object.js';
 
 /** Flags of the request for each row. */
@@ -89,6 +90,7 @@ function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: strin
     if (research) put('output', { schema }, '--schema', false);
     else put('outputSchema', schema, '--schema', false);
   }
+  checkEffort(flags.effort, mistakes);
   if (flags.effort !== undefined) put('effort', flags.effort, '--effort', false);
   const numResults = readWhole(flags.numResults, '--num-results', 100, mistakes);
   if (numResults !== undefined) put('numResults', numResults, '--num-results', false);

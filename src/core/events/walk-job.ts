@@ -5,6 +5,9 @@ import type { Span } from './walk-window.js';
 /** The default warehouse of events. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
 
+/** The most windows of a walk in progress: each is a request in flight, and a worker has no more of them. */
+export const MOST_PARALLEL = 256;
+
 /** Options of all event walks: plain JSON, usable from any Temporal SDK. */
 export interface EventWalkOptions {
   /** Warehouse: path of a DuckDB file, or address of a PostgreSQL database. Default {@link DEFAULT_EVENT_WAREHOUSE}. */
@@ -15,7 +18,7 @@ export interface EventWalkOptions {
    * Event types to load (API reference: /websets/v0/events); default: all. Another list of types is another stream with its own watermark.
    */
   readonly types?: readonly string[];
-  /** Number of windows in progress at once; default 16. */
+  /** Number of windows in progress at once, 1 to 256; default 16. */
   readonly parallel?: number;
   /** Base URL of the service, or `sandbox`: only workers of that service run it. Default: any worker. */
   readonly origin?: string;

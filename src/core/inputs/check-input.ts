@@ -213,6 +213,7 @@ function phraseOf(schema: InputSchema): string {
   if (branches) return [...new Set(branches.map(phraseOf))].join(' or ');
   if (only !== undefined) return JSON.stringify(only);
   if (values) return `one of ${values.join(', ')}`;
+  if (type !== 'string' && description !== undefined) return description;
   const range =
     minimum !== undefined && maximum !== undefined
       ? ` from ${minimum} to ${maximum}`

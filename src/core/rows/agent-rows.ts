@@ -33,6 +33,16 @@ export interface AgentRowsInput
   readonly request?: { readonly [field: string]: Json };
 }
 
+/** Returns the problem of fields that are set twice, beside `request` and in it: only one of them would be sent. */
+export function setTwice({ request = {}, ...named }: AgentRowsInput): string | null {
+  const twice = requestFields.filter((name) => Object.hasOwn(request, name) && named[name] !== undefined);
+  return twice.length === 0
+    ? null
+    : twice.map((name) => `${name} and request.${name} are both set; set one of them.`).join(' ');
+}
+
+const requestFields = ['query', 'outputSchema', 'effort', 'systemPrompt', 'dataSources'] as const;
+
 /** Turns the input of an agent job into that of a row job. */
 export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   const { query, outputSchema, effort, systemPrompt, dataSources, request = {}, ...job } = input;

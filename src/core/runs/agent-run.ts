@@ -21,6 +21,14 @@ export interface AgentRequest {
   readonly [field: string]: unknown;
 }
 
+/** Efforts of agent runs that the service documents. The contract names `auto` only, and others may follow. */
+export const efforts = ['auto', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
+
+/** A year, in seconds: no run of the service lasts that long. */
+export const MAX_RUN_SECONDS = 31_536_000;
+/** 24 days, in seconds: timers of the worker cannot be longer. */
+export const MAX_DURATION_SECONDS = 2_073_600;
+
 /** How a run is bought. */
 export interface RunOptions {
   /** An answer that landed longer ago than this (ms) is bought again; default: a landed answer never expires, 0: always a new one. */

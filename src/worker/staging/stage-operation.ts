@@ -1,10 +1,22 @@
+import { ZodObject, type ZodType } from 'zod';
 import { contentsKeys } from '../../activities/rows/contents-purchase.js';
 import { rowRequests } from '../../activities/rows/row-requests.js';
+import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
+import { answerEndpoint } from '../../api/endpoints/answer.js';
 import { contentsEndpoint } from '../../api/endpoints/contents.js';
+import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
+import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
+import { searchEndpoint } from '../../api/endpoints/search.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
 import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
-import { isLongRunning, ROW_ID_FIELD, ROWS_FIELD, type RowOperation } from '../../core/rows/row-operation.js';
+import {
+  isLongRunning,
+  ROW_ID_FIELD,
+  ROWS_FIELD,
+  type RowOperation,
+  rowOperations,
+} from '../../core/rows/row-operation.js';
 import type { Json } from '../../core/text/json.js';
 import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -69,11 +81,16 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
 }
 
 function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {
-  const { batch, template, rowsPerRun = 1 } = request;
+  const { batch, template, rowsPerRun = 1, variant } = request;
   if (template !== undefined) throw new UsageError('The operation contents takes a URL column and no template.');
   if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
-  transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] });
+  refuseOtherFields('contents', options);
+  transport.check(
+    contentsEndpoint,
+    { ...options, urls: ['https://example.com/'] },
+    variant === undefined ? {} : { variant },
+  );
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
@@ -103,6 +120,8 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
       `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
+  refuseOtherFields(operation, { ...options, ...(template as Fields | null) });
+  if (unitColumn !== null && 'url' in options) throw new UsageError(fromRows('url', operation));
   const facts = {
     operation,
     options: sharesRuns ? forRows(options) : options,
@@ -139,6 +158,40 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
     facts,
   };
 }
+
+/** The requests of the operations for rows. */
+const requestOf: Readonly<Record<RowOperation, ZodType>> = {
+  contents: contentsEndpoint.request,
+  search: searchEndpoint.request,
+  answer: answerEndpoint.request,
+  findSimilar: findSimilarEndpoint.request,
+  agent: createAgentRunEndpoint.request,
+  research: createResearchTaskEndpoint.request,
+};
+const fieldsOf = (operation: RowOperation): readonly string[] => {
+  const { [operation]: request } = requestOf;
+  return request instanceof ZodObject ? Object.keys(request.shape) : [];
+};
+/** Fields about the caller rather than about one operation: the service may take them elsewhere, too. */
+const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderation', 'systemPrompt', 'userIdentifier'];
+
+/**
+ * Refuses fields that only other operations have: each row would be bought without the effect that they are meant to have. Fields
+ * that no operation has may be new ones of the service, and are sent.
+ */
+function refuseOtherFields(operation: RowOperation, fields: Fields): void {
+  const own = fieldsOf(operation);
+  for (const name of Object.keys(fields)) {
+    if (operation === 'contents' && (name === 'urls' || name === 'ids'))
+      throw new UsageError(fromRows(name, operation));
+    if (own.includes(name) || common.includes(name)) continue;
+    const others = rowOperations.filter((one) => fieldsOf(one).includes(name));
+    if (others.length > 0) throw new UsageError(`${name} is a field of ${others.join(', ')}, not of ${operation}.`);
+  }
+}
+
+const fromRows = (name: string, operation: string): string =>
+  `${name}: the URLs of ${operation} come from the rows of the file. Remove it from the options.`;
 
 /** Sizes of slices: answers with page contents are large. */
 function sizesOf({ contents, text }: Fields): SliceSizes {

@@ -1,5 +1,5 @@
 import { continueAsNew } from '@temporalio/workflow';
-import { type AgentRowsInput, toEnrichInput } from '../../core/rows/agent-rows.js';
+import { type AgentRowsInput, setTwice, toEnrichInput } from '../../core/rows/agent-rows.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { publicInput } from '../shared/public-input.js';
 import { type RowJobState, rowJob } from './row-job.js';
@@ -13,7 +13,7 @@ import { type RowJobState, rowJob } from './row-job.js';
  * API reference: /agent/runs.
  */
 export async function runAgentRows(input: AgentRowsInput, state?: RowJobState, ...extra: []): Promise<JobSummary> {
-  const checked = publicInput('runAgentRows', [input], { carried: state, extra });
+  const checked = publicInput('runAgentRows', [input], { carried: state, extra, also: setTwice });
   return rowJob(toEnrichInput(checked), state, ({ staged }, nextState) =>
     continueAsNew<typeof runAgentRows>(staged ? { ...checked, staged } : checked, nextState),
   );

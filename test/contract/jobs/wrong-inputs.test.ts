@@ -62,6 +62,22 @@ const cases: readonly Case[] = [
     [{ ...rows, zzzzzzzzz: 'secret-value' }],
     /zzzzzzzzz is not a field of enrichCsv; its fields are input, into,/,
   ],
+  [
+    'runAgentRows',
+    [{ ...agents, effort: 'bogus' }],
+    /effort must be one of auto, .* goes into request \(got "bogus"\)\.$/,
+  ],
+  [
+    'runAgentRows',
+    [{ ...agents, effort: 'low', request: { effort: 'high' } }],
+    /effort and request\.effort are both set/,
+  ],
+  ['runAgentRows', [{ ...agents, maxRunSeconds: 1e300 }], /maxRunSeconds must be .* a year: no run lasts that long/],
+  [
+    'syncEvents',
+    [{ into, parallel: 1e9 }],
+    /parallel must be a whole number from 1 to 256, the most requests in flight/,
+  ],
   ['enrichCsv', [{ ...rows, batch: 0 }], /batch must be a whole number from 1 to 100 \(got 0\)\./],
   ['enrichCsv', [{ ...rows, batch: '10' }], /batch must be a whole number from 1 to 100 or null \(got "10"\)\./],
   ['enrichCsv', [{ ...rows, batch: 1000 }], /batch must be a whole number from 1 to 100 \(got 1000\)\./],
@@ -71,9 +87,9 @@ const cases: readonly Case[] = [
   [
     'enrichCsv',
     [{ ...rows, maxCostDollars: Number.NaN }],
-    /maxCostDollars must be a number of at least 0 or "none" \(got null\)\./,
+    /maxCostDollars must be a number from 0 to 1000000000 or "none" \(got null\)\./,
   ],
-  ['enrichCsv', [{ ...rows, maxCostDollars: -1 }], /maxCostDollars must be a number of at least 0 \(got -1\)\./],
+  ['enrichCsv', [{ ...rows, maxCostDollars: -1 }], /maxCostDollars must be a number from 0 to 1000000000 \(got -1\)\./],
   ['enrichCsv', [{ ...rows, maxCostDollars: '5' }], /maxCostDollars must be .* \(got "5"\)\./],
   ['enrichCsv', [{ ...rows, operation: 'serach' }], /operation must be one of contents, search, .* \(got "serach"\)\./],
   ['enrichCsv', [{ ...rows, defaultScheme: 'ftp' }], /defaultScheme must be one of https, http, none \(got "ftp"\)\./],
@@ -91,7 +107,7 @@ const cases: readonly Case[] = [
   ['enrichCsv', [{ ...rows, options: ['text'] }], /options must be an object or null \(got a list\)\./],
   ['enrichCsv', [{ ...rows, into: 5 }], /into must be .* \(got 5\)\./],
   ['enrichCsv', [{ ...rows, into: ['postgres://me:hidden@host/db'] }], /into must be .* \(got a list\)\./],
-  ['enrichCsv', [{ ...rows, delimiter: 'tab' }], /delimiter must be one character \(got "tab"\)\./],
+  ['enrichCsv', [{ ...rows, delimiter: 'tab' }], /delimiter must be one character other than .* \(got "tab"\)\./],
   [
     'enrichCsv',
     [{ ...rows, refreshAfterMs: 1e300 }],
@@ -145,12 +161,12 @@ const cases: readonly Case[] = [
   [
     'runAgent',
     [{ query: 'q' }, { maxCostDollars: '1' }],
-    /options\.maxCostDollars must be a number of at least 0 \(got "1"\)\./,
+    /options\.maxCostDollars must be a number from 0 to 1000000000 \(got "1"\)\./,
   ],
   [
     'runAgent',
     [{ query: 'q' }, { maxDurationSeconds: 0 }],
-    /options\.maxDurationSeconds must be a number above 0 \(got 0\)\./,
+    /options\.maxDurationSeconds must be a number of seconds above 0 .* \(got 0\)\./,
   ],
   ['runAgent', [{ query: 'q' }, 5], /options must be an object \(got 5\)\./],
   ['runAgent', [{ query: 'q' }, { extraHeaders: { a: 5 } }], /options\.extraHeaders\.a must be a text \(got 5\)\./],
@@ -159,7 +175,7 @@ const cases: readonly Case[] = [
   ['runResearch', [{ query: 'q' }, { refreshAfterMs: 'never' }], /options\.refreshAfterMs must be a number/],
   ['syncEvents', [5], /The input must be an object \(got 5\)\./],
   ['syncEvents', [{ into: 5 }], /into must be a text that is not empty \(got 5\)\./],
-  ['syncEvents', [{ into, parallel: 0 }], /parallel must be a whole number of at least 1 \(got 0\)\./],
+  ['syncEvents', [{ into, parallel: 0 }], /parallel must be a whole number from 1 to 256, .* \(got 0\)\./],
   [
     'syncEvents',
     [{ into, types: 'webset.created' }],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { toAgentRequest } from '../../../src/cli/agents/agent-request.js';
 import { toContentsOptions } from '../../../src/cli/options/contents-flags.js';
 import { parseDuration } from '../../../src/cli/options/duration-option.js';
 import { type EnrichFlags, toEnrichRequest } from '../../../src/cli/rows/enrich-request.js';
@@ -112,6 +113,22 @@ describe('enrich request', () => {
       expect.stringMatching(/^--refresh-after 0d: an interrupted job would buy its own results again/),
     ]);
     expect(request('in.csv', { refreshAfter: '1d' }).mistakes).toEqual([]);
+  });
+
+  it.each(['0h', '366d', '53w', '6'])('refuses %s as the longest wait for a run', (maxRunTime) => {
+    expect(request('in.csv', { maxRunTime }).mistakes).toEqual([
+      `--max-run-time: '${maxRunTime}' must be a duration such as 30m, 6h or 1d, of at most 365d: no run lasts that long.`,
+    ]);
+    expect(request('in.csv', { maxRunTime: '365d' }).mistakes).toEqual([]);
+  });
+
+  it.each(['0h', '25d', '6'])('refuses %s as the age at which a run is ended', (maxDuration) => {
+    const mistakes: string[] = [];
+    toAgentRequest('q', { maxDuration, effort: 'lwo' }, cwd, mistakes);
+    expect(mistakes).toEqual([
+      expect.stringMatching(/^--effort: 'lwo' must be one of auto, /),
+      `--max-duration: '${maxDuration}' must be a duration such as 20m or 2h, of at most 24d: timers cannot be longer.`,
+    ]);
   });
 
   it('never lets a result overwrite the input', () => {

@@ -88,6 +88,10 @@ describe('flags of a row operation', () => {
     [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' must be a whole number from 1 to 100/],
     [{ op: 'search', query: '{{name}}', request: 'request.json' }, /--query sets query, which is set already/],
     [{ op: 'search', query: '{{name}}', option: ['query=x'] }, /--option query sets query/],
+    [
+      { op: 'agent', query: '{{name}}', effort: 'bogus' },
+      /--effort: 'bogus' must be one of auto, .*ultra\. To send another effort of the service:\n {2}--option effort=bogus$/,
+    ],
     [{ op: 'agent', query: '{{name}}', schema: 'none.json' }, /--schema: file none\.json not found/],
     [{ op: 'agent', query: '{{name}}', schema: 'list.json' }, /--schema: list\.json must contain a JSON object/],
     [{ op: 'agent', query: '{{name}}', schema: 'broken.json' }, /--schema: broken\.json is not JSON: /],

@@ -5,6 +5,8 @@ import { History } from '../../../scripts/history-proto.mjs';
 import { schemasDoc, schemasModule } from '../../../scripts/input-schemas.mjs';
 import { workflowInputs } from '../../../src/api/workflow-inputs.js';
 import { inputProblems } from '../../../src/core/inputs/check-input.js';
+import { setTwice } from '../../../src/core/rows/agent-rows.js';
+import { efforts } from '../../../src/core/runs/agent-run.js';
 import { nearest } from '../../../src/core/text/nearest.js';
 import * as workflows from '../../../src/workflows/index.js';
 
@@ -62,6 +64,72 @@ describe('inputProblems', () => {
   it('ignores unknown fields if it is not strict, and still refuses wrong types', () => {
     expect(inputProblems('syncEvents', [{ later: 1 }], false)).toEqual([]);
     expect(inputProblems('syncEvents', [{ later: 1, into: 5 }], false)).toHaveLength(1);
+  });
+
+  const agents = { input: 'a', query: 'q' };
+  it.each<[workflow: string, args: readonly unknown[], problem: string]>([
+    [
+      'runAgentRows',
+      [{ ...agents, effort: 'bogus' }],
+      'max, ultra; another effort of the service goes into request (got "bogus").',
+    ],
+    [
+      'runAgentRows',
+      [{ ...agents, maxRunSeconds: 1e300 }],
+      'at most 31536000, a year: no run lasts that long (got 1e+300).',
+    ],
+    ['enrichCsv', [{ input: 'a', maxRunSeconds: 0 }], 'maxRunSeconds must be a number of seconds above 0'],
+    [
+      'enrichCsv',
+      [{ input: 'a', maxCostDollars: 1e300 }],
+      'maxCostDollars must be a number from 0 to 1000000000 (got 1e+300).',
+    ],
+    [
+      'enrichCsv',
+      [{ input: 'a', delimiter: '"' }],
+      'delimiter must be one character other than a double quote and a line break',
+    ],
+    ['enrichCsv', [{ input: 'a', delimiter: '\n' }], 'delimiter must be one character'],
+    [
+      'runAgent',
+      [{ query: 'q' }, { maxDurationSeconds: 2_073_601 }],
+      'at most 2073600, 24 days: timers cannot be longer',
+    ],
+    [
+      'runAgent',
+      [{ query: 'q' }, { maxCostDollars: 1e10 }],
+      'options.maxCostDollars must be a number from 0 to 1000000000',
+    ],
+    [
+      'syncEvents',
+      [{ parallel: 1e9 }],
+      'parallel must be a whole number from 1 to 256, the most requests in flight of a worker (got 1000000000).',
+    ],
+    ['backfillEvents', [{ parallel: 257 }], 'parallel must be a whole number from 1 to 256'],
+    ['workerPresence', [{ host: 'h', pid: 0 }], 'pid must be a whole number of at least 1 (got 0).'],
+  ])('refuses a value of %s that is out of range: %j', (workflow, args, problem) => {
+    expect(inputProblems(workflow, args, true)).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it.each<[workflow: string, args: readonly unknown[]]>([
+    ...efforts.map((effort): [string, unknown[]] => ['runAgentRows', [{ ...agents, effort }]]),
+    ['runAgentRows', [{ ...agents, request: { effort: 'new' }, maxRunSeconds: 31_536_000 }]],
+    ['runAgent', [{ query: 'q', effort: 'new' }, { maxDurationSeconds: 2_073_600 }]],
+    ['enrichCsv', [{ input: 'a', delimiter: '\t', limit: 1e15, maxCostDollars: 'none' }]],
+    ['syncEvents', [{ parallel: 256, types: ['webset.new'] }]],
+  ])('accepts the last value of a range, and values that only the service may know: %s %j', (workflow, args) => {
+    expect(inputProblems(workflow, args, true)).toEqual([]);
+  });
+
+  it('refuses a field of an agent job that is set beside the request and in it', () => {
+    const rows = { input: 'a', query: 'q' };
+    expect(
+      setTwice({ ...rows, effort: 'low', request: { effort: 'high', query: 'r', budget: { maxCostDollars: 1 } } }),
+    ).toBe(
+      'query and request.query are both set; set one of them. effort and request.effort are both set; set one of them.',
+    );
+    expect(setTwice({ ...rows, request: { effort: 'high' } })).toBeNull();
+    expect(setTwice(rows)).toBeNull();
   });
 
   it('never shows an address, and reports ten problems of a thousand', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -74,6 +74,57 @@ describe('staging rows of whole requests', () => {
     expect((await rowsOf(staged)).map(({ u }) => JSON.parse(u as string))).toEqual([
       { query: 'CEO of Acme', input: { data: [{ city: 'Rome, "IT"' }] } },
     ]);
+  });
+});
+
+describe('a request that fits no row', () => {
+  const url = 'site\nhttps://a.example/\n';
+  const ask = { query: '{{site}}' };
+  it.each<[Partial<StageRequest>, string]>([
+    [{ options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of contents.'],
+    [{ options: { urls: ['https://b.example/'] } }, 'urls: the URLs of contents come from the rows of the file.'],
+    [{ options: { ids: ['https://b.example/'] } }, 'ids: the URLs of contents come from the rows of the file.'],
+    [{ options: { livecrawl: 'maybe' } }, 'livecrawl is "maybe"'],
+    [{ variant: 'v9' }, 'has no variant of that name'],
+    [{ operation: 'search', template: ask, variant: 'v0' }, 'has no variant of that name'],
+    [{ operation: 'search', template: ask, options: { numResults: 1e9 } }, 'numResults is 1000000000; at most 100'],
+    [
+      { operation: 'search', template: ask, options: { livecrawl: 'never' } },
+      'livecrawl is a field of contents, not of search',
+    ],
+    [
+      { operation: 'answer', template: ask, options: { numResults: 3 } },
+      'numResults is a field of search, findSimilar',
+    ],
+    [
+      { operation: 'findSimilar', options: { url: 'https://b.example/' } },
+      'url: the URLs of findSimilar come from the rows',
+    ],
+    [
+      { operation: 'agent', template: { ...ask, numResults: 3 } },
+      'numResults is a field of search, findSimilar, not of agent',
+    ],
+    [
+      { operation: 'agent', template: ask, options: { outputSchema: { type: 'banana' } } },
+      'outputSchema.type is "banana"',
+    ],
+    [
+      { operation: 'research', template: { input: { instructions: '{{site}}' } }, options: { effort: 'low' } },
+      'effort is a field of agent, not of research.',
+    ],
+    [{ operation: 'research', template: { instructions: '{{site}}' }, variant: 'v9' }, 'has no variant of that name'],
+  ])('is refused before anything is written: %j', async (request, message) => {
+    await expect(stage(url, request, 'refused.csv')).rejects.toThrow(message);
+    expect(existsSync(join(dir, 'stages', 'refused'))).toBe(false);
+  });
+
+  it.each<Partial<StageRequest>>([
+    { options: { text: true, novelty: 1, systemPrompt: 'p', userIdentifier: 'u' }, variant: 'contract' },
+    { operation: 'search', template: ask, options: { type: 'novel', category: 'other', novelty: 1 } },
+    { operation: 'agent', template: { ...ask, effort: 'novel', outputSchema: { novelty: 5, items: true } } },
+    { operation: 'answer', template: ask, options: { model: 'novel', text: true } },
+  ])('does not mean values that only the service may know: %j', async (request) => {
+    expect((await stage(url, request, 'known.csv')).staged.rows).toBe(1);
   });
 });
 

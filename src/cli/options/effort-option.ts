@@ -1,0 +1,9 @@
+import { efforts } from '../../core/runs/agent-run.js';
+
+/** Adds a sentence to `mistakes` for an unknown `--effort`; `--option` sends an effort that the list lacks. */
+export function checkEffort(effort: string | undefined, mistakes: string[]): void {
+  if (effort === undefined || (efforts as readonly string[]).includes(effort)) return;
+  mistakes.push(
+    `--effort: '${effort}' must be one of ${efforts.join(', ')}. To send another effort of the service:\n  --option effort=${effort}`,
+  );
+}
