@@ -90,6 +90,7 @@ const rows = {
   retryFailed: flag.optional(),
   maxCostDollars: maxCost.optional(),
   maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
+  skipRefused: flag.optional(),
   rowsPerRun: count(100).optional(),
   origin: text.optional(),
   host: text.optional(),

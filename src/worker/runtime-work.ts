@@ -137,7 +137,10 @@ export class RuntimeWork {
 
   async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
     const { client } = await this.#connect();
-    const maxCost = request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars };
+    const how = {
+      ...(request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars }),
+      ...(request.skipRefused ? { skipRefused: true } : {}),
+    };
     const asked = askedOf(request, Date.now());
     const why = await startReason({
       client,
@@ -149,7 +152,7 @@ export class RuntimeWork {
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
-      await handle.resume(maxCost);
+      await handle.resume(how);
       return this.#parts.ending(handle, staged);
     }
     if (why !== '') {

@@ -4,12 +4,35 @@ import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { BodiesGone } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
-import { BUDGET_EXCEEDED, type OverBudgetFacts, SERVICE_UNRECOGNIZED } from '../../core/rows/pause.js';
+import {
+  ALL_REFUSED,
+  type AllRefusedFacts,
+  BUDGET_EXCEEDED,
+  type OverBudgetFacts,
+  SERVICE_UNRECOGNIZED,
+} from '../../core/rows/pause.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from './circuit-breaker.js';
 
 export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
+}
+
+/** The service refused all requests of a purchase alike, so that what they share must be wrong. `rows`: of the job, where there is one. */
+export class AllRefused extends Error {
+  override readonly name = 'AllRefused';
+  constructor(
+    readonly refusal: ApiError,
+    readonly requests: number,
+    readonly rows: number | null = null,
+  ) {
+    super(refusal.message, { cause: refusal });
+  }
+
+  /** The same for a job of so many rows. */
+  of(rows: number): AllRefused {
+    return new AllRefused(this.refusal, this.requests, rows);
+  }
 }
 
 /** Types of local failures. Workflows match these names. */
@@ -39,6 +62,12 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   }
   if (isApiError(error) && error.facts.unrecognized && attempt >= MAX_UNRECOGNIZED) {
     return toFailure(new ServiceUnrecognized(error, attempt));
+  }
+  if (error instanceof AllRefused) {
+    const { refusal, requests, rows } = error;
+    if (rows === null) return toFailure(refusal, attempt);
+    const details: [AllRefusedFacts] = [{ requests, rows }];
+    return ApplicationFailure.create({ type: ALL_REFUSED, message: error.message, nonRetryable: true, details });
   }
   if (isApiError(error)) {
     const { verdict, facts } = error;

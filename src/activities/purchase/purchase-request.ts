@@ -99,6 +99,10 @@ export interface PurchaseRequest {
   readonly resumedAt: number;
   /** A unit that the service refuses: `record` it as failed and continue, or `throw` for the whole request. */
   readonly refused: 'record' | 'throw';
+  /** Whether the service has accepted such a request before this purchase. Default: no. */
+  readonly accepted?: (() => Promise<boolean>) | undefined;
+  /** Units are recorded as failed also where the service refuses all of them. */
+  readonly recordsAll?: boolean | undefined;
   /** How often a unit with an unknown outcome is bought again. Default: 3. 0 for a start. */
   readonly maxRebuys?: number | undefined;
   /** The cap of the job, beside the team's caps. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Claimed } from '../../core/purchase/journal.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
+import { AllRefused } from '../call/failure.js';
 import { Attempt, failed, type PurchaseDeps } from './attempt.js';
 import { type BudgetGate, BudgetGates, PurchaseBudget } from './budget-gate.js';
 import { LongRunningUnit } from './long-running.js';
@@ -24,9 +25,13 @@ export type {
   Unit,
 } from './purchase-request.js';
 
-/** After this many refused units and no bought one, the request as a whole counts as refused. */
+/** After this many units were refused with the same sentence, and none bought, the request as a whole counts as refused. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
+
+/** The message of a refusal without the id of its request. */
+const sentenceOf = ({ message, requestId }: ApiError): string =>
+  requestId === null ? message : message.replaceAll(requestId, '');
 
 export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
@@ -34,8 +39,8 @@ export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => P
  * The only way to make a call that costs money. It claims the units, writes each intent before sending and each answer before
  * returning, retries by the failure table, keeps within its budget, and never buys a landed unit again.
  *
- * Rejects with `ApiError` for failures that no retry helps (bad key, no credits, a request that the service refuses as a whole), and
- * with `OverBudget` where not one more unit fits under a cap. It rejects after requests in flight have landed; all that was bought
+ * Rejects with `ApiError` for failures that no retry helps (bad key, no credits), with `AllRefused` where the service refuses the first
+ * units alike, or all of them, and with `OverBudget` where not one more unit fits under a cap. It rejects after requests in flight have landed; all that was bought
  * until then is in the journal.
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
@@ -67,6 +72,8 @@ class Run {
   #fatal: unknown = null;
   /** Units that were refused alone, until it is known whether the request as a whole is refused. */
   readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
+  /** Whether the service is known to have accepted such requests before. */
+  #accepted = false;
   #waitMs = 0;
   #waitingFor: string | null = null;
 
@@ -88,6 +95,7 @@ class Run {
       waits: this.#waits,
       spawn: (units) => this.#spawn(units),
       refuse: (unit, error) => this.#refuse(unit, error),
+      acceptsNone: () => this.#acceptsNone,
       giveUp: (units) => this.#giveUp(units),
       record: (unit, tag, message) => this.#record([unit], tag, null, message),
     };
@@ -104,8 +112,8 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    // If the purchase was stopped before any success, another service may have refused the units: they are not recorded and are requested
-    // again.
+    if (this.#isAllRefused) throw this.#allRefused(this.#refusals[0]?.error as ApiError);
+    // A service that refused everything may have been the wrong one, so those units are asked for again.
     if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
@@ -203,10 +211,33 @@ class Run {
     this.#aborted.abort(error);
   }
 
-  #refuse(unit: Unit, error: ApiError): void {
+  /** Throws if the service refuses the first requests of all with the same sentence: what they share is the cause, and the rest would be refused, too. */
+  async #refuse(unit: Unit, error: ApiError): Promise<void> {
+    const { accepted, recordsAll } = this.#purchaseRequest;
     this.#refusals.push({ unit, error });
-    const { requests, running } = this.#stats;
-    if (this.#refusals.length >= REFUSALS_TO_FAIL && requests === 0 && running === 0) throw error;
+    if (recordsAll || this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return;
+    if (this.#refusals.some((one) => sentenceOf(one.error) !== sentenceOf(error))) return;
+    this.#accepted ||= (await accepted?.()) ?? false;
+    if (!this.#accepted && this.#acceptsNone) throw this.#allRefused(error);
+  }
+
+  /** Whether the service has accepted no request for these units. */
+  get #acceptsNone(): boolean {
+    const { landed, requests, running } = this.#stats;
+    return landed === 0 && requests === 0 && running === 0;
+  }
+
+  /** Whether each unit was refused, with the same status and tag. */
+  get #isAllRefused(): boolean {
+    const [first] = this.#refusals;
+    const all = this.#refusals.length >= REFUSALS_TO_FAIL && this.#refusals.length === this.#byKey.size;
+    if (!all || !first || this.#purchaseRequest.recordsAll) return false;
+    const { status, tag } = first.error.facts;
+    return this.#refusals.every(({ error: { facts } }) => facts.status === status && facts.tag === tag);
+  }
+
+  #allRefused(error: ApiError): AllRefused {
+    return new AllRefused(error, this.#refusals.length);
   }
 
   async #recordRefusals(): Promise<void> {

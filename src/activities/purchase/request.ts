@@ -29,7 +29,9 @@ export interface Shared {
   /** Buys these units with a request of their own. */
   readonly spawn: (units: readonly Unit[]) => void;
   /** Reports a refused unit; the purchase decides whether the request as a whole is refused. */
-  readonly refuse: (unit: Unit, error: ApiError) => void;
+  readonly refuse: (unit: Unit, error: ApiError) => Promise<void>;
+  /** Whether the service has accepted no request of this purchase. */
+  readonly acceptsNone: () => boolean;
   readonly giveUp: (units: readonly Unit[]) => Promise<void>;
   /** Ends a unit without a purchase. */
   readonly record: (unit: Unit, tag: string, message: string) => Promise<void>;
@@ -122,7 +124,7 @@ export class Request {
       const namesMissing =
         verdict.type === 'NotFound' && facts.tag !== null && this.#shared.purchaseRequest.longRunning !== undefined;
       if (verdict.type === 'InvalidRequest' || namesMissing) {
-        this.#split(error);
+        await this.#split(error);
         return null;
       }
       if (verdict.type !== 'NotFound') deps.accountBreaker.trip(error, this.#askedAt);
@@ -177,15 +179,15 @@ export class Request {
   }
 
   /** Splits a refused request until the refused unit is alone: one bad URL must not cost the ninety-nine others. */
-  #split(error: ApiError): void {
-    const { purchaseRequest, spawn, refuse } = this.#shared;
-    const parts = splitRefused(this.#batch);
+  async #split(error: ApiError): Promise<void> {
+    const { purchaseRequest, spawn, refuse, acceptsNone } = this.#shared;
+    const parts = splitRefused(this.#batch, acceptsNone());
     if (parts !== null) {
       spawn(parts.first);
       spawn(parts.rest);
       return;
     }
     if (purchaseRequest.refused === 'throw') throw error;
-    refuse(this.#batch[0] as Unit, error);
+    await refuse(this.#batch[0] as Unit, error);
   }
 }

@@ -4,10 +4,13 @@ export interface SplitBatch<U> {
   readonly rest: readonly U[];
 }
 
-/** Splits a batch that the service refused into halves; null for a single unit: that unit is the refused one. */
-export function splitRefused<U>(batch: readonly U[]): SplitBatch<U> | null {
+/**
+ * Splits a batch that the service refused into halves; null for a single unit, which is then the refused one. `alone`: its first unit is
+ * requested alone, which soon shows whether the service refuses every unit.
+ */
+export function splitRefused<U>(batch: readonly U[], alone = false): SplitBatch<U> | null {
   if (batch.length < 2) return null;
-  const half = Math.ceil(batch.length / 2);
+  const half = alone ? 1 : Math.ceil(batch.length / 2);
   return { first: batch.slice(0, half), rest: batch.slice(half) };
 }
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { OverBudget } from '../../core/purchase/spend.js';
-import type { SliceHeartbeat, SliceInput, SliceResult } from '../../core/rows/job.js';
+import { type SliceHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { toFailure, waiting } from '../call/failure.js';
+import { AllRefused, toFailure, waiting } from '../call/failure.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import type { Unit } from '../purchase/purchase.js';
 import { CONTENTS } from './contents-purchase.js';
@@ -75,6 +75,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
           resumedAt,
           cap,
           maxRunMs,
+          recordsAll: asked.skipRefused,
+          accepted: async () => (await deps.journal.totals(`${staged.job}/${staged.generation}/`)).requests > 0,
         });
         const receipt = await deps.purchase(purchaseRequest, control);
         const result = {
@@ -95,7 +97,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         return { ...result, complete: true, rows: loaded.rows };
       });
     } catch (error) {
-      throw toFailure(allowed.reported(error), nth);
+      throw toFailure(error instanceof AllRefused ? error.of(wantedRows(staged)) : allowed.reported(error), nth);
     } finally {
       heart.stop();
       control.done();

@@ -13,7 +13,7 @@ type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' 
 /** The fields of a purchase request that come from a slice, for all operations. */
 export type SlicePurchase = Pick<
   PurchaseRequest,
-  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap'
+  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll'
 > & {
   /** For agent runs: starts nothing and cancels runs in progress. */
   readonly ending?: 'cancel';

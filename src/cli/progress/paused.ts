@@ -7,10 +7,11 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Returns the text of a paused job, with the command that resumes it. */
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
-  const why = pausedFor === 'budget' ? message : withoutCommand(message);
+  // No command is added: the same one would stop at the same cap or refusal.
+  const isAnother = pausedFor === 'budget' || pausedFor === 'request';
+  const why = isAnother ? message : withoutCommand(message);
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
-  // No command is added: the same one would stop at the same cap.
-  if (pausedFor === 'budget') return `${reason}\nPaid results are kept.`;
+  if (isAnother) return `${reason}\nPaid results are kept.`;
   return `${reason}\nPaid results are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`;
 }
 
@@ -45,7 +46,10 @@ export function withoutResume(message: string | null): string | null {
 
 /** Returns a sentence with the command at its end on a line of its own, to copy. Messages are stored on one line. */
 export function commandOnOwnLine(sentence: string): string {
-  return sentence.replace(/: (searchflow resume \S*[^\s.](?: --max-cost \d+(?:\.\d+)?)?)\.?$/, ':\n  $1');
+  return sentence.replace(
+    /: (searchflow resume \S*[^\s.](?: --max-cost \d+(?:\.\d+)?| --skip-refused)?)\.?$/,
+    ':\n  $1',
+  );
 }
 
 /** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */

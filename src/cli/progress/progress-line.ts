@@ -13,6 +13,7 @@ const paused: Readonly<Record<PauseReason, string>> = {
   key: 'paused: the service refuses the API key',
   rate: 'paused: the service asks to wait more than an hour',
   service: 'paused: answers do not come from the service',
+  request: 'paused: the service refuses the requests',
 };
 
 const BAR = 24;

@@ -23,11 +23,11 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow resume JOB`: resumes a job and watches it to its end; may change the cap of the run. */
+/** `searchflow resume JOB`: resumes a job and watches it to its end; may change the cap of the run, and accept refused rows. */
 export async function resume(
   context: Context,
   job: string,
-  flags: { readonly json?: boolean; readonly qps?: string; readonly maxCost?: string },
+  flags: { readonly json?: boolean; readonly qps?: string; readonly maxCost?: string; readonly skipRefused?: boolean },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
@@ -38,13 +38,17 @@ export async function resume(
     session.working();
     const walk = findWalk(await session.runtime.walks(), job);
     if (walk) {
+      if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
       session.working(walk.job);
       await session.runtime.own(walk);
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
       return watchWalk(context, session, await control.resume(walk), { json: flags.json ?? false });
     }
-    const handle = await session.runtime.resume(job, maxCostDollars === undefined ? {} : { maxCostDollars });
+    const handle = await session.runtime.resume(job, {
+      ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+      ...(flags.skipRefused ? { skipRefused: true } : {}),
+    });
     session.working(handle.job);
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
   });

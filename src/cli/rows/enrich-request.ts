@@ -17,6 +17,7 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
+  readonly skipRefused?: boolean;
   readonly reparse?: boolean;
   readonly maxCost?: string;
   readonly maxRunTime?: string;
@@ -73,6 +74,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     ...(flags.reparse ? { reparse: true } : {}),
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
     ...readMaxRunTime(flags.maxRunTime, mistakes),
+    ...(flags.skipRefused ? { skipRefused: true } : {}),
   };
 }
 

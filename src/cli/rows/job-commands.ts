@@ -26,6 +26,7 @@ export function addJobs(program: Command, chosen: Chosen): void {
   const resume = withRate(withJobName(program.command('resume')))
     .description('resume a job and watch it until it ends')
     .option('--max-cost <dollars>', 'maximum cost of this run from its start, or none (default: unchanged)')
+    .option('--skip-refused', 'rows that the service refuses count as failed, even if it refuses all')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');

@@ -88,6 +88,10 @@ function withJob(command: Command): Command {
       )
       .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older ones are bought again')
       .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
+      .option(
+        '--skip-refused',
+        'rows that the service refuses count as failed, even if it refuses all (default: the job pauses)',
+      )
       .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
       .option('--limit <n>', 'first n rows only; a later run without it buys the rest (default: all rows)')
       .option('--reparse', 'parse again the paid answers that could not be parsed; nothing is bought')

@@ -26,7 +26,14 @@ export interface InputSchema {
 
 /** Fields that hold the request of an operation; then the bounds of a job, which must not be in the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];
-const bounds: readonly string[] = ['maxCostDollars', 'maxRunSeconds', 'refreshAfterMs', 'retryFailed', 'limit'];
+const bounds: readonly string[] = [
+  'maxCostDollars',
+  'maxRunSeconds',
+  'refreshAfterMs',
+  'retryFailed',
+  'skipRefused',
+  'limit',
+];
 /** The most problems that are reported. */
 const MOST_PROBLEMS = 10;
 /** The most characters of a value or name that are shown. */

@@ -36,6 +36,7 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   budget: exitCodes.budget,
   rate: exitCodes.stopped,
   service: exitCodes.stopped,
+  request: exitCodes.stopped,
   person: exitCodes.stopped,
 };
 

@@ -15,6 +15,7 @@ export interface AgentRowsInput
     | 'retryFailed'
     | 'maxCostDollars'
     | 'maxRunSeconds'
+    | 'skipRefused'
     | 'rowsPerRun'
     | 'origin'
     | 'host'

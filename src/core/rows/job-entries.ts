@@ -29,6 +29,7 @@ export interface JobEntry {
   readonly asked?: {
     readonly maxCostDollars?: MaxCost;
     readonly maxRunSeconds?: number;
+    readonly skipRefused?: boolean;
     readonly freshness?: Freshness;
   };
 }

@@ -28,10 +28,10 @@ export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
 /**
- * Why a job is paused: by a person, no credits, an exhausted budget, a refused key, a block of more than an hour, or answers that are
- * not the service's.
+ * Why a job is paused: by a person, no credits, an exhausted budget, a refused key, a block of more than an hour, answers that are not
+ * the service's, or a request that the service refuses for every row.
  */
-export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service';
+export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service' | 'request';
 
 /**
  * `stopped`: a scheduled run that met a reason to pause, or a job whose command was stopped. Its id is free; the next run, the same
@@ -104,6 +104,8 @@ export interface EnrichCsvInput {
   readonly maxCostDollars?: MaxCost;
   /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
+  /** Records refused rows as failed even if the service refuses all of them; default: the job then pauses (`request`). */
+  readonly skipRefused?: boolean;
   /**
    * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads file, CSV, warehouse and request from
    * its own folder or store; of the fields here only `limit` is used.
@@ -118,6 +120,8 @@ export type MaxCost = number | 'none';
 export interface Resumption {
   /** The cap of the run of the job, counted from its start; absent: not changed. */
   readonly maxCostDollars?: MaxCost;
+  /** See `EnrichCsvInput.skipRefused`; absent: not changed. */
+  readonly skipRefused?: boolean;
 }
 
 /** Names staged rows, and the number of rows that a run asks for. */
@@ -196,6 +200,8 @@ export interface SliceInput {
   readonly cap?: SpendCap;
   /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunMs?: number;
+  /** See `EnrichCsvInput.skipRefused`. */
+  readonly skipRefused?: boolean;
   /** Cost of the job before this run, in micro-dollars: the worker's own cap is for the cost of one run. */
   readonly spentBeforeMicros?: number;
 }

@@ -30,6 +30,15 @@ const DEARER = 1.05;
 /** Type of the failure after several consecutive answers of another server; nothing more is sent. */
 export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
 
+/** Type of the failure where the service refuses the first requests of a job alike, or all of a slice; its detail is an {@link AllRefusedFacts}. */
+export const ALL_REFUSED = 'AllRefused';
+
+/** The number of refused requests, and of the rows that the job asks for. */
+export interface AllRefusedFacts {
+  readonly requests: number;
+  readonly rows: number;
+}
+
 /** The reason of a pause by the type of a failure that a person can fix. */
 const reasons: Readonly<Record<string, PauseReason>> = {
   Unauthorized: 'key',
@@ -38,6 +47,7 @@ const reasons: Readonly<Record<string, PauseReason>> = {
   [BUDGET_EXCEEDED]: 'budget',
   RateLimited: 'rate',
   [SERVICE_UNRECOGNIZED]: 'service',
+  [ALL_REFUSED]: 'request',
 };
 
 /** Returns the reason of a pause for a type of failure; null where a pause does not help. */
@@ -78,9 +88,18 @@ export function pauseOf(
   if (reason === 'budget' && isOverBudget(facts)) {
     return { reason, message: budgetText(facts, job, maxCostMicros, spentMicros) };
   }
+  if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
   const next = job === null ? '; the next run continues' : `, then resume ${job}`;
   return { reason, message: `${failure.message}: ${remedy}${next}` };
+}
+
+function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {
+  const next =
+    job === null
+      ? 'Correct the request; the next run continues. With skipRefused it records such rows as failed'
+      : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${job} --skip-refused`;
+  return `${refusal}. The service refused ${requests} requests alike and accepted none; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
 }
 
 function budgetText(

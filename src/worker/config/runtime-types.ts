@@ -137,6 +137,8 @@ export interface EnrichRequest {
   readonly maxCostDollars?: MaxCost;
   /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
+  /** Rows that the service refuses are recorded as failed also where it refuses all. */
+  readonly skipRefused?: boolean;
 }
 
 export interface BadRow {

@@ -56,6 +56,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     ...(request.retryFailed ? { retryFailed: true } : {}),
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
     ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+    ...(request.skipRefused ? { skipRefused: true } : {}),
   };
   return { workflow: workflowNames.enrichCsv, workflowId: workflowIdOf(staged.job), input };
 }

@@ -188,11 +188,12 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
 
 /** The options of a run that its stage does not have: its limits, and which earlier answers are too old. `now`: Unix ms. */
 export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEntry['asked']> {
-  const { maxCostDollars, maxRunSeconds } = request;
+  const { maxCostDollars, maxRunSeconds, skipRefused } = request;
   const freshness = freshnessOf(request, now);
   return {
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
     ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+    ...(skipRefused ? { skipRefused } : {}),
     ...(freshness ? { freshness } : {}),
   };
 }

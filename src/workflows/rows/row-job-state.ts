@@ -34,6 +34,8 @@ export interface RowJobState {
   readonly before: Spent;
   /** The cap of this run of the job; null or absent: none. */
   readonly maxCostMicros?: number | null;
+  /** See `EnrichCsvInput.skipRefused`; absent: as in the input. */
+  readonly skipRefused?: boolean;
   readonly requests: number;
   readonly failed: number;
   /** Loaded rows of slices that are not done, as last counted. Absent in the first version. */

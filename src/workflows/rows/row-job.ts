@@ -90,10 +90,13 @@ class RowJob {
   #isStopped = false;
   /** The cap of the run, until there is a state for it. */
   #maxCost: number | null;
+  /** Whether rows that the service refuses are recorded where it refuses all. */
+  #skipsRefused: boolean;
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
     this.#input = input;
     this.#maxCost = boundOf(input.maxCostDollars);
+    this.#skipsRefused = input.skipRefused ?? false;
     this.#state = carried ?? null;
     this.#again = again;
   }
@@ -139,16 +142,27 @@ class RowJob {
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
     this.#early = null;
+    // Another value than true changes nothing, because it is certainly no consent.
+    const skips = how?.skipRefused === true;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
     if (!this.#state) {
       if (max !== undefined) this.#maxCost = max;
+      if (skips) this.#skipsRefused = true;
       return;
     }
     const other = max !== undefined && max !== (this.#state.maxCostMicros ?? null);
-    if (!this.#state.paused && !other) return;
+    if (!this.#state.paused && !other) {
+      if (skips) this.#set({ skipRefused: true });
+      return;
+    }
     this.#pausedBy = null;
     this.#summedUp = false;
-    this.#set({ paused: null, resumedAt: Date.now(), ...(other ? { maxCostMicros: max } : {}) });
+    this.#set({
+      paused: null,
+      resumedAt: Date.now(),
+      ...(other ? { maxCostMicros: max } : {}),
+      ...(skips ? { skipRefused: true } : {}),
+    });
     // Slices in progress have the old cap: they are interrupted and continue with the new one.
     if (other) this.#scope.cancel();
   }
@@ -292,6 +306,7 @@ class RowJob {
           ...(state.adopts ? { adopts: true } : {}),
           resumedAt: state.resumedAt,
           ...(state.freshness ? { freshness: state.freshness } : {}),
+          ...((state.skipRefused ?? this.#skipsRefused) ? { skipRefused: true } : {}),
           ...capOf(state),
           ...(this.#input.maxRunSeconds === undefined ? {} : { maxRunMs: this.#input.maxRunSeconds * 1000 }),
         }),

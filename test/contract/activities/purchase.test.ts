@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { AllRefused } from '../../../src/activities/call/failure.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { type Bought, createPurchase } from '../../../src/activities/purchase/purchase.js';
+import { type Bought, createPurchase, type Unit } from '../../../src/activities/purchase/purchase.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import {
@@ -335,17 +336,71 @@ describe('purchase', () => {
     expect(JSON.stringify(record?.result)).toContain('no such URL');
   });
 
-  it('fails as a whole if every unit is refused, because then the request is wrong', async () => {
-    const s = await setting();
-    const request = s.request(
-      async () => {
-        throw failure(answered(400, 'INVALID_REQUEST_BODY'));
+  describe('whose units are refused', () => {
+    const alike = () => failure(answered(400, 'INVALID_REQUEST_BODY'), 'no such option');
+    const bad = async (): Promise<Bought> => {
+      throw alike();
+    };
+    /** Buys units of which the service refuses those that `wrong` returns an error for. */
+    async function buy(count: number, wrong: (unit: string, nth: number) => Error | null, changes = {}) {
+      const s = await setting();
+      let sent = 0;
+      const send = async (batch: readonly Unit[]) => {
+        const nth = sent++;
+        const [error] = batch.flatMap(({ unit }) => wrong(unit, nth) ?? []);
+        if (error) throw error;
+        return success(batch);
+      };
+      const end = await createPurchase(s)(s.request(send, { units: units(count), ...changes }), s.control).catch(
+        (error: unknown) => error,
+      );
+      return { end, sent, landed: (await s.journal.totals('')).unitsLanded };
+    }
+
+    it.each([1, 3, 100])(
+      'alike fails as a whole after a few requests of %d units, and records none',
+      async (unitsPerRequest) => {
+        const { end, sent, landed } = await buy(20 * unitsPerRequest, alike, { unitsPerRequest });
+        expect(end).toBeInstanceOf(AllRefused);
+        expect((end as AllRefused).requests).toBeGreaterThanOrEqual(8);
+        expect((end as AllRefused).message).toContain('no such option');
+        // Units in flight are answered, too.
+        expect(sent).toBeLessThan(60);
+        // Once the service has recovered, all of them are bought.
+        expect(landed).toBe(0);
       },
-      { units: units(32) },
     );
-    await expect(createPurchase(s)(request, s.control)).rejects.toMatchObject({ verdict: { type: 'InvalidRequest' } });
-    // No unit is recorded as failed: once the service has recovered, all of them are bought.
-    expect(await s.journal.totals('')).toMatchObject({ unitsLanded: 0 });
+
+    it('in different words is refused unit by unit, and fails as a whole only if each of them is refused', async () => {
+      const each = (_: string, nth: number) => failure(answered(400, 'INVALID_REQUEST'), `problem ${nth}`);
+      expect((await buy(40, each, { unitsPerRequest: 1 })).end).toBeInstanceOf(AllRefused);
+      const most = (unit: string, nth: number) => (unit === 'u39' ? null : each(unit, nth));
+      expect(await buy(40, most, { unitsPerRequest: 1 })).toMatchObject({
+        end: { complete: true, bought: 1, failed: 39 },
+        landed: 40,
+      });
+    });
+
+    it('alike, but fewer than eight of them, are recorded as failed', async () => {
+      expect(await buy(7, alike)).toMatchObject({ end: { complete: true, bought: 0, failed: 7 }, landed: 7 });
+    });
+
+    it('alike are recorded as failed where such requests were accepted before and others still are, and on request always', async () => {
+      const first = (unit: string) => (/^u1?\d$/.test(unit) ? alike() : null);
+      const accepted = async () => true;
+      const ends = { complete: true, bought: 20, failed: 20 };
+      expect((await buy(40, first, { unitsPerRequest: 1, accepted })).end).toMatchObject(ends);
+      expect((await buy(40, alike, { unitsPerRequest: 1, accepted })).end).toBeInstanceOf(AllRefused);
+      expect((await buy(40, alike, { recordsAll: true })).end).toMatchObject({ complete: true, failed: 40 });
+    });
+
+    it('is bought once the service accepts the request', async () => {
+      const s = await setting();
+      const purchase = createPurchase(s);
+      await expect(purchase(s.request(bad, { units: units(32) }), s.control)).rejects.toThrow('no such option');
+      const again = s.request(async (batch) => success(batch), { units: units(32) });
+      expect(await purchase(again, s.control)).toMatchObject({ complete: true, bought: 32 });
+    });
   });
 
   it('keeps a paid answer of the wrong shape and never buys it again', async () => {

@@ -154,6 +154,16 @@ describe('a paused job', () => {
     );
   });
 
+  it('names the command that skips refused rows, and not the typed one, which would be refused again', () => {
+    const refused = { type: 'AllRefused', message: 'POST /search: 400', details: { requests: 8, rows: 20 } };
+    const { message = '' } = pauseOf(refused, 'brands-1', null) ?? {};
+    const text = pausedText({ ...paused, pausedFor: 'request', message }, ['enrich', 'x.csv'], {});
+    expect(text).toContain(
+      ' as failed and continue:\n  searchflow resume brands-1 --skip-refused\nPaid results are kept.',
+    );
+    expect(text).not.toContain('searchflow enrich');
+  });
+
   it('names one command: the typed one, unless only another budget helps', () => {
     const failure = { type: 'Unauthorized', message: 'POST /contents: 401, INVALID_API_KEY', details: null };
     const { message = '' } = pauseOf(failure, 'brands-1', null) ?? {};
