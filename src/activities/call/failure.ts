@@ -125,7 +125,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     return ApplicationFailure.create({
       type: localFailures.badInput,
       message: error.message,
-      nonRetryable: attempt >= MAX_INPUT,
+      nonRetryable: attempt >= MAX_INPUT || ('isFinal' in error && error.isFinal === true),
     });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {

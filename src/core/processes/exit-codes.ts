@@ -54,7 +54,13 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
   for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++) {
     if (cause.name === 'CancelledFailure' || cause.name === 'TerminatedFailure') return exitCodes.stopped;
     // A Temporal failure has a type, an `ApiError` a verdict.
-    const { type, verdict } = cause as { readonly type?: unknown; readonly verdict?: { readonly type?: unknown } };
+    const { type, verdict, facts } = cause as {
+      readonly type?: unknown;
+      readonly verdict?: { readonly type?: unknown };
+      readonly facts?: { readonly phase?: unknown };
+    };
+    // A request that was not sent, because the service would refuse it.
+    if (facts?.phase === 'refused') return exitCodes.usage;
     const reason = pauseReasonOf(type) ?? pauseReasonOf(verdict?.type);
     if (reason) return exitCodeOfPause(reason);
     cause = cause.cause;
@@ -65,4 +71,11 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
 /** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+  /** No file is its cause, which could be another one a moment later: activities do not retry it. */
+  readonly isFinal: boolean;
+
+  constructor(message: string, { isFinal = false, ...options }: ErrorOptions & { readonly isFinal?: boolean } = {}) {
+    super(message, options);
+    this.isFinal = isFinal;
+  }
 }

@@ -75,9 +75,14 @@ interface Context {
 
 /** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
 export function stageOperation(context: Context, request: OperationRequest): OperationStage {
-  return (request.operation ?? 'contents') === 'contents'
-    ? stageContents(context, request)
-    : stageRequests(context, request);
+  try {
+    return (request.operation ?? 'contents') === 'contents'
+      ? stageContents(context, request)
+      : stageRequests(context, request);
+  } catch (error) {
+    // The file was not read yet.
+    throw error instanceof UsageError ? new UsageError(error.message, { isFinal: true }) : error;
+  }
 }
 
 function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {

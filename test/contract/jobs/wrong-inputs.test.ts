@@ -316,6 +316,32 @@ describe('a wrong input', () => {
   });
 });
 
+describe('a request that no row of the file can have', () => {
+  const wrong: readonly (readonly [string, object, string])[] = [
+    ['runAgentRows', { ...agents, outputSchema: { type: 'banana' } }, 'outputSchema.type is "banana"'],
+    ['runAgentRows', { ...agents, request: { numResults: 5 } }, 'numResults is a field of search, findSimilar, not of'],
+    ['enrichCsv', { ...rows, variant: 'v9' }, 'contents has no variant of that name'],
+    ['enrichCsv', { ...rows, options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of'],
+    ['enrichCsv', { ...rows, options: { urls: [] } }, 'urls: the URLs of contents come from the rows'],
+    ['enrichCsv', { ...rows, rowsPerRun: 2 }, 'Only agent runs can share a request between rows.'],
+  ];
+
+  it('is refused at the first attempt; nothing is written or sent', async () => {
+    const before = filesIn(folder.dir);
+    for (const [index, [workflow, given, message]] of wrong.entries()) {
+      const workflowId = `no-row-${index}`;
+      const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [given] });
+      const { cause } = await handle.result().catch((error: Error) => error as { readonly cause: unknown });
+      expect.soft(cause).toMatchObject({ nonRetryable: true, message: expect.stringContaining(message) });
+      const { events } = await handle.fetchHistory();
+      const started = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
+      expect.soft([message, started]).toEqual([message, [1]]);
+    }
+    expect(filesIn(folder.dir)).toEqual(before);
+    expect(server.requests).toEqual([]);
+  });
+});
+
 describe('another service or machine', () => {
   const origin = 'https://elsewhere.example';
   const own = { hours, filter: some, into, name: 'nights' };

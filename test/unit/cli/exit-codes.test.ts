@@ -123,6 +123,14 @@ describe('--fail-on-failed-rows', () => {
   });
 });
 
+it('a request that is refused before it is sent is wrong usage, and one that the service refuses is a failure', () => {
+  const wrong = new ApiError({
+    endpoint: { name: 'search', method: 'POST', path: '/search' },
+    facts: { phase: 'refused', status: null, tag: null, retryAfterMs: null },
+  } as ConstructorParameters<typeof ApiError>[0]);
+  expect([failureText(wrong).code, failureText(refusal(400)).code]).toEqual([2, 1]);
+});
+
 function refusal(status: number): ApiError {
   return new ApiError({
     endpoint: { name: 'listAgentRuns', method: 'GET', path: '/agent/runs' },
