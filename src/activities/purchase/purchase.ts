@@ -113,7 +113,7 @@ class Run {
     }
     if (this.#fatal) throw this.#fatal;
     if (this.#isAllRefused) throw this.#allRefused(this.#refusals[0]?.error as ApiError);
-    // A service that refused everything may have been the wrong one, so those units are asked for again.
+    // A purchase that was stopped before any success records no refusal: another service may have answered.
     if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
