@@ -17,7 +17,7 @@ import { runningFor, startReason } from './control/running-job.js';
 import { startedByCommand, WorkOwners } from './control/work-owners.js';
 import { folderTaken, openTransport } from './host/parts.js';
 import { WorkerHere } from './host/worker-here.js';
-import { findJob, refuseOtherUse } from './staging/find-job.js';
+import { findJob, noteState, refuseOtherUse } from './staging/find-job.js';
 import { keepsRequests, makePlan } from './staging/plan.js';
 import { reparse } from './staging/reparse.js';
 import { askedOf, forgetEarlierStages, stageEnrichment, toRunInput } from './staging/stage-job.js';
@@ -234,7 +234,14 @@ export class RuntimeWork {
   }
 
   async reparse({ staged }: JobPlan) {
-    return reparse(this.#warehouses.of(staged), staged, join(this.#config.stateDir, 'scratch'));
+    const warehouse = this.#warehouses.of(staged);
+    const result = await reparse(warehouse, staged, join(this.#config.stateDir, 'scratch'));
+    const entry = result.rows > 0 ? await this.#store.entries.get(staged.job) : null;
+    if (entry?.state?.counts) {
+      const counts = await warehouse.summary(staged.job);
+      await noteState(this.#store.entries, entry.staged, { ...entry.state, counts });
+    }
+    return result;
   }
 
   takeOver(): Promise<boolean> {

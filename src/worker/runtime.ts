@@ -1,12 +1,15 @@
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { summarize } from '../activities/rows/summarize.js';
+import { summaryOf } from '../activities/rows/summarize.js';
 import type { Spend } from '../core/purchase/spend.js';
 import type { JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
 import { workflowIdOf } from '../core/rows/job.js';
 import type { JobEntry, WalkEntry, Work } from '../core/rows/job-entries.js';
+import { JobNotLoaded, type WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../core/schedules/schedule.js';
+import { isPostgresUrl } from '../postgres/index.js';
 import { whyNoTarget } from '../warehouse/index.js';
 import type {
   EnrichRequest,
@@ -120,13 +123,25 @@ class StoreRuntime implements Runtime {
   }
 
   async summary(job: string): Promise<JobSummary> {
-    const { staged, csv } = await findJob(this.#store.entries, job);
-    const deps = {
-      journal: await this.#store.journal(),
-      warehouseFor: (of: StagedJob) => this.#warehouses.of(of),
-    };
-    const summary = await summarize(deps, { staged, csv: null, startedAt: Date.now(), before: null });
-    return { ...summary, csv };
+    const startedAt = Date.now();
+    const { staged, csv, state } = await findJob(this.#store.entries, job);
+    const journal = await this.#store.journal();
+    // Loading DuckDB takes half a second.
+    const recorded = isFileGone(staged) ? null : state?.counts;
+    const counts = recorded ?? (await this.#counted(staged));
+    const totals = await journal.totals(`${staged.job}/`);
+    return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
+  }
+
+  /** Counts the rows of a job in its warehouse; all are missing where it has none. */
+  async #counted(staged: StagedJob): Promise<WarehouseSummary> {
+    try {
+      return await this.#warehouses.of(staged).summary(staged.job);
+    } catch (error) {
+      if (!(error instanceof JobNotLoaded)) throw error;
+      const { rows } = staged;
+      return { rows, success: 0, error: 0, invalid: 0, missing: rows, vanished: 0, tags: {} };
+    }
   }
 
   async status(job: string): Promise<JobStatus> {
@@ -135,8 +150,12 @@ class StoreRuntime implements Runtime {
   }
 
   async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
-    this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
-    const [connected, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
+    // The embedded server has no runs that the folder does not know, so a job that was recorded as done is done.
+    const isAsked = this.#config.temporalAddress !== null || entries.some(({ state }) => state?.phase !== 'done');
+    const [connected, owned] = await Promise.all([
+      isAsked ? this.#connectIfRunning() : null,
+      this.#store.entries.owned(),
+    ]);
     const ask = (entry: JobEntry) => {
       const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
       const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
@@ -172,8 +191,8 @@ class StoreRuntime implements Runtime {
 
   /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */
   async #walkStates(walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
-    this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
-    const [connected, owned] = await Promise.all([this.#connectedIfRunning, this.#store.entries.owned()]);
+    if (walks.length === 0) return [];
+    const [connected, owned] = await Promise.all([this.#connectIfRunning(), this.#store.entries.owned()]);
     const asked = await Promise.all(
       walks.map((walk) => {
         const abandoned = owned.find(({ workflowId }) => workflowId === walk.workflowId)?.living.length === 0;
@@ -268,6 +287,11 @@ class StoreRuntime implements Runtime {
     return this.#working;
   }
 
+  #connectIfRunning(): ReturnType<typeof connectIfRunning> {
+    this.#connectedIfRunning ??= connectIfRunning(this.#config, process.env);
+    return this.#connectedIfRunning;
+  }
+
   #connect(): Promise<Temporal> {
     this.#temporal ??= import('./temporal-server/temporal.js').then(({ connectTemporal }) =>
       connectTemporal(this.#config, process.env),
@@ -282,18 +306,28 @@ class StoreRuntime implements Runtime {
       result: async () => {
         const summary = await handle.result().catch(async (error: unknown) => {
           // The job has no activity left that could record this.
-          if (error instanceof JobFailed || error instanceof JobStopped)
+          if (error instanceof JobFailed || error instanceof JobStopped) {
+            const counts = error instanceof JobFailed ? await this.#countedHere(staged) : null;
             await noteState(this.#store.entries, staged, {
               phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
               message: error.message,
               since: Date.now(),
+              ...(counts ? { counts } : {}),
             }).catch(() => undefined);
+          }
           throw error;
         });
         const entry = await this.#store.entries.get(staged.job);
         return { ...summary, csv: summary.csv ?? (await this.#csvHere(staged, entry?.csv ?? null)) };
       },
     };
+  }
+
+  /** Counts the rows of an ended job where the worker runs here, whose warehouse is open; null if that takes long or fails. */
+  async #countedHere(staged: StagedJob): Promise<WarehouseSummary | null> {
+    if (this.#work === null || this.clientOnly) return null;
+    const counting = this.#counted(staged).catch(() => null);
+    return Promise.race([counting, sleep(COUNT_MS, null, { ref: false })]);
   }
 
   /** Writes the CSV of a job of a shared store, whose workers may be on other machines, if its folder exists here. */
@@ -307,7 +341,14 @@ class StoreRuntime implements Runtime {
   }
 }
 
+/** Longest wait for the counts of a job that has ended. */
+const COUNT_MS = 2000;
+
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;
+
+/** Whether the warehouse of a job is a file of this machine that does not exist. */
+const isFileGone = ({ into, host = hostname() }: StagedJob): boolean =>
+  !isPostgresUrl(into) && host === hostname() && !existsSync(into);
 
 const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });

@@ -97,7 +97,7 @@ export function createJobActivities(deps: ActivityDeps) {
 
     /**
      * `jobSpent`: returns all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
-     * answers, counts the loaded rows and records the pause.
+     * answers, counts the loaded rows and records the pause with their counts.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
       return withHeartbeat(async () => {
@@ -108,11 +108,10 @@ export function createJobActivities(deps: ActivityDeps) {
         await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
           log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
         );
-        const loaded = await deps
-          .warehouseFor(staged)
-          .loadedRows(job, staged.generation, freshness)
-          .catch(() => undefined);
-        await deps.noteState(staged, { phase: 'paused', ...why, since });
+        const warehouse = deps.warehouseFor(staged);
+        const loaded = await warehouse.loadedRows(job, staged.generation, freshness).catch(() => undefined);
+        const counts = loaded && (await warehouse.summary(job).catch(() => undefined));
+        await deps.noteState(staged, { phase: 'paused', ...why, since, ...(counts ? { counts } : {}) });
         return { ...(await spentOn(deps, job)), ...(loaded ? { loaded } : {}) };
       });
     },
@@ -126,7 +125,7 @@ export function createJobActivities(deps: ActivityDeps) {
         if (!stopped) await loadMissing(deps, staged, freshness);
         const summary = await summarize(deps, { ...input, staged, csv: csv && (await deps.csvOf(stage, csv)) });
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
-        await deps.noteState(staged, { ...end, since: Date.now() } as JobState);
+        await deps.noteState(staged, { ...end, since: Date.now(), counts: summary.warehouse } as JobState);
         return summary;
       });
     },

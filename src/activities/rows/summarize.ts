@@ -1,7 +1,8 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
+import type { JournalTotals } from '../../core/purchase/journal.js';
 import { type JobSummary, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
-import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /** Answered requests and their cost, in micro-dollars. */
@@ -55,7 +56,6 @@ export async function summarize(
     );
   }
   const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
-  const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   if (input.run !== undefined) {
     const { tags: _tags, ...rows } = counts;
     await warehouse.recordRun({
@@ -66,6 +66,19 @@ export async function summarize(
       ...bought,
     });
   }
+  return summaryOf({ ...input, before, counts, totals });
+}
+
+/** The facts of a summary, once they are read. */
+interface Counted extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'> {
+  readonly before: Spent;
+  readonly counts: WarehouseSummary;
+  readonly totals: JournalTotals;
+}
+
+/** Returns the summary of a job; its cost is that since `before`. */
+export function summaryOf({ staged, csv, startedAt, stopped, before, counts, totals }: Counted): JobSummary {
+  const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   return {
     job: staged.job,
     name: staged.name,
@@ -75,10 +88,11 @@ export async function summarize(
     into: staged.into,
     csv,
     warehouse: counts,
-    ...bought,
+    requests: totals.requests - before.requests,
+    costMicros: totals.costMicros - before.costMicros,
     ...(estimateMicros === null ? {} : { estimateMicros }),
     totalCostMicros: totals.costMicros,
     unknownOutcomes: totals.unknown.length,
-    seconds: (Date.now() - input.startedAt) / 1000,
+    seconds: (Date.now() - startedAt) / 1000,
   };
 }

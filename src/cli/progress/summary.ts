@@ -84,7 +84,7 @@ function headline({ summary, ran }: Ending): string {
   if (ran)
     return `${headlines[summary.phase] ?? summary.phase}: ${tried(summary)}${some(rows, 'row')} of ${name} in ${duration(summary.seconds)}.`;
   if (missing === 0) return `${name}: complete, ${some(rows, 'row')}.`;
-  return `${name}: ${some(missing, 'row')} of ${count(rows)} to load.`;
+  return `${name}: ${count(rows - missing)} of ${some(rows, 'row')} loaded.`;
 }
 
 const tried = ({ limit }: JobSummary): string => (limit === undefined ? '' : `the first ${count(limit)} of `);

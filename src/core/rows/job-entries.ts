@@ -1,5 +1,6 @@
 import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
+import type { WarehouseSummary } from './row-warehouse.js';
 
 /** The last recorded state of a job, for readers while no worker answers. */
 export interface JobState {
@@ -9,6 +10,11 @@ export interface JobState {
   readonly message?: string;
   /** Unix ms. */
   readonly since: number;
+  /**
+   * The rows of the job in its warehouse, counted while no slice was running, so that a status need not open the warehouse. Absent where
+   * they were not counted; never in `running`.
+   */
+  readonly counts?: WarehouseSummary;
 }
 
 /** The record of a job between commands. It proves nothing by itself: it leads to journal, warehouse and workflow. */

@@ -175,6 +175,7 @@ export interface RowWarehouse {
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
   /** Records how a run ended; the same run again replaces its record. */
   recordRun(run: RunRecord): Promise<void>;
+  /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
   /** Writes the enriched CSV: rows in their order, input columns unchanged, result columns added. Replaces the file in one step. */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
@@ -205,6 +206,9 @@ export class WarehouseBusy extends Error {
 export class WarehouseUnusable extends Error {
   override readonly name = 'WarehouseUnusable';
 }
+
+/** The warehouse has no rows of the job: nothing was loaded yet, or its tables are gone. */
+export class JobNotLoaded extends WarehouseUnusable {}
 
 /** The load is too large at once: a smaller part may fit into the memory of the warehouse. */
 export class TooMuchAtOnce extends WarehouseUnusable {}

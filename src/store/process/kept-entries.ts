@@ -10,6 +10,16 @@ const staged = z.looseObject({
   generation: z.string(),
 });
 
+const number = z.number();
+/** The rows are counted again where they cannot be read. */
+const counts = z
+  .object({
+    ...{ rows: number, success: number, error: number, invalid: number, missing: number, vanished: number },
+    tags: z.record(z.string(), number),
+  })
+  .optional()
+  .catch(undefined);
+
 const job = z.object({
   staged,
   named: z.boolean(),
@@ -18,7 +28,7 @@ const job = z.object({
   earlier: z.array(z.object({ staged, csv: z.string().nullable() })).optional(),
   workflowId: z.string().optional(),
   asked: z.looseObject({}).optional(),
-  state: z.looseObject({ phase: z.string(), since: z.number() }).optional(),
+  state: z.looseObject({ phase: z.string(), since: z.number(), counts }).optional(),
 });
 
 const walk = z.looseObject({

@@ -1,4 +1,4 @@
-import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
 
 /** Rows of a job with the same status (`vanished` for those missing from the input) and tag. */
 export interface RowGroup {
@@ -23,6 +23,6 @@ export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseS
 }
 
 /** `where`: the name of the warehouse for a person. */
-export function unknownJob(job: string, where: string): WarehouseUnusable {
-  return new WarehouseUnusable(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
+export function unknownJob(job: string, where: string): JobNotLoaded {
+  return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }

@@ -40,6 +40,9 @@ export function refuseOtherUse(
   }
 }
 
+/** Most error tags that are kept with the counts of a job. With more of them, which a broken service may invent, its rows are counted again. */
+const MOST_TAGS = 100;
+
 /**
  * Records the state of a job, for a status without a worker. `running` replaces only an older state. Does nothing if the rows were staged
  * again in the meantime.
@@ -52,10 +55,13 @@ export async function noteState(entries: JobEntries, staged: StagedJob, state: J
     if (entry?.staged.generation !== staged.generation) return { owned };
     if (state.phase === 'running' && (entry.state?.since ?? 0) > state.since) return { owned };
     const isWhole = state.phase === 'done' && staged.limit === undefined;
+    // Only a running job loads rows, so the rows that were counted last are still those of any other state.
+    const { counts = entry.state?.counts, ...noted } = state;
+    const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
     const now: JobEntry = {
       ...entry,
       ...(isWhole ? { completed: staged.generation } : {}),
-      state,
+      state: areKept ? { ...noted, counts } : noted,
     };
     return { owned, entry: { job: staged.job, now } };
   });

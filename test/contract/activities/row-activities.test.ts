@@ -99,7 +99,7 @@ it('a run of a job counts its own purchases, and the next run of the same rows b
     { phase: 'running', since: 0 },
     { phase: 'running' },
     { phase: 'running' },
-    { phase: 'done' },
+    { phase: 'done', counts: summary.warehouse },
   ]);
   const second = await w.open();
   expect(second).toMatchObject({ slices: [], carried: true, adopts: true, loaded: { failed: 0, partial: [] } });
@@ -132,7 +132,7 @@ it('rows that a warehouse has lost are loaded again from the journal at the end 
   await w.lose(3, 6);
   expect(await w.finish(before)).toMatchObject({ requests: 3, warehouse: { success: 6, missing: 0 } });
   expect(w.bought()).toHaveLength(6);
-  // Without the answers a person is told, and the job is not done.
+  // Without the answers the job fails with the reason.
   await w.lose(3);
   const lost = await open({ into: w.folder });
   await expect(lost.finish(before)).rejects.toThrow('the journal lacks the answers of 1');
@@ -169,7 +169,9 @@ it('a pause loads the landed answers of interrupted slices, and their other rows
     ...{ requests: 1, costMicros: 900, committedMicros: 2900, unknownOutcomes: 1 },
     loaded: { failed: 0, partial: [[1, 1]] },
   });
-  expect(w.states).toMatchObject([{ phase: 'paused', reason: 'person', since: 7 }]);
+  expect(w.states).toMatchObject([
+    { phase: 'paused', reason: 'person', since: 7, counts: { rows: 6, success: 1, missing: 5 } },
+  ]);
   expect(await w.open()).toMatchObject({ slices: [0, 1, 2] });
   expect(await w.slice(1, { carried: true })).toMatchObject({ complete: true, bought: 1 });
   expect(w.bought()).toEqual([3]);

@@ -276,7 +276,7 @@ describe('summary', () => {
     expect(summaryText(watched)).toContain('brands: complete, 103 rows.');
     expect(summaryText(watched)).toContain('Bought in all: $0.097.');
     const open = { ...watched, summary: { ...summary, warehouse: { ...summary.warehouse, missing: 7 } } };
-    expect(summaryText(open)).toContain('brands: 7 rows of 103 to load.');
+    expect(summaryText(open)).toContain('brands: 96 of 103 rows loaded.');
   });
 
   it('prints one JSON object with dollars as exact numbers', () => {

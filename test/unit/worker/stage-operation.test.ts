@@ -283,6 +283,17 @@ describe('staging a job again', () => {
     ]);
     expect(await noted(staged, { phase: 'paused', since: 8 })).toEqual([null, 'paused', 8]);
     expect(await noted(staged, { phase: 'done', since: 9 })).toEqual([whole, 'done', 9]);
+    const counts = { rows: 3, success: 2, error: 1, invalid: 0, missing: 0, vanished: 0, tags: { TIMEOUT: 1 } };
+    const counted = async (now: Parameters<typeof noteState>[2]) => {
+      await noteState(entries, staged, now);
+      return (await entries.get(staged.job))?.state?.counts;
+    };
+    expect(await counted({ phase: 'paused', since: 10, counts })).toEqual(counts);
+    // Nothing is loaded between a pause and a cancel.
+    expect(await counted({ phase: 'cancelled', since: 11 })).toEqual(counts);
+    expect(await counted({ phase: 'running', since: 12 })).toBeUndefined();
+    const tags = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`T${n}`, 1]));
+    expect(await counted({ phase: 'paused', since: 13, counts: { ...counts, tags } })).toBeUndefined();
     await noteState(entries, { ...staged, job: 'unknown-1' }, { phase: 'done', since: 9 });
     expect(await entries.get('unknown-1')).toBeNull();
   });
