@@ -7,6 +7,7 @@ import type { Spend } from '../core/purchase/spend.js';
 import type { JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
 import { workflowIdOf } from '../core/rows/job.js';
 import type { JobEntry, WalkEntry, Work } from '../core/rows/job-entries.js';
+import { JOB_CANCELLED } from '../core/rows/pause.js';
 import { JobNotLoaded, type WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
@@ -310,7 +311,7 @@ class StoreRuntime implements Runtime {
             const counts = error instanceof JobFailed ? await this.#countedHere(staged) : null;
             await noteState(this.#store.entries, staged, {
               phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
-              message: error.message,
+              ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
               since: Date.now(),
               ...(counts ? { counts } : {}),
             }).catch(() => undefined);

@@ -3,13 +3,13 @@ import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/event-control.js';
 import { follow } from '../progress/follow.js';
-import { commandsAsTyped, withoutCommand } from '../progress/paused.js';
 import { blockedText } from '../progress/progress.js';
 import { ProgressView } from '../progress/progress-view.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
+import { commandsAsTyped, withoutCommand } from '../text/way-to-resume.js';
 import { differs, walkData, walkText } from './events.js';
 import { WalkProgressReader } from './walk-progress.js';
 

@@ -1,7 +1,7 @@
 import type { JobStatus } from '../../worker/config/runtime-types.js';
-import { commandOnOwnLine, withoutResume } from '../progress/paused.js';
 import { duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
+import { commandOnOwnLine, namesWay, withoutResume } from '../text/way-to-resume.js';
 
 const words: Readonly<Record<JobStatus['phase'], string>> = {
   planning: 'is planning',
@@ -19,7 +19,7 @@ export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
   const reason = withoutResume(message);
   const why = reason === null ? '' : `: ${printable(reason)}`;
-  const resumeText = reason?.includes('searchflow ') ? '' : resumeTextOf(found);
+  const resumeText = reason !== null && namesWay(reason) ? '' : resumeTextOf(found);
   const line = `${printable(name)} ${words[phase]}${sinceText(found, now)}${why}.${resumeText}`;
   return resumeText === '' ? commandOnOwnLine(line.replace(/\.\.$/, '.')) : line.replace(/\.\.( |$)/, '.$1');
 }

@@ -1,6 +1,7 @@
 import { exitCodeOfFailure } from '../../core/processes/exit-codes.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { printable, printableLines } from '../text/printable.js';
+import { commandOnOwnLine, namesWay, withoutResume } from '../text/way-to-resume.js';
 import { type ExitCode, exitCodes } from './context.js';
 
 /** Texts of system errors; the path is added. */
@@ -26,7 +27,14 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   const failed = exitCodeOfFailure(error);
   if (error instanceof JobFailed) return { text: printableLines(jobFailedText(error)), code: failed };
   if (error instanceof JobStopped)
-    return { text: `Stopped (${printableLines(error.message)}). Run the same command to resume.`, code: failed };
+    return {
+      text: printableLines(
+        error.job === null
+          ? `Stopped (${error.message}). Run the same command to resume.`
+          : withWayToResume(`Stopped: ${error.message}`, error.job),
+      ),
+      code: failed,
+    };
   if (!(error instanceof Error)) return { text: printable(String(error)), code: failed };
   const missing = missingPackage(error);
   if (missing !== null)
@@ -41,23 +49,21 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   return { text: printable(error.message || error.name), code: failed };
 }
 
-/** Remedies by the type of a job's failure. */
-const remedies: Readonly<Record<string, string>> = {
-  NotFound: 'Check the address of the service (SEARCHFLOW_BASE_URL)',
-  InvalidRequest: 'Correct the request',
-};
-
 /** Start of the message of a refused paid call. */
 const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
 
 /** Returns the failure and one way to resume, unless the message has its own. */
-function jobFailedText({ message, cause }: JobFailed): string {
-  if (!paidCall.test(message) || /searchflow |same command|again/.test(message)) return message;
-  const remedy = remedies[(cause as { type?: string } | undefined)?.type ?? ''];
-  const bought = 'Paid results are kept.';
-  return remedy === undefined
-    ? `${message}\n${bought} Run the same command to resume.`
-    : `${message}\n${bought} ${remedy}, then run the same command to resume.`;
+function jobFailedText({ message, job }: JobFailed): string {
+  if (job !== null) return withWayToResume(message, job);
+  if (!paidCall.test(message) || namesWay(message)) return message;
+  return `${message}\nPaid results are kept. Run the same command to resume.`;
+}
+
+/** Returns why a row job ended and the command that resumes it, as its status shows it. */
+function withWayToResume(message: string, job: string): string {
+  const reason = withoutResume(message) ?? '';
+  if (namesWay(reason)) return commandOnOwnLine(reason);
+  return `${reason.replace(/\.$/, '')}.\nPaid results are kept. To resume it:\n  searchflow resume ${job}`;
 }
 
 /** Peer dependencies. */

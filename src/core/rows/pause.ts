@@ -18,6 +18,9 @@ export interface Pause {
 /** Reason of work that was stopped because its command had ended. */
 export const COMMAND_ENDED = 'its command ended';
 
+/** The message of a cancelled job without a further reason. */
+export const JOB_CANCELLED = 'the job was cancelled';
+
 /** Type of the failure where not one more unit fits under a cap; its detail is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
@@ -101,6 +104,24 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
       : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${job} --skip-refused`;
   return `${refusal}. The service refused ${requests} requests alike and accepted none; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
 }
+
+/**
+ * Returns the message of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The
+ * remedy of a wrong request is to correct it: `resume` would send it again.
+ */
+export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>, job: string | null): string {
+  const reason = message.replace(/\.$/, '');
+  if (type === 'NotFound') {
+    const next = job === null ? '; the next run continues' : `, then resume ${job}`;
+    return `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)${next}`;
+  }
+  if (type === 'InvalidRequest')
+    return `${reason}. ${isTooLarge(message) ? 'Make the request smaller' : 'Correct the request'}${job === null ? '; the next run continues' : " and run the job's command again"}`;
+  return message;
+}
+
+/** Whether the service, or a proxy in front of it, refused a single unit for its size. */
+const isTooLarge = (message: string): boolean => /: 413\b/.test(message);
 
 function budgetText(
   facts: OverBudgetFacts,

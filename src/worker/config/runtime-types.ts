@@ -212,6 +212,13 @@ export interface JobHandle {
 /** The job failed or was cancelled; the message says what to do. */
 export class JobFailed extends Error {
   override readonly name = 'JobFailed';
+  /** The row job, which `searchflow resume` continues; null for other work. */
+  readonly job: string | null;
+
+  constructor(message: string, { job = null, ...options }: ErrorOptions & { readonly job?: string | null } = {}) {
+    super(message, options);
+    this.job = job;
+  }
 }
 
 /** Whether the failure is a cancellation. */
@@ -222,6 +229,13 @@ export function wasCancelled({ cause }: JobFailed): boolean {
 /** Work was terminated and left no summary; the message says what to do. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
+  /** As of `JobFailed`. */
+  readonly job: string | null;
+
+  constructor(message: string, { job = null, ...options }: ErrorOptions & { readonly job?: string | null } = {}) {
+    super(message, options);
+    this.job = job;
+  }
 }
 
 /** Status of a job, as far as it can be found within a second. */

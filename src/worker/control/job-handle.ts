@@ -8,6 +8,7 @@ import {
   signalNames,
   workflowIdOf,
 } from '../../core/rows/job.js';
+import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/runtime-types.js';
 import { waitsFor } from './waits-for.js';
 import { cancelLive, resultOf } from './workflow-handle.js';
@@ -18,7 +19,6 @@ const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
 /** Heartbeat shown for a waiting activity that is not a slice. */
 const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
 
-const CANCELLED = 'the job was cancelled. Run the same command to resume it';
 /** Longest wait for the answer of a cancelled job about its agent runs. */
 const LEFT_MS = 2000;
 
@@ -29,7 +29,7 @@ const ANSWER_MS = 10_000;
 export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
   const result = () =>
-    resultOf<JobSummary>(handle, CANCELLED).catch((error: unknown) => withRunsLeft(client, handle, error));
+    resultOf<JobSummary>(handle, JOB_CANCELLED, job).catch((error: unknown) => withRunsLeft(client, handle, error));
   /** Runs work that needs a running workflow; turns "workflow not found" into a `UsageError` with the state of the job. */
   const whileItRuns = async (verb: 'pause' | 'resume' | 'cancel', work: () => Promise<unknown>): Promise<void> => {
     try {
@@ -76,11 +76,11 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
 
 /** Adds to the error of a cancelled job which of its agent runs are left running; needs a worker. */
 async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
-  if (!(error instanceof JobFailed && error.message === CANCELLED)) throw error;
+  if (!(error instanceof JobFailed && error.message === JOB_CANCELLED)) throw error;
   const { message } = await client
     .withDeadline(Date.now() + LEFT_MS, () => handle.query<JobProgress>(queryNames.progress))
     .catch(() => ({ message: null }));
-  throw message?.includes('left running') ? new JobFailed(`${message}. ${CANCELLED}`, { cause: error.cause }) : error;
+  throw message?.includes('left running') ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
 }
 
 /** How a workflow ended; null if that is not known, as for a job that was never started on this server. */
@@ -88,7 +88,7 @@ async function endOf(handle: WorkflowHandle): Promise<'done' | 'stopped' | 'canc
   try {
     const { status } = await handle.describe();
     if (status.name === 'CANCELLED') return 'cancelled';
-    return (await resultOf<JobSummary>(handle, CANCELLED)).phase === 'stopped' ? 'stopped' : 'done';
+    return (await resultOf<JobSummary>(handle, JOB_CANCELLED)).phase === 'stopped' ? 'stopped' : 'done';
   } catch (error) {
     if (error instanceof JobStopped) return 'stopped';
     return error instanceof JobFailed ? 'failed' : null;

@@ -31,18 +31,22 @@ export async function cancelLive(handle: TemporalHandle): Promise<void> {
 
 /**
  * The result of a workflow. Rejects with `JobFailed` if it failed or was cancelled (message `cancelled`), with `JobStopped` if it was
- * terminated by its owner. Retries for five minutes if the server is away.
+ * terminated by its owner. `job`: the row job of the workflow. Retries for five minutes if the server is away.
  */
-export async function resultOf<Result>(handle: TemporalHandle, cancelled: string): Promise<Result> {
+export async function resultOf<Result>(
+  handle: TemporalHandle,
+  cancelled: string,
+  job: string | null = null,
+): Promise<Result> {
   try {
     return (await awaitResult(handle)) as Result;
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;
     if (cause instanceof TerminatedFailure && cause.message.startsWith(STOPPED))
-      throw new JobStopped(cause.message.slice(STOPPED.length), { cause });
-    if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause });
-    throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause });
+      throw new JobStopped(cause.message.slice(STOPPED.length), { cause, job });
+    if (cause instanceof CancelledFailure) throw new JobFailed(cancelled, { cause, job });
+    throw new JobFailed(cause instanceof Error ? cause.message : error.message, { cause, job });
   }
 }
 

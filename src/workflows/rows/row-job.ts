@@ -21,7 +21,7 @@ import {
   type Resumption,
   signalNames,
 } from '../../core/rows/job.js';
-import { type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
+import { endingText, type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import { detailsText } from '../shared/details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
@@ -187,12 +187,16 @@ class RowJob {
       this.#show();
       return summary;
     } catch (error) {
-      this.#message = messageOf(error);
+      this.#message = this.#endingText(error);
       if (isCancellation(error)) await CancellationScope.nonCancellable(() => this.#endRuns());
       this.#phase = isCancellation(error) ? 'cancelled' : 'failed';
       this.#show();
-      throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
+      throw error instanceof ActivityFailure ? toWorkflowFailure(error, this.#message) : error;
     }
+  }
+
+  #endingText(error: unknown): string {
+    return this.#state ? endingText(failureOf(error), this.#resumable) : messageOf(error);
   }
 
   /** The name to resume; null for a scheduled run, which the next one continues. */

@@ -19,9 +19,9 @@ export function messageOf(error: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** The failure for a workflow, with the activity's own type and message instead of "Activity task failed". */
-export function toWorkflowFailure(error: ActivityFailure): Error {
+/** The failure for a workflow, with the activity's own type and message (or `message`) instead of "Activity task failed". */
+export function toWorkflowFailure(error: ActivityFailure, message = messageOf(error)): Error {
   const { cause } = error;
   if (!(cause instanceof ApplicationFailure)) return error;
-  return ApplicationFailure.nonRetryable(cause.message, cause.type, ...(cause.details ?? []));
+  return ApplicationFailure.nonRetryable(message, cause.type, ...(cause.details ?? []));
 }

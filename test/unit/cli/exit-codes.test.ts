@@ -6,10 +6,12 @@ import { ApiError } from '../../../src/api/wire/errors.js';
 import { readFailedRows, tooManyFailed } from '../../../src/cli/options/failed-rows-option.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
+import { statusLine } from '../../../src/cli/rows/status-line.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { settings } from '../../../src/cli/shared/settings.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
+import { endingText } from '../../../src/core/rows/pause.js';
 import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
   fakeContext,
@@ -142,18 +144,35 @@ it.each([
   [
     'NotFound',
     'POST /contents: 404 Not Found',
-    'Check the address of the service (SEARCHFLOW_BASE_URL), then run the same command to resume.',
+    'POST /contents: 404 Not Found. Check the address of the service (SEARCHFLOW_BASE_URL).',
+    ' To resume it:\n  searchflow resume brands-1',
   ],
   [
     'InvalidRequest',
     'POST /search: 413 Payload Too Large',
-    'Correct the request, then run the same command to resume.',
+    "POST /search: 413 Payload Too Large. Make the request smaller and run the job's command again",
+    '',
   ],
-  ['ServiceUnavailable', 'POST /answer: 500', 'Paid results are kept. Run the same command to resume.'],
-])('a refusal of a paid call (%s) names the command to resume', (type, message, way) => {
-  const { text } = failureText(new JobFailed(message, { cause: ApplicationFailure.create({ type }) }));
-  expect(text.startsWith(message)).toBe(true);
-  expect(text).toContain(way);
+  [
+    'InvalidRequest',
+    'POST /search: 400 Bad Request',
+    "POST /search: 400 Bad Request. Correct the request and run the job's command again",
+    '',
+  ],
+  ['ServiceUnavailable', 'POST /answer: 500', 'POST /answer: 500.', ' To resume it:\n  searchflow resume brands-1'],
+])('a job that ended with %s names one way to continue, the same as its status', (type, message, reason, way) => {
+  const ended = endingText({ type, message }, 'brands-1');
+  const { text } = failureText(new JobFailed(ended, { job: 'brands-1' }));
+  expect(text).toBe(way === '' ? reason : `${reason}\nPaid results are kept.${way}`);
+  const job = { job: 'brands-1', name: 'brands', phase: 'failed', message: ended, since: null, shown: null } as const;
+  expect(statusLine(job, 0)).toBe(`brands failed: ${reason.replace(/\.$/, '')}.${way}`);
+  expect(endingText({ type, message }, null)).not.toContain('resume');
+});
+
+it('a refusal of other paid work names the command to resume', () => {
+  expect(failureText(new JobFailed('POST /agent/runs: 500')).text).toBe(
+    'POST /agent/runs: 500\nPaid results are kept. Run the same command to resume.',
+  );
 });
 
 it('a failure with its own remedy gets no second one', () => {
