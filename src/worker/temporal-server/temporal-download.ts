@@ -43,9 +43,10 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
   if (sum === undefined) throw new Error(`download: no checksum is known for ${platform} ${arch}`);
   const windows = platform === 'windows';
   const query = new URLSearchParams({ arch, platform, format: windows ? 'zip' : 'tar.gz' });
+  const [httpProxy, httpsProxy] = [env.http_proxy ?? env.HTTP_PROXY, env.https_proxy ?? env.HTTPS_PROXY];
   const dispatcher = new EnvHttpProxyAgent({
-    httpProxy: env.http_proxy ?? env.HTTP_PROXY,
-    httpsProxy: env.https_proxy ?? env.HTTPS_PROXY,
+    httpProxy,
+    httpsProxy,
     noProxy: env.no_proxy ?? env.NO_PROXY,
     connectTimeout: FIRST_BYTE_MS,
     headersTimeout: FIRST_BYTE_MS,
@@ -76,7 +77,7 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
     });
     return join(dir, fileToExtract);
   } catch (cause) {
-    throw new Error(`download: ${reasonOf(cause)}`, { cause });
+    throw new Error(`download: ${reasonOf(cause, httpsProxy ?? httpProxy)}`, { cause });
   } finally {
     await dispatcher.destroy();
   }
@@ -94,8 +95,15 @@ function atMost(limit: number, hash: Hash) {
   };
 }
 
-/** fetch has the reason in `cause`. */
-function reasonOf(error: unknown): string {
+/** The status of a proxy that refuses a tunnel; undici has it only in this text. */
+const refusedTunnel = /^Proxy response \((\d{3})\)/;
+
+/** The reason of a failed download; fetch has it in `cause`, perhaps of another cause. */
+function reasonOf(error: unknown, proxy: string | undefined): string {
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
+  if (error.cause instanceof Error) return reasonOf(error.cause, proxy);
+  const status = refusedTunnel.exec(error.message)?.[1];
+  if (status === undefined) return error.message || error.name;
+  const host = proxy !== undefined && URL.canParse(proxy) ? ` ${new URL(proxy).host}` : '';
+  return `the proxy${host} (HTTPS_PROXY) answered ${status}`;
 }

@@ -186,6 +186,15 @@ describe.skipIf(process.platform === 'win32')('the installation of the program',
     expect(texts.join()).toContain('GOPROXY=off');
   });
 
+  it('names the proxy of the download and its status', async () => {
+    const proxy = await serve(() => undefined);
+    server?.on('connect', (_, socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+    const env = { ...bare(), HTTPS_PROXY: proxy.replace('//', '//user:word@') };
+    await expect(install(env, 'https://temporal.example', 'none')).rejects.toThrow(
+      `download: the proxy ${new URL(proxy).host} (HTTPS_PROXY) answered 502`,
+    );
+  });
+
   it('builds it with Go if the download does not answer', async () => {
     go(makes(temporal('built')));
     const found = await install(bare(inDir('go')), await noService());
