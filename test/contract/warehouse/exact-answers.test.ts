@@ -9,6 +9,8 @@ import { RawJson } from '../../../src/core/text/json.js';
 import { migrate, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { unitLine } from '../../../src/store/file/unit-record.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
+import { exactDollars } from '../../../src/warehouse/postgres/migrations/0071-exact-dollars.js';
+import { readerPath } from '../../../src/warehouse/postgres/migrations/0072-reader-path.js';
 import { migrations } from '../../../src/warehouse/postgres/migrations/index.js';
 import { reparse } from '../../../src/worker/staging/reparse.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
@@ -157,7 +159,7 @@ it('a PostgreSQL warehouse of an earlier version gets exact dollars, and views t
     max: 1,
   });
   try {
-    await migrate(postgres, migrations.slice(0, -1));
+    await migrate(postgres, migrations.slice(0, migrations.indexOf(exactDollars)));
     await postgres.query(`SET search_path TO earlier;
       CREATE VIEW of_job AS SELECT job, cost_dollars FROM enriched_rows;
       CREATE VIEW "My view" WITH (security_barrier) AS SELECT sum(cost_dollars) AS total FROM of_job;
@@ -178,6 +180,32 @@ it('a PostgreSQL warehouse of an earlier version gets exact dollars, and views t
       (SELECT reloptions::text FROM pg_class WHERE oid = 'earlier."My view"'::regclass) AS options,
       to_regclass('earlier.stored_total') IS NOT NULL AS indexed`);
     expect(kept).toEqual({ comment: 'mine', rights: true, options: '{security_barrier=true}', indexed: true });
+  } finally {
+    await postgres.close();
+  }
+});
+
+it("a PostgreSQL warehouse reads times and numbers with PostgreSQL's own operators in any session, also one of an earlier version", async () => {
+  const postgres = await openPostgres(parseAddress(`${database}?schema=readers`, 'readers'), {
+    applicationName: 'test',
+    patienceMs: 5000,
+    max: 1,
+  });
+  const read = () =>
+    postgres.transaction(async (tx) => {
+      await tx.query('SET LOCAL search_path TO readers_in_front, pg_catalog');
+      return tx.query(`SELECT readers.searchflow_number('1.5') AS number, readers.searchflow_integer('2.7') AS integer,
+        extract(epoch FROM readers.searchflow_time('1970-01-01T00:00:01Z'))::integer AS time`);
+    });
+  try {
+    await migrate(postgres, migrations.slice(0, migrations.indexOf(readerPath)));
+    // An operator of another user, in front of PostgreSQL's own: every text is a plain value.
+    await postgres.query(`CREATE SCHEMA readers_in_front;
+      CREATE FUNCTION readers_in_front.always(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
+      CREATE OPERATOR readers_in_front.~ (LEFTARG = text, RIGHTARG = text, FUNCTION = readers_in_front.always)`);
+    await expect(read()).rejects.toThrow('invalid input syntax');
+    await migrate(postgres, migrations);
+    expect(await read()).toMatchObject([{ number: 1.5, integer: '3', time: 1 }]);
   } finally {
     await postgres.close();
   }
