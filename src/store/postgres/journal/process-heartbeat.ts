@@ -91,7 +91,10 @@ export class ProcessHeartbeat {
     await this.#heartbeat;
     // If the database is away, the others notice the missing heartbeats.
     await this.#postgres
-      .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], { signal: AbortSignal.timeout(LEAVE_MS) })
+      .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], {
+        signal: AbortSignal.timeout(LEAVE_MS),
+        isCall: true,
+      })
       .catch(() => undefined);
   }
 
@@ -106,6 +109,7 @@ export class ProcessHeartbeat {
           .query<{ known: boolean }>(`SELECT ${this.#schema}.beat($1) AS known`, [id], {
             signal,
             statementMs: BRIEF_MS,
+            isCall: true,
           })
           // The database is away; the statements that need it report that.
           .catch(() => []);
@@ -125,12 +129,11 @@ export class ProcessHeartbeat {
   }
 
   async #register(id = this.#id): Promise<void> {
-    await this.#postgres.query(`SELECT ${this.#schema}.register_process($1, $2, $3, $4)`, [
-      id,
-      hostname(),
-      process.pid,
-      this.#deadAfterMs,
-    ]);
+    await this.#postgres.query(
+      `SELECT ${this.#schema}.register_process($1, $2, $3, $4)`,
+      [id, hostname(), process.pid, this.#deadAfterMs],
+      { isCall: true },
+    );
     this.#id = id;
     await this.#recordWorks();
   }

@@ -43,6 +43,7 @@ export class PgRateSource implements RateSource {
   readonly #clock = new LimiterClock();
   readonly #closed = new AbortController();
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
+  readonly #callLimits = { ...this.#limits, isCall: true };
   #block: Block | null = null;
   #updatedAt = Number.NEGATIVE_INFINITY;
   #listening: Promise<() => Promise<void>> | null = null;
@@ -98,7 +99,7 @@ export class PgRateSource implements RateSource {
     await this.#postgres.query(
       `SELECT ${this.#schema}.limiter_block($1, $2, $3)`,
       [this.#team, until, block.reason],
-      this.#limits,
+      this.#callLimits,
     );
   }
 
@@ -180,15 +181,13 @@ export class PgRateSource implements RateSource {
 
   /** Runs a statement in the background. If it fails, the database is away, and its rings are outdated when it is back. */
   #runInBackground(call: string, values: readonly unknown[]): void {
-    this.#postgres
-      .query(`SELECT ${this.#schema}.limiter_${call}`, values, { ...this.#limits, isCall: true })
-      .catch(() => undefined);
+    this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#callLimits).catch(() => undefined);
   }
 
   async #call<R>(call: string, values: readonly unknown[]): Promise<R & Answer> {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
-    const [answer] = await this.#postgres.query<R & Answer>(text, values, { ...this.#limits, isCall: true });
+    const [answer] = await this.#postgres.query<R & Answer>(text, values, this.#callLimits);
     if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
     this.#updatedAt = performance.now();
     this.#clock.observe(askedAt, this.#updatedAt, answer.now_ms);
