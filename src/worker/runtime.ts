@@ -265,7 +265,7 @@ class StoreRuntime implements Runtime {
   async close(mode: 'drain' | 'now'): Promise<void> {
     await (await this.#working)?.close(mode);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
-    // A server that is still starting is not waited for: its watcher ends it where nobody uses it.
+    // A server that is still starting is not waited for: its watcher ends it once no process uses it.
     const starting = sleep(STARTING_MS, null, { ref: false });
     const temporal = await Promise.race([this.#temporal?.catch(() => null), starting]);
     await temporal?.close().catch(() => undefined);

@@ -149,7 +149,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
 const refusals: readonly string[] = [localFailures.badInput, 'InvalidRequest'];
 
 /** The range of a backfill from its start; rejects with `BadInput` where it is empty. */
-function spanOf(input: WalkInput, from: number | null, now: number): Span {
+function spanOf(input: WalkInput, from: number | null, now: number): Span & { readonly to: number } {
   const until = input.kind === 'backfill' ? input.until : undefined;
   const to = Math.min(until === undefined ? now : Date.parse(until), now - SETTLE_MS);
   if (from !== null && from > to) throw badInput('from must not be later than until, or than a minute ago');
@@ -169,7 +169,7 @@ async function runOf(
   // An earlier run read up to `known.to`: only what came after is left.
   if (known?.to != null && !input.verify) {
     const { to } = spanOf(input, null, now);
-    return to !== null && to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
+    return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;
   }
   return { ...spanOf(input, from, now), sweep: false };
 }

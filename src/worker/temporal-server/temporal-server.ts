@@ -108,13 +108,10 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   keepWatcher(files, lingerMs, env);
   for (let attempt = 1; ; attempt++) {
     const uiPort = options.ui ?? null;
-    // The new server gets the port of the old one, because workers and clients keep calling that port.
     const logged = statSync(files.log, { throwIfNoEntry: false })?.size ?? 0;
-    const { record, end } = await startServer(
-      files,
-      { binary, version, port: await freePort(attempt === 1 ? found?.port : 0), uiPort },
-      env,
-    );
+    // The new server gets the port of the old one, because workers and clients keep calling that port.
+    const port = await freePort(attempt === 1 ? found?.port : 0);
+    const { record, end } = await startServer(files, { binary, version, port, uiPort }, env);
     const address = addressOf(record);
     const wrong = await reportingWait(
       say,

@@ -75,8 +75,8 @@ describe('a message of DuckDB', () => {
   });
 
   it('of a full disk is no part of the sentence, which says all of it', () => {
-    const told = ofDuckDb(new Error('IO Error: Could not write file "x": No space left on device'), 'x.duckdb');
-    expect((told as Error).message).toMatch(/^The disk of x\.duckdb is full: [^():]+$/);
+    const error = ofDuckDb(new Error('IO Error: Could not write file "x": No space left on device'), 'x.duckdb');
+    expect((error as Error).message).toMatch(/^The disk of x\.duckdb is full: [^():]+$/);
   });
 
   it.each([new Error('Parser Error'), new WarehouseBusy('as it is', null), 7])(
