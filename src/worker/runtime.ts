@@ -26,9 +26,9 @@ import type {
 } from './config/runtime-types.js';
 import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtime-types.js';
 import { walkName } from './control/find-walk.js';
-import { jobStatus, walkState } from './control/job-status.js';
+import { jobStatus, unopenedRun, unopenedRuns, walkState } from './control/job-status.js';
 import type { RuntimeWork } from './runtime-work.js';
-import { findJob, noteState } from './staging/find-job.js';
+import { findJob, findKnownJob, noteState } from './staging/find-job.js';
 import { openStore } from './store/open-store.js';
 import type { Store } from './store/store.js';
 import { connectIfRunning } from './temporal-server/running-server.js';
@@ -98,8 +98,12 @@ class StoreRuntime implements Runtime {
   }
 
   async attach(job: string): Promise<JobHandle> {
-    const { staged, workflowId } = await findJob(this.#store.entries, job);
+    const entry = await findKnownJob(this.#store.entries, job);
+    const unopened = entry === null ? await this.#unopenedRun(job) : null;
+    const { staged, workflowId } =
+      entry ?? (unopened ? { staged: null, workflowId: unopened.job } : await this.#unknownJob(job));
     const [{ jobHandle }, { client }] = await Promise.all([import('./control/job-handle.js'), this.#connect()]);
+    if (staged === null) return jobHandle(client, workflowId, workflowId);
     return this.#withCsv(jobHandle(client, staged.job, workflowId), staged);
   }
 
@@ -146,8 +150,21 @@ class StoreRuntime implements Runtime {
   }
 
   async status(job: string): Promise<JobStatus> {
-    const entry = await findJob(this.#store.entries, job);
+    const entry = await findKnownJob(this.#store.entries, job);
+    if (entry === null) return (await this.#unopenedRun(job)) ?? this.#unknownJob(job);
     return (await this.#statuses([entry]))[0] as JobStatus;
+  }
+
+  /** A run that an SDK has started and no worker has opened yet; null without one. */
+  async #unopenedRun(name: string): Promise<JobStatus | null> {
+    const connected = await this.#connectIfRunning();
+    return connected && unopenedRun(connected.client, this.#config.taskQueue, name);
+  }
+
+  /** Throws `UsageError` with the names of the jobs. */
+  async #unknownJob(job: string): Promise<never> {
+    await findJob(this.#store.entries, job);
+    throw new UsageError(`There is no job ${job} here`);
   }
 
   async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
@@ -173,21 +190,38 @@ class StoreRuntime implements Runtime {
   async jobs(): Promise<readonly JobListing[]> {
     const entries = [...(await this.#store.entries.all())].reverse();
     const found = await this.walks();
-    const [statuses, journal, walks, states] = await Promise.all([
+    const ids = [
+      ...entries.map((entry) => entry.workflowId ?? workflowIdOf(entry.staged.job)),
+      ...found.map(({ workflowId }) => workflowId),
+    ];
+    const [statuses, journal, walks, states, unopened] = await Promise.all([
       this.#statuses(entries),
       this.#store.journal(),
       this.#knownWalks(),
       this.#walkStates(found),
+      this.#unopenedRuns(new Set(ids)),
     ]);
     const rows = entries.map(async ({ staged }, nth): Promise<JobListing> => {
       const { phase, since } = statuses[nth] as JobStatus;
       const { costMicros } = await journal.totals(`${staged.job}/`);
       return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros };
     });
+    const { origin } = this.#config;
     return [
+      ...unopened.map(({ job, name, phase, since }) => ({
+        ...{ job, name, origin, phase, since },
+        ...{ input: null, into: null, rows: null, costMicros: null },
+      })),
       ...(await Promise.all(rows)),
       ...walks.map((walk, nth) => ({ ...walk, rows: null, costMicros: null, ...(states[nth] as WalkState) })),
     ];
+  }
+
+  /** Runs that no worker has opened yet. The embedded server is used only by the commands of its folder, which record their jobs. */
+  async #unopenedRuns(known: ReadonlySet<string>): Promise<readonly JobStatus[]> {
+    if (this.#config.temporalAddress === null) return [];
+    const connected = await this.#connectIfRunning();
+    return connected === null ? [] : unopenedRuns(connected.client, this.#config.taskQueue, known);
   }
 
   /** Returns the states of walks: those that Temporal knows, otherwise those in their warehouses. */

@@ -32,7 +32,8 @@ function table(all: readonly JobListing[], now: number): string[] {
     `${head}  from, into`,
     ...lines.map((line, nth) => {
       const { input, into } = all[nth] as JobListing;
-      return `${line.padEnd(head.length)}  ${printable(input)}, ${printable(into)}`;
+      const from = input === null || into === null ? 'not read yet' : `${printable(input)}, ${printable(into)}`;
+      return `${line.padEnd(head.length)}  ${from}`;
     }),
   ];
 }

@@ -37,6 +37,11 @@ export async function status(context: Context, job: string, flags: { readonly js
       terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown));
       return exitCodes.ok;
     }
+    if (found.isUnopened) {
+      if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
+      else terminal.data(`${statusLine(found, Date.now())}\nNo worker has read its input yet.`);
+      return exitCodes.ok;
+    }
     try {
       const counted = Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;

@@ -250,6 +250,8 @@ export interface JobStatus {
   readonly since: number | null;
   /** Answer of the job's workflow, if the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
+  /** True: no worker has read its input yet, so it has no rows. */
+  readonly isUnopened?: true;
 }
 
 /** A job, or a walk on events, of this folder or its store. */
@@ -262,7 +264,10 @@ export interface KnownJob {
 }
 
 /** A job with its status. */
-export interface JobListing extends KnownJob {
+export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
+  /** Null for a run that no worker has opened yet. */
+  readonly input: string | null;
+  readonly into: string | null;
   /** Null for a walk on events. */
   readonly rows: number | null;
   /** Null for a walk that neither Temporal nor its warehouse knows now. */

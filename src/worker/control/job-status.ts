@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
@@ -35,4 +36,22 @@ export async function walkState(
   abandoned: boolean,
 ): Promise<Pick<JobStatus, 'phase' | 'since'> | null> {
   return (await temporal()).askWalk(client, walk, abandoned);
+}
+
+/** Returns a run on the task queue that neither folder nor store knows, by the id of its workflow or of its job; null without one. */
+export async function unopenedRun(client: Client, taskQueue: string, name: string): Promise<JobStatus | null> {
+  const { askUnopened } = await temporal();
+  return (await askUnopened(client, taskQueue, name)) ?? askUnopened(client, taskQueue, workflowIdOf(name));
+}
+
+/** Returns all such runs; `known`: the ids of the workflows that folder or store knows. */
+export async function unopenedRuns(
+  client: Client,
+  taskQueue: string,
+  known: ReadonlySet<string>,
+): Promise<readonly JobStatus[]> {
+  const { askUnopened, runsOn } = await temporal();
+  const others = (await runsOn(client, taskQueue)).filter((workflowId) => !known.has(workflowId));
+  const states = await Promise.all(others.map((workflowId) => askUnopened(client, taskQueue, workflowId)));
+  return states.filter((state) => state !== null);
 }

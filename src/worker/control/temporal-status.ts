@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { isUnderWay } from '../../core/rows/job.js';
+import { isUnderWay, workflowNames } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, JobStopped } from '../config/runtime-types.js';
@@ -84,6 +84,48 @@ export async function askWalk(
     );
   const phase = await inTime(client, ended);
   return phase && { phase, since };
+}
+
+/** Types of workflows that are jobs or walks, and are listed as such. */
+const rowTypes: readonly string[] = [workflowNames.enrichCsv, workflowNames.runAgentRows];
+const walkTypes: readonly string[] = [workflowNames.syncEvents, workflowNames.backfillEvents];
+/** Most runs that are read from a task queue. */
+const MOST_RUNS = 100;
+
+/**
+ * The ids of running jobs and walks on a task queue, newest first, also those that no worker has opened; empty if the server does not
+ * answer in time.
+ */
+export async function runsOn(client: Client, taskQueue: string): Promise<readonly string[]> {
+  const types = [...rowTypes, ...walkTypes].map((name) => `'${name}'`).join(', ');
+  const queue = taskQueue.replaceAll('\\', '\\\\').replaceAll("'", "\\'");
+  const query = `TaskQueue = '${queue}' AND ExecutionStatus = 'Running' AND WorkflowType IN (${types})`;
+  const list = async () => {
+    const found: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query, pageSize: MOST_RUNS })) {
+      found.push(workflowId);
+      if (found.length === MOST_RUNS) break;
+    }
+    return found;
+  };
+  return (await inTime(client, list)) ?? [];
+}
+
+/** The status of a running job or walk on a task queue that no worker has opened, by the id of its workflow; null if there is none. */
+export async function askUnopened(client: Client, taskQueue: string, workflowId: string): Promise<JobStatus | null> {
+  const about = await inTime(client, () => client.workflow.getHandle(workflowId).describe());
+  if (about?.status.name !== 'RUNNING' || about.taskQueue !== taskQueue) return null;
+  const known = { job: workflowId, name: workflowId, message: null, shown: null, isUnopened: true } as const;
+  if (walkTypes.includes(about.type)) {
+    const state = await askWalk(client, { job: workflowId, workflowId }, false);
+    return state && { ...known, ...state };
+  }
+  if (!rowTypes.includes(about.type)) return null;
+  const shown = await inTime(client, () => jobHandle(client, workflowId, workflowId).progress());
+  const since = about.startTime.getTime();
+  if (!shown) return { ...known, phase: isFresh(about) ? 'running' : 'waiting', since };
+  const { phase, message } = shown.progress;
+  return { ...known, phase, message, since };
 }
 
 /** Unix ms of the newest heartbeat of the workflow's activities; null without one. */

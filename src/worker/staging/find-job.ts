@@ -2,18 +2,28 @@ import { type StagedJob, workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntries, JobEntry, JobState } from '../../core/rows/job-entries.js';
 import { UsageError } from '../config/runtime-types.js';
 
+const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
+
 /** A job by its id, or by its name if that is unique. Throws a `UsageError` that lists the jobs if none or several match. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {
+  const found = await findKnownJob(entries, job);
+  if (found) return found;
+  const all = await entries.all();
+  throw new UsageError(`There is no job ${job} here${all.length > 0 ? `. Jobs: ${idsOf(all)}` : ''}`);
+}
+
+/**
+ * A job by its id, by its name if that is unique, or by the id of its workflow; null if there is none. Throws a `UsageError` if several
+ * match.
+ */
+export async function findKnownJob(entries: JobEntries, job: string): Promise<JobEntry | null> {
   // Throws if the entry is damaged; the list would leave it out.
   await entries.get(job);
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
-  if (found.length === 1) return found[0] as JobEntry;
-  const ids = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
-  if (found.length > 1) {
-    throw new UsageError(`${job} matches several jobs: ${ids(found)}. Give one of these ids`);
-  }
-  throw new UsageError(`There is no job ${job} here${all.length > 0 ? `. Jobs: ${ids(all)}` : ''}`);
+  if (found.length > 1) throw new UsageError(`${job} matches several jobs: ${idsOf(found)}. Give one of these ids`);
+  // The latest job of a workflow id that was used again.
+  return found[0] ?? all.findLast(({ workflowId }) => workflowId === job) ?? null;
 }
 
 /**

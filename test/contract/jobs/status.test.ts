@@ -1,8 +1,12 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openRuntime } from '../../../dist/worker/index.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
 import { jobHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
+import { soon } from '../../support/jobs/checks.js';
+import { serverOf } from '../../support/jobs/command.js';
+import { Folder } from '../../support/jobs/folder.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs here, as after a crash or in a new terminal.
@@ -110,4 +114,31 @@ describe('without a worker a walk', () => {
   it('that its server does not know has no state', async () => {
     expect(await walkState(temporal.client, { job: 'none', workflowId: 'searchflow-none' }, false)).toBeNull();
   });
+});
+
+it('a run that an SDK started and no worker has opened is waiting for a worker, by its id and in the list', async () => {
+  const folder = new Folder();
+  const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
+  const runtime = await openRuntime(config);
+  onTestFinished(async () => {
+    await runtime.close('now');
+    folder.remove();
+  });
+  const { client } = temporal;
+  const start = (type: string, workflowId: string, taskQueue = config.taskQueue) =>
+    client.workflow.start(type, { workflowId, taskQueue, args: [{}] });
+  await start('enrichCsv', 'unopened-rows');
+  await start('syncEvents', 'unopened-walk');
+  await start('enrichCsv', 'unopened-elsewhere', 'another-queue');
+  await start('somethingElse', 'unopened-other');
+  for (const job of ['unopened-rows', 'unopened-walk'])
+    expect(await runtime.status(job)).toMatchObject({ job, phase: 'waiting', isUnopened: true, shown: null });
+  for (const job of ['unopened-elsewhere', 'unopened-other', 'unopened-none'])
+    await expect(runtime.status(job)).rejects.toThrow(`There is no job ${job} here`);
+  const listed = async () => (await runtime.jobs()).map(({ job, phase, input }) => [job, phase, input]).sort();
+  await expect.poll(listed, soon).toEqual([
+    ['unopened-rows', 'waiting', null],
+    ['unopened-walk', 'waiting', null],
+  ]);
+  await expect(runtime.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
 });

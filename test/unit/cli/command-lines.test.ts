@@ -315,6 +315,18 @@ describe('a command line', () => {
         ...data,
       });
     }
+    const unopened = withStatus({ phase: 'waiting', since, isUnopened: true });
+    expect(await type('status brands', unopened)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /^brands is waiting for a worker since .*\. To run it:\n {2}searchflow worker\nNo worker has read its input yet\.\n$/,
+      ),
+      asked: [['status', 'brands']],
+    });
+    expect(JSON.parse((await type('status brands --json', unopened)).out)).toMatchObject({
+      kind: 'status',
+      phase: 'waiting',
+    });
     const { out, asked } = await type('status brands', withStatus({}));
     expect(out).toMatch(/^brands is done\.\nbrands: complete, 200 rows\./);
     expect(asked).toEqual([
