@@ -6,6 +6,7 @@ import { makeFolder } from '../../../files/make-folder.js';
 import { realPath } from '../../../files/same-file.js';
 import { warehouseError } from '../../shared/duckdb-error.js';
 import { identifier, literal } from '../../shared/duckdb-quote.js';
+import { loadDuckDb } from '../../shared/load-duckdb.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { worthGivingBack } from '../driver/release-memory.js';
 import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
@@ -228,7 +229,7 @@ export class Warehouse {
     const why = whyNoDatabase(this.file);
     if (why !== null) throw new WarehouseUnusable(`${this.file} ${why}`);
     this.#inForce = Promise.resolve(USUAL);
-    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const { DuckDBInstance } = await loadDuckDb();
     makeFolder(dirname(this.file), 0o777);
     // From the process-wide cache: a second instance on one file in one process, such as one of the user's own code, would take
     // the lock from the first, and both would write.

@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { loadDuckDb } from '../../shared/load-duckdb.js';
 
 /** As much as a warehouse file has for work on a whole job. */
 const MEMORY_MB = 256;
@@ -8,7 +9,7 @@ export async function withScratchDuckDb<T>(
   temporary: string,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const { DuckDBInstance } = await loadDuckDb();
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MB}MB`,
     threads: '1',

@@ -1,0 +1,18 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+
+it('a warehouse whose DuckDB is not installed is unusable, and the error has the command that installs it', async () => {
+  vi.doMock('@duckdb/node-api', () => {
+    throw new Error("Cannot find module '@duckdb/node-bindings-linux-x64/duckdb.node'");
+  });
+  onTestFinished(() => vi.doUnmock('@duckdb/node-api'));
+  const { loadDuckDb } = await import('../../../src/warehouse/shared/load-duckdb.js');
+  const error = await loadDuckDb().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(WarehouseUnusable);
+  expect((error as Error).message).toMatch(
+    /^DuckDB for this machine \(\w+ \w+\) cannot be loaded: .*npm install --include=optional @duckdb\/node-api/,
+  );
+});
