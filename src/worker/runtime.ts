@@ -155,8 +155,9 @@ class StoreRuntime implements Runtime {
     return (await this.#statuses([entry]))[0] as JobStatus;
   }
 
-  /** A run that an SDK has started and no worker has opened yet; null without one. */
+  /** A run that an SDK has started and no worker has opened yet; null without one. See `#unopenedRuns`. */
   async #unopenedRun(name: string): Promise<JobStatus | null> {
+    if (this.#config.temporalAddress === null) return null;
     const connected = await this.#connectIfRunning();
     return connected && unopenedRun(connected.client, this.#config.taskQueue, name);
   }
