@@ -4,7 +4,6 @@ import {
   CancellationScope,
   condition,
   defineQuery,
-  defineSignal,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
@@ -13,10 +12,11 @@ import {
 } from '@temporalio/workflow';
 import type { createWalkActivities } from '../../activities/events/walk.js';
 import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../../core/events/walk-job.js';
-import { type JobPhase, queryNames, signalNames } from '../../core/rows/job.js';
+import { type JobPhase, queryNames } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { SliceQueue, toRanges } from '../rows/slice-set.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
+import { handleSignals } from '../shared/handle-signals.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { figuresOf, nextRun, openedState, type PageWalkState, stoppedBefore, withResult } from './page-walk-state.js';
@@ -31,9 +31,6 @@ const DEFAULT_PARALLEL = 16;
 /** A sync that ends later than this after it was opened reads on to the present. */
 const LATE_MS = 120_000;
 
-const pauseSignal = defineSignal(signalNames.pause);
-const resumeSignal = defineSignal(signalNames.resume);
-const stopSignal = defineSignal<[string?]>(signalNames.stop);
 const progressQuery = defineQuery<WalkProgress>(queryNames.progress);
 
 const { walkWindow } = proxyActivities<WalkActivities>(slicePolicy);
@@ -50,9 +47,11 @@ export async function pageWalk(
 ): Promise<WalkSummary> {
   const walk = new PageWalk(input, carried, again);
   setHandler(progressQuery, () => walk.progress());
-  setHandler(pauseSignal, () => walk.pause({ reason: 'person', message: 'paused by a person' }));
-  setHandler(resumeSignal, () => walk.resume());
-  setHandler(stopSignal, (why) => walk.stop(why));
+  handleSignals({
+    pause: () => walk.pause({ reason: 'person', message: 'paused by a person' }),
+    resume: () => walk.resume(),
+    stop: (why?: string) => walk.stop(why),
+  });
   return walk.toEnd();
 }
 

@@ -4,7 +4,6 @@ import {
   CancellationScope,
   condition,
   defineQuery,
-  defineSignal,
   isCancellation,
   proxyActivities,
   setCurrentDetails,
@@ -19,24 +18,18 @@ import {
   type JobSummary,
   queryNames,
   type Resumption,
-  signalNames,
 } from '../../core/rows/job.js';
 import { endingText, type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import { detailsText } from '../shared/details-text.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from '../shared/failures.js';
+import { handleSignals } from '../shared/handle-signals.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { planRowJob } from './row-job-plan.js';
 import { boundOf, capOf, isBound, progressOf, type RowJobState } from './row-job-state.js';
 import { SliceQueue } from './slice-set.js';
 
 export type { RowJobState } from './row-job-state.js';
-export const pauseSignal = defineSignal(signalNames.pause);
-export const resumeSignal = defineSignal<[Resumption?]>(signalNames.resume);
-/** The job ends as `stopped` once paid calls in flight have landed. Carries the reason in a few words. */
-const stopSignal = defineSignal<[string?]>(signalNames.stop);
-/** Sent before a cancel by a command that starts the job again: runs at the service are left to the new run. */
-const handOverSignal = defineSignal(signalNames.handOver);
 export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
@@ -51,10 +44,14 @@ export async function rowJob(
   // The state must exist first, because a signal may already be waiting for its handler.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
-  setHandler(pauseSignal, () => job.pause({ reason: 'person', message: 'paused by a person' }));
-  setHandler(resumeSignal, (how) => job.resume(how));
-  setHandler(stopSignal, (why) => job.stop(why));
-  setHandler(handOverSignal, () => job.handOver());
+  handleSignals({
+    pause: () => job.pause({ reason: 'person', message: 'paused by a person' }),
+    resume: (how?: Resumption) => job.resume(how),
+    // The job ends as `stopped` once paid calls in flight have landed. Carries the reason in a few words.
+    stop: (why?: string) => job.stop(why),
+    // Sent before a cancel by a command that starts the job again: runs at the service are left to the new run.
+    handOver: () => job.handOver(),
+  });
   return job.toEnd();
 }
 

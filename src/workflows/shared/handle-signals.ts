@@ -1,0 +1,23 @@
+import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import type { signalNames } from '../../core/rows/job.js';
+
+/** Histories from before this order continue with the former one. */
+const PATCH = 'signals-in-order';
+
+type Handlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
+
+/**
+ * Sets the handlers of a workflow's signals, in its first step. Signals that came before it are handled in their order; the SDK would
+ * handle them name by name, so that after a pause, a resume and another pause the work would run.
+ */
+export function handleSignals(handlers: Handlers): void {
+  const early: { readonly name: string; readonly content: unknown }[] = [];
+  setDefaultSignalHandler((name, content) => void early.push({ name, content }));
+  setDefaultSignalHandler(undefined);
+  const named = new Map(Object.entries(handlers) as [string, (content?: unknown) => void][]);
+  for (const [name, handler] of named) setHandler(defineSignal<[unknown?]>(name), handler);
+  const names = [...named.keys()];
+  const isMixed = new Set(early.map(({ name }) => name)).size > 1;
+  if (isMixed && !patched(PATCH)) early.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+  for (const { name, content } of early) named.get(name)?.(content);
+}

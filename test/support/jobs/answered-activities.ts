@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
+import { startedByUs } from '../../../src/core/rows/job.js';
+import { codePath } from './host.js';
+
+/** A call of an activity that waits for the answer of the test. */
+export interface Call<Input> {
+  readonly input: Input;
+  /** Resolves when the activity is cancelled. */
+  readonly cancelled: Promise<void>;
+  answer(result: unknown): void;
+  /** Fails without a retry, as the real activity does. */
+  fail(type: string, message?: string, details?: object): void;
+  /** Ends as cancelled. */
+  cancel(): void;
+}
+
+/** Time after which a call that a test waits for is missing. */
+const MISSING_MS = 15_000;
+
+/** A worker with the real workflows, whose activities are answered by the test, one call after the other. */
+export class AnsweredActivities {
+  readonly #temporal: TestWorkflowEnvironment;
+  readonly #worker: Worker;
+  readonly #ended: Promise<void>;
+  readonly #calls: Map<string, Call<never>[]>;
+
+  private constructor(temporal: TestWorkflowEnvironment, worker: Worker, calls: Map<string, Call<never>[]>) {
+    this.#temporal = temporal;
+    this.#worker = worker;
+    this.#calls = calls;
+    this.#ended = worker.run();
+  }
+
+  /** `names`: the activities that workflows may call. */
+  static async open(temporal: TestWorkflowEnvironment, names: readonly string[]): Promise<AnsweredActivities> {
+    const calls = new Map<string, Call<never>[]>();
+    const taskQueue = `answered-${randomUUID()}`;
+    const worker = await Worker.create({
+      ...workerDefaults,
+      maxHeartbeatThrottleInterval: '20ms',
+      defaultHeartbeatThrottleInterval: '20ms',
+      shutdownForceTime: '1s',
+      namespace: temporal.namespace,
+      workflowBundle: { codePath },
+      connection: temporal.nativeConnection,
+      taskQueue,
+      activities: Object.fromEntries(names.map((name) => [name, (input: never) => asked(calls, name, input)])),
+    });
+    return new AnsweredActivities(temporal, worker, calls);
+  }
+
+  /** Starts a workflow by its name, as a command does. `startDelay`: no task of it begins within this time, also not for a signal. */
+  async start(
+    workflow: string,
+    args: readonly unknown[],
+    { startDelay = '0s' }: { readonly startDelay?: '0s' | '300ms' } = {},
+  ) {
+    const workflowId = `${workflow}-${randomUUID()}`;
+    const { taskQueue } = this.#worker.options;
+    const handle = await this.#temporal.client.workflow.start(workflow, {
+      ...{ workflowId, taskQueue, startDelay, memo: startedByUs },
+      args: [...args],
+    });
+    return {
+      handle,
+      /** The next call of an activity. */
+      call: <Input>(name: string): Promise<Call<Input>> => this.#next(`${workflowId} ${name}`),
+      /** The calls that no test has taken yet. */
+      waiting: (name: string): number => this.#calls.get(`${workflowId} ${name}`)?.length ?? 0,
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const call of [...this.#calls.values()].flat()) call.cancel();
+    this.#worker.shutdown();
+    await this.#ended.catch(() => undefined);
+  }
+
+  async #next<Input>(key: string): Promise<Call<Input>> {
+    for (const until = Date.now() + MISSING_MS; Date.now() < until; await delay(2)) {
+      const call = this.#calls.get(key)?.shift();
+      if (call) return call as Call<Input>;
+    }
+    throw new Error(`no call of ${key}`);
+  }
+}
+
+async function asked(calls: Map<string, Call<never>[]>, name: string, input: never): Promise<unknown> {
+  const context = Context.current();
+  const { info, cancellationSignal } = context;
+  const key = `${info.workflowExecution?.workflowId} ${name}`;
+  // The server tells an activity of its cancellation in the answer to a heartbeat.
+  const timer = setInterval(() => context.heartbeat(), 20);
+  try {
+    return await new Promise((answer, reject) => {
+      const call: Call<never> = {
+        input,
+        cancelled: new Promise((resolve) => {
+          if (cancellationSignal.aborted) resolve();
+          else cancellationSignal.addEventListener('abort', () => resolve(), { once: true });
+        }),
+        answer,
+        fail: (type, message = type, details = {}) => reject(ApplicationFailure.nonRetryable(message, type, details)),
+        cancel: () => reject(new CancelledFailure('cancelled')),
+      };
+      calls.set(key, [...(calls.get(key) ?? []), call]);
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
