@@ -106,8 +106,9 @@ describe('a walk', () => {
       window.answer(result({ done: count !== 1 }));
     }
     expect(order).toEqual([3, 4, 4, 2]);
+    const finish = await job.finish();
     expect(await job.progress()).toMatchObject(counts(5, 25, 20, 5));
-    (await job.finish()).answer({ pending: [], summary: summary() });
+    finish.answer({ pending: [], summary: summary() });
     expect(await job.handle.result()).toMatchObject({ phase: 'done' });
 
     const two = await walking([1, 2, 3], { parallel: 2 });
@@ -217,7 +218,7 @@ describe('a sync', () => {
 });
 
 describe('a pause of a walk', () => {
-  it('interrupts its windows; a resume reads them on and ignores earlier refusals', async () => {
+  it('interrupts its windows; a resume reads them on, and their refusals meanwhile do not count', async () => {
     const job = await walking([1, 2], { parallel: 2 });
     const [first, second] = [await job.window(), await job.window()];
     await job.pause();

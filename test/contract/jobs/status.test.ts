@@ -4,12 +4,12 @@ import { openRuntime } from '../../../dist/worker/index.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
 import { jobHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
+import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { serverOf } from '../../support/jobs/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// No worker runs here, as after a crash or in a new terminal.
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
   temporal = await openTemporal();
@@ -141,4 +141,64 @@ it('a run that an SDK started and no worker has opened is waiting for a worker, 
     ['unopened-walk', 'waiting', null],
   ]);
   await expect(runtime.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
+});
+
+describe('with a worker', () => {
+  const asked = ['stageInput', 'openJob', 'enrichSlice', 'jobSpent', 'openWalk', 'walkWindow'];
+  const spent = { requests: 0, costMicros: 0, committedMicros: 0, unknownOutcomes: 0 };
+
+  /** A job with a slice in progress, and a walk with a window in progress. */
+  async function working() {
+    const worker = await AnsweredActivities.open(temporal, asked);
+    const job = await worker.start('enrichCsv', [{ input: 'rows.csv' }]);
+    const staged = { job: 'rows', name: 'rows', operation: 'contents', generation: 'g', slices: 1, window: 1 };
+    (await job.call('stageInput')).answer({ staged: { ...staged, rows: 10, rowsPerSlice: 10 } });
+    (await job.call('openJob')).answer({ slices: [0], before: spent, carried: false });
+    const slice = await job.call('enrichSlice');
+    const walk = await worker.start('syncEvents', [{}]);
+    const opened = { continues: false, lengthMs: 0, doneMs: 0, before: {} };
+    (await walk.call('openWalk')).answer({ walk: { stream: 'sync' }, windows: [1], ...opened });
+    const window = await walk.call('walkWindow');
+    const { workflowId } = job.handle;
+    const status = (state: JobState | undefined, living: readonly object[] | null = null) => {
+      const entry = { staged, state, completed: null } as unknown as JobEntry;
+      return jobStatus(entry, workflowId, temporal.client, living && { workflowId, job: 'rows', owners: [], living });
+    };
+    const walkStatus = (abandoned = false) =>
+      walkState(temporal.client, { job: 'sync', workflowId: walk.handle.workflowId }, abandoned);
+    const beats = async ({ handle }: typeof job) =>
+      Number((await handle.describe()).raw.pendingActivities?.[0]?.lastHeartbeatTime?.seconds ?? 0) * 1000;
+    for (const each of [job, walk]) await expect.poll(() => beats(each)).toBeGreaterThan(0);
+    return { worker, job, walk, slice, window, status, walkStatus, beats };
+  }
+
+  it('a job and a walk show what it answers, since the recorded time if they have that state, else since their start', async () => {
+    const { worker, job, walk, slice, status, walkStatus } = await working();
+    const begun = (await job.handle.describe()).startTime.getTime();
+    expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: { progress: { rows: 10 } } });
+    expect(await walkStatus()).toEqual({ phase: 'running', since: (await walk.handle.describe()).startTime.getTime() });
+    await job.handle.signal('pause');
+    await slice.cancelled;
+    slice.cancel();
+    expect(await status(running)).toMatchObject({ phase: 'paused', message: 'paused by a person', since: begun });
+    expect(await status({ ...paused, since: 9 })).toMatchObject({ phase: 'paused', since: 9 });
+    (await job.call('jobSpent')).answer(spent);
+    await job.handle.cancel();
+    await expect.poll(async () => (await status(running)).phase).toBe('cancelled');
+    expect((await status(running)).since).toBe((await job.handle.describe()).closeTime?.getTime());
+    await walk.handle.terminate();
+    await worker.close();
+  });
+
+  it('that is busy or has just ended, they are running by their last heartbeat, unless their command died', async () => {
+    const { worker, job, walk, status, walkStatus, beats } = await working();
+    await worker.close();
+    expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: null });
+    expect(await walkStatus()).toMatchObject({ phase: 'running' });
+    const stopped = { phase: 'stopped', since: await beats(job) };
+    expect(await status(running, [])).toMatchObject({ ...stopped, message: 'its command ended' });
+    expect(await status(paused, [])).toMatchObject({ phase: 'paused', since: 1 });
+    expect(await walkStatus(true)).toEqual({ phase: 'stopped', since: await beats(walk) });
+    for (const { handle } of [job, walk]) await handle.terminate();
+  });
 });

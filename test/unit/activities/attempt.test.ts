@@ -1,0 +1,118 @@
+import { describe, expect, it, vi } from 'vitest';
+import { Attempt } from '../../../src/activities/purchase/attempt.js';
+import type { LongRunning, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
+import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
+import { answered, cutOff, failure, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
+
+/** One attempt at two units, or at one that is a run. `granted` runs between its intent and its start. */
+async function make(changes: Partial<PurchaseRequest> = {}, granted: () => void = () => undefined, of = setting()) {
+  const s = await of;
+  const stats = new PurchaseStats();
+  const request = s.request(async (batch) => success(batch), changes);
+  const attempt = new Attempt(s, request, s.control, stats);
+  const batch = changes.longRunning ? units(1) : units(2);
+  const end = await attempt.at(batch, granted).catch((error: unknown) => ({ thrown: error }));
+  return { ...s, stats, end, totals: await s.journal.totals('job/') };
+}
+
+/** A service with runs whose starts end like this, and the slots that are taken. */
+function runs(start: LongRunning['start']) {
+  const taken = new Set<string>();
+  const slots = {
+    take: async (owner: string) => void taken.add(owner),
+    name: async () => undefined,
+    free: async (owner: string) => void taken.delete(owner),
+    refused: async () => undefined,
+  };
+  const follow = async ([one]: readonly Unit[]) => success([one as Unit]);
+  const longRunning = { start, follow, find: async () => null, bound: () => null, startsNothing: false, slots };
+  return { taken, longRunning: longRunning as unknown as LongRunning };
+}
+
+describe('an attempt that is not sent', () => {
+  it('for a refused key writes no intent', async () => {
+    const s = await setting();
+    const refused = new Error('401');
+    s.accountBreaker.trip(refused, 1);
+    const intend = vi.spyOn(s.journal, 'intend');
+    const { end, sent } = await make({}, () => expect.unreachable(), Promise.resolve(s));
+    expect(end).toEqual({ thrown: refused });
+    expect(sent).toEqual([]);
+    expect(intend).not.toHaveBeenCalled();
+  });
+
+  it('because the key was refused meanwhile, or a block began, costs nothing and is no unknown outcome', async () => {
+    const s = await setting();
+    const late = await make({}, () => s.accountBreaker.trip(new Error('401'), 1), Promise.resolve(s));
+    expect(late.end).toMatchObject({ thrown: { message: '401' } });
+    const other = await setting();
+    const blocked = await make({}, () => void other.limiter.block(20, 'refused'), Promise.resolve(other));
+    expect(blocked.end).toBe('blocked');
+    for (const { sent, stats, totals } of [late, blocked]) {
+      expect(sent).toEqual([]);
+      expect(stats).toMatchObject({ open: 0, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 });
+      expect(totals).toMatchObject({ openMicros: 0, unknown: [] });
+    }
+  });
+
+  it('for the budget of its job gives back what it reserved under its own maximum', async () => {
+    const { end, stats } = await make({ mostMicros: 5000, cap: { bookPrefix: 'job/', limitMicros: 1500 } });
+    expect(end).toBeInstanceOf(OverBudget);
+    expect(stats).toMatchObject({ open: 0, openMicros: 0 });
+  });
+});
+
+describe('an attempt that was sent', () => {
+  it('counts units without a result as failed, at no cost', async () => {
+    const send = async (batch: readonly Unit[]) => {
+      const { units: all, ...answer } = success(batch, 1000);
+      return { ...answer, units: all.map((one, index) => (index === 0 ? one : { ...one, status: 'error' as const })) };
+    };
+    const { stats } = await make({ send });
+    expect(stats).toMatchObject({ requests: 1, bought: 2, failed: 1, landed: 2, costMicros: 1000 });
+  });
+
+  it('and got an answer that cannot be read counts at its estimate', async () => {
+    const unreadable = failure({ ...answered(200), wrongShape: true });
+    const send = () => Promise.reject(unreadable);
+    expect(unreadable.verdict.type).toBe('ResponseShape');
+    const { end, stats, totals } = await make({ send });
+    expect(end).toBe('landed');
+    expect(stats).toMatchObject({ bought: 2, failed: 2, costMicros: 2000 });
+    expect(totals.costMicros).toBe(2000);
+  });
+
+  it('keeps its slot if it may have begun a run, and frees it after a refusal', async () => {
+    const broken = new Error('the disk is broken');
+    const { taken, longRunning } = runs(() => Promise.reject(broken));
+    const { end } = await make({ longRunning });
+    expect(end).toEqual({ thrown: broken });
+    expect([...taken]).toEqual([unit('u0').key]);
+    const refused = runs(() => Promise.reject(failure(answered(400, 'INVALID_REQUEST'))));
+    await make({ longRunning: refused.longRunning });
+    expect([...refused.taken]).toEqual([]);
+  });
+
+  it('is no longer awaited once its start was answered', async () => {
+    const before = Date.now();
+    const answer = await make({ longRunning: runs(() => Promise.reject(failure(answered(500)))).longRunning });
+    const { deadline } = (answer.end as { readonly asked: { readonly deadline: number } }).asked;
+    expect(deadline).toBeGreaterThanOrEqual(before);
+    expect(deadline).toBeLessThan(Date.now() + 1);
+    const lost = await make({ longRunning: runs(() => Promise.reject(failure(cutOff))).longRunning });
+    expect((lost.end as { readonly asked: { readonly deadline: number } }).asked.deadline).toBeGreaterThan(Date.now());
+  });
+});
+
+it('requests that a cancellation ends do not make the service look unhealthy', async () => {
+  const s = await setting();
+  s.cut.abort(new Error('cut'));
+  s.stop.abort(new Error('stopped'));
+  const open = new AbortController().signal;
+  const send = () => Promise.reject(failure(cutOff));
+  const request = s.request(send, { units: units(10), unitsPerRequest: 1 });
+  const attempt = new Attempt(s, request, { stop: open, cut: s.cut.signal }, new PurchaseStats());
+  for (const one of request.units) await attempt.at([one], () => undefined);
+  expect(s.health.holdMs).toBe(0);
+});
