@@ -1,14 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type {
   Bought,
   LongRunning,
+  Progress,
   PurchaseRequest,
   RunFacts,
   Start,
   StartToFind,
   Unit,
 } from '../../../src/activities/purchase/purchase-request.js';
+import { Waits } from '../../../src/activities/purchase/waits.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -140,7 +142,7 @@ describe('a unit that is a run at the service', () => {
     expect(first.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1']);
     const record = (await first.journal.read([key])).get(key);
     expect(record).toMatchObject({ status: 'error', error_tag: 'RUN_OVERDUE' });
-    expect(JSON.stringify(record?.result)).toContain('run 1 has not ended');
+    expect(JSON.stringify(record?.result)).toContain('run 1 has not ended after 0 min');
     expect(await first.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
 
     const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 60_000 };
@@ -259,6 +261,25 @@ describe('a unit that is a run at the service', () => {
     expect((await w.limiter.view()).effectiveQps).toBeLessThan(930);
   });
 
+  it('counts as running only until it has landed', async () => {
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const follow = async (one: Unit) => {
+      if (one.unit === 'b') await ended;
+      return success([one], 700);
+    };
+    const running: number[] = [];
+    const progress = (now: Progress) => {
+      if (now.landed === 1) running.push(now.running);
+      if (running.length > 0) end();
+    };
+    const w = await world({ follow });
+    expect(await w.buy(['a', 'b'], {}, { progress })).toMatchObject({ complete: true, bought: 2 });
+    expect(running).toEqual([1]);
+  });
+
   it('is left alone by a purchase that only ends runs', async () => {
     const w = await world({ startsNothing: true });
     expect(await w.buy()).toMatchObject({ complete: false, requests: 0, failed: 0 });
@@ -327,6 +348,16 @@ describe('a start whose process died', () => {
     expect(w.course).toEqual(['name late', 'follow late', 'free']);
   });
 
+  it('is not awaited for the time of a new start', async () => {
+    // An earlier attempt noted that its start had created nothing, and ended before it closed the intent.
+    const { s } = await dead({ run: null });
+    const sleep = vi.spyOn(Waits.prototype, 'sleep').mockResolvedValue(undefined);
+    const w = await world({ find: async () => null }, s);
+    await w.buy(['a'], { timeoutMs: 60_000 });
+    expect(sleep.mock.calls.map(([ms]) => ms)).toEqual([3000]);
+    sleep.mockRestore();
+  });
+
   it('is followed by its note, without a search', async () => {
     const { s } = await dead({ run: 'noted', requestId: null });
     const w = await world({}, s);
@@ -339,6 +370,8 @@ describe('a start whose process died', () => {
     const { s } = await dead();
     const w = await world({ find: async () => 'none' }, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
+    // Not before a second search: the list may show the run late.
+    expect(w.searched).toHaveLength(2);
     expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700 });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Attempt } from '../../../src/activities/purchase/attempt.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { LongRunning, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -73,6 +74,21 @@ describe('an attempt that was sent', () => {
     expect(stats).toMatchObject({ requests: 1, bought: 2, failed: 1, landed: 2, costMicros: 1000 });
   });
 
+  it('writes its answer again if the disk was full for a moment', async () => {
+    const s = await setting();
+    vi.spyOn(s.journal, 'land').mockRejectedValueOnce(new Error('ENOSPC'));
+    const { end, totals } = await make({}, () => undefined, Promise.resolve(s));
+    expect(end).toBe('landed');
+    expect(totals).toMatchObject({ costMicros: 2000, openMicros: 0, unknown: [] });
+  });
+
+  it('names at most 64 characters of its tier', async () => {
+    const s = await setting();
+    const intend = vi.spyOn(s.journal, 'intend');
+    await make({ tier: () => 'x'.repeat(100) }, () => undefined, Promise.resolve(s));
+    expect(intend.mock.calls[0]?.[0].tier).toBe('x'.repeat(64));
+  });
+
   it('and got an answer that cannot be read counts at its estimate', async () => {
     const unreadable = failure({ ...answered(200), wrongShape: true });
     const send = () => Promise.reject(unreadable);
@@ -115,4 +131,32 @@ it('requests that a cancellation ends do not make the service look unhealthy', a
   const attempt = new Attempt(s, request, { stop: open, cut: s.cut.signal }, new PurchaseStats());
   for (const one of request.units) await attempt.at([one], () => undefined);
   expect(s.health.holdMs).toBe(0);
+});
+
+describe('a purchase that is stopped', () => {
+  it('lands what is in flight, also while another purchase buys the rest', async () => {
+    const s = await setting();
+    const [mine, theirs] = units(2) as [Unit, Unit];
+    await s.journal.claim([theirs.key], 'another');
+    const send = async (batch: readonly Unit[]) => {
+      s.stop.abort(new Error('stopped'));
+      // The answer comes after the wait for the other purchase has ended.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return success(batch);
+    };
+    const receipt = await createPurchase(s)(s.request(send, { units: [mine, theirs] }), s.control);
+    expect(receipt).toMatchObject({ complete: false, bought: 1, costMicros: 1000, unknownOutcomes: 0 });
+    expect(await s.journal.totals('job/')).toMatchObject({ costMicros: 1000, openMicros: 0, unknown: [] });
+  });
+
+  it('and had only refusals records none: the service may have been the wrong one', async () => {
+    const s = await setting();
+    const send = async ([one]: readonly Unit[]) => {
+      if (one?.unit === 'u1') s.stop.abort(new Error('stopped'));
+      throw failure(one?.unit === 'u0' ? answered(400, 'INVALID_REQUEST') : answered(503));
+    };
+    const request = s.request(send, { units: units(2), unitsPerRequest: 1 });
+    expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: false, failed: 0 });
+    expect(await s.journal.lookup(units(2).map(({ key }) => key))).toEqual([]);
+  });
 });

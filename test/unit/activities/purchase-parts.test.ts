@@ -6,6 +6,7 @@ import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
 
 const never = new AbortController().signal;
 
@@ -197,6 +198,22 @@ describe('the budget gate of a job', () => {
     expect(gates.enter(job)).not.toBe(gate);
     expect(gates.enter({ mostMicros: 5 })).not.toBe(gates.enter({ mostMicros: 5 }));
     expect([gates.enter({ mostMicros: 5 }).short, gates.enter({}).short]).toEqual([true, false]);
+  });
+
+  it('opens once more requests in a row fit than may be in flight without an answer, and counts anew after a refusal', () => {
+    const gate = new BudgetGates().enter({ mostMicros: 5 });
+    const granted = (times: number) => {
+      for (let count = 0; count < times; count++) gate.granted();
+      return gate.short;
+    };
+    expect([granted(2), granted(1)]).toEqual([true, false]);
+    const over = (unproven: boolean) => new OverBudget('call', 5, 0, 5, null, { unproven });
+    gate.refused(over(true));
+    expect(gate).toMatchObject({ short: true, why: expect.stringContaining('the first answers') });
+    expect(granted(2)).toBe(true);
+    gate.refused(over(false));
+    expect(gate.why).not.toContain('the first answers');
+    expect([granted(2), granted(1)]).toEqual([true, false]);
   });
 });
 

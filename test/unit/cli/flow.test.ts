@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { watchWalk } from '../../../src/cli/events/watch-walk.js';
 import { runEnrich } from '../../../src/cli/rows/run-enrich.js';
@@ -120,6 +121,27 @@ describe('enrich', () => {
     expect(err()).toContain('Written: /data/out/brands.duckdb, /data/out.csv');
   });
 
+  it('writes no CSV again that the job wrote, also under a relative name', async () => {
+    const written = { ...summary, csv: resolve('out.csv') };
+    const { runtime, calls } = fakeRuntime({ start: async () => fakeHandle({ result: async () => written }) });
+    await run(fakeContext(runtime).context, {}, 'out.csv');
+    expect(calls).not.toContain('export');
+  });
+
+  it('starts nothing that it buys if the service cannot be reached', async () => {
+    const away = (toBuy: number) => {
+      const { runtime, calls } = fakeRuntime({ plan: async () => ({ ...plan, toBuy }) });
+      const { context } = fakeContext(runtime);
+      return { calls, ended: run({ ...context, env: { ...context.env, SEARCHFLOW_BASE_URL: 'http://127.0.0.1:9' } }) };
+    };
+    const buys = away(200);
+    await expect(buys.ended).rejects.toThrow('is unreachable: connection refused');
+    expect(buys.calls).toEqual(['plan', 'close drain']);
+    const loads = away(0);
+    expect(await loads.ended).toBe(0);
+    expect(loads.calls).toContain('start');
+  });
+
   it('ends with 0 if rows failed and with an error if the job failed', async () => {
     const failing = fakeRuntime({
       start: async () => fakeHandle({ result: () => Promise.reject(new JobFailed('the warehouse is damaged')) }),
@@ -148,8 +170,11 @@ describe('enrich', () => {
           return { progress: paused, running: [] };
         },
       });
-      const { context, err } = fakeContext(fakeRuntime({ start: async () => handle }).runtime);
+      const { runtime, asked } = fakeRuntime({ start: async () => handle });
+      const { context, err } = fakeContext(runtime);
       expect(await run(context)).toBe(4);
+      // It waits for a person, so it is no longer work of this command.
+      expect(asked).toContainEqual(['release', 'searchflow-brands-1']);
       expect(err()).toContain('Paused (credits): POST /contents: 402, no credits left');
       expect(err()).toContain('To resume after fixing this:\n  searchflow enrich brands.csv');
     } finally {
