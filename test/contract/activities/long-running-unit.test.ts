@@ -238,6 +238,36 @@ describe('a unit that is a run at the service', () => {
     expect(unbounded.starts.map(({ limitMicros }) => limitMicros)).toEqual([null]);
   });
 
+  it('is started with a lower limit if the service charges more than the limit says', async () => {
+    const w = await world({ follow: async (one) => success([one], 2000), bound: (_, left) => Math.min(1000, left) });
+    const cap = { bookPrefix: 'job/', limitMicros: 7500 };
+    expect(await w.buy(['a', 'b', 'c'], { cap })).toMatchObject({ bought: 3, costMicros: 6000 });
+    // Half of the 1,500 that are left.
+    expect(await w.buy(['d'], { cap })).toMatchObject({ complete: true, bought: 1 });
+    expect(w.starts.map(({ limitMicros }) => limitMicros)).toEqual([1000, 1000, 1000, 750]);
+  });
+
+  it('continues although many starts of other units are refused', async () => {
+    const refusals = 9;
+    let refused = 0;
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const start = async (one: Unit) => {
+      if (one.unit === 'a') return { run: 'a', requestId: null };
+      if (++refused === refusals) setTimeout(end, 20);
+      throw failure(answered(400, 'INVALID_REQUEST'));
+    };
+    const follow = async (one: Unit) => {
+      await ended;
+      return success([one], 700);
+    };
+    const w = await world({ start, follow });
+    const others = Array.from({ length: refusals }, (_, index) => `bad ${index}`);
+    expect(await w.buy(['a', ...others])).toMatchObject({ complete: true, bought: 1, failed: refusals });
+  });
+
   it('counts against the budget of the purchase that takes it over while it runs', async () => {
     const first = await world();
     await (await world({ follow: first.untilStopped }, first)).buy();
@@ -361,7 +391,14 @@ describe('a start whose process died', () => {
   it('is followed by its note, without a search', async () => {
     const { s } = await dead({ run: 'noted', requestId: null });
     const w = await world({}, s);
-    expect(await w.buy()).toMatchObject({ complete: true, bought: 1 });
+    // Nor is it asked for elsewhere: its answer is that of the run.
+    const asked: string[] = [];
+    const known = async (keys: readonly string[]) => {
+      asked.push(...keys);
+      return [];
+    };
+    expect(await w.buy(['a'], { known })).toMatchObject({ complete: true, bought: 1 });
+    expect(asked).toEqual([]);
     expect(w.searched).toEqual([]);
     expect(w.course).toEqual(['name noted', 'follow noted', 'free']);
   });

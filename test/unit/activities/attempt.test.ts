@@ -3,6 +3,9 @@ import { Attempt } from '../../../src/activities/purchase/attempt.js';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { LongRunning, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
+import { Waits } from '../../../src/activities/purchase/waits.js';
+import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
+import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { answered, cutOff, failure, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
 
@@ -159,4 +162,47 @@ describe('a purchase that is stopped', () => {
     expect(await createPurchase(s)(request, s.control)).toMatchObject({ complete: false, failed: 0 });
     expect(await s.journal.lookup(units(2).map(({ key }) => key))).toEqual([]);
   });
+});
+
+it('a key that was refused to a request from before a resume does not stop the work after it', async () => {
+  const s = await setting();
+  let resumedAt = 0;
+  const send = async () => {
+    while (Date.now() <= resumedAt + 1 || resumedAt === 0) {
+      resumedAt ||= Date.now() + 1;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    throw failure(answered(401));
+  };
+  await expect(createPurchase(s)(s.request(send), s.control)).rejects.toThrow('401');
+  expect(() => s.accountBreaker.check(resumedAt)).not.toThrow();
+  expect(() => s.accountBreaker.check(0)).toThrow('401');
+});
+
+it('starts that find no free slot are tried again every few seconds, and others at longer intervals', async () => {
+  const sleep = vi.spyOn(Waits.prototype, 'sleep').mockResolvedValue(undefined);
+  const waits = async (refusal: ReturnType<typeof failure>) => {
+    const s = await setting();
+    let starts = 0;
+    const { longRunning } = runs(async () => {
+      if (++starts <= 8) throw refusal;
+      return { run: 'a', requestId: null };
+    });
+    const follow = async (one: Unit) => success([one]);
+    const request = s.request(async (batch) => success(batch), {
+      ...{ units: units(1), unitsPerRequest: 1 },
+      longRunning: { ...longRunning, follow },
+    });
+    const receipt = await createPurchase({ ...s, random: () => 0.5 })(request, s.control);
+    expect(receipt).toMatchObject({ complete: true, bought: 1 });
+    return sleep.mock.calls.splice(0).map(([ms]) => ms / 1000);
+  };
+  const full = new ApiError({
+    ...{ endpoint: createAgentRunEndpoint, serverMessage: '' },
+    facts: answered(429, 'CONCURRENCY_LIMIT_REACHED'),
+  });
+  expect(full.verdict.type).toBe('ConcurrencyLimited');
+  expect(await waits(full)).toEqual([1, 2, 4, 5, 5, 5, 5, 5]);
+  expect(await waits(failure(answered(503)))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  sleep.mockRestore();
 });

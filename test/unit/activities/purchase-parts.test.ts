@@ -1,12 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
+import { cancellation } from '../../../src/activities/purchase/cancellation.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
+import { splitByBudget, splitRefused } from '../../../src/activities/purchase/split-batch.js';
 import { Waits } from '../../../src/activities/purchase/waits.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
+import { quiet } from '../../support/activities/activity-setting.js';
 
 const never = new AbortController().signal;
 
@@ -151,6 +154,22 @@ describe('the maximum cost of one purchase', () => {
     expect(stats.reserve(600, price(1))).toMatchObject({ remainingMicros: 0 });
   });
 
+  it('lets two requests fly until three answers have shown what they cost', () => {
+    const first = new PurchaseStats();
+    const isAllowed = () => typeof first.reserve(1000, price(10)) === 'number';
+    const allowed = [isAllowed()];
+    for (let count = 0; count < 2; count++) {
+      first.opened(10);
+      allowed.push(isAllowed());
+    }
+    expect(first.reserve(1000, price(10))).toMatchObject({ unproven: true });
+    for (let count = 0; count < 3; count++) {
+      first.learn(10, 10, [{ status: 'success' }]);
+      allowed.push(isAllowed());
+    }
+    expect(allowed).toEqual([true, true, false, false, false, true]);
+  });
+
   it('is optional', () => {
     expect(stats.reserve(undefined, price(1e12))).toBe(1e12);
   });
@@ -214,6 +233,53 @@ describe('the budget gate of a job', () => {
     gate.refused(over(false));
     expect(gate.why).not.toContain('the first answers');
     expect([granted(2), granted(1)]).toEqual([true, false]);
+  });
+});
+
+describe('a batch', () => {
+  it('that is refused is halved until the refused unit is alone', () => {
+    expect(splitRefused(['a', 'b', 'c'])).toEqual({ first: ['a', 'b'], rest: ['c'] });
+    expect(splitRefused(['a'])).toBeNull();
+  });
+
+  it('that exceeds its budget loses as few units as possible, but always one', () => {
+    const fits = (most: number) => (units: readonly string[]) => units.length <= most;
+    expect(splitByBudget(['a', 'b', 'c', 'd'], fits(2))).toEqual({ first: ['a', 'b'], rest: ['c', 'd'] });
+    expect(splitByBudget(['a', 'b', 'c'], fits(3))).toEqual({ first: ['a', 'b'], rest: ['c'] });
+    expect(splitByBudget(['a', 'b'], fits(0))).toBeNull();
+    expect(splitByBudget(['a'], fits(1))).toBeNull();
+  });
+});
+
+describe('the signals of an activity', () => {
+  /** When each signal fires, in seconds after a cancellation that comes before or after the activity begins. */
+  async function seconds(isEarly: boolean, timeUpMs?: number) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const environment = quiet();
+    if (isEarly) environment.cancel();
+    const fired: Record<string, number> = {};
+    await environment.run(async () => {
+      const { stop, cut, done } = cancellation(timeUpMs === undefined ? {} : { timeUpMs });
+      for (let second = 0; second < 30; second++) {
+        if (!isEarly && second === 0 && timeUpMs === undefined) environment.cancel();
+        if (stop.aborted) fired.stop ??= second;
+        if (cut.aborted) fired.cut ??= second;
+        vi.advanceTimersByTime(1000);
+      }
+      done();
+    });
+    vi.useRealTimers();
+    return fired;
+  }
+
+  it('stop it at once when it is cancelled, and cut its requests ten seconds later', async () => {
+    expect(await seconds(false)).toEqual({ stop: 0, cut: 10 });
+    // Its attempt began while the job was being cancelled.
+    expect(await seconds(true)).toEqual({ stop: 0, cut: 10 });
+  });
+
+  it('stop it when its time is up, and cut nothing', async () => {
+    expect(await seconds(false, 20_000)).toEqual({ stop: 20 });
   });
 });
 

@@ -64,6 +64,22 @@ describe('without a terminal', () => {
     expect(err()).toBe('');
   });
 
+  it('buys nothing at an unknown price without a confirmation', async () => {
+    const { context } = fakeContext(fakeRuntime().runtime);
+    const purchase = {
+      micros: null,
+      sentence: 'This costs',
+      question: 'Sure?',
+      yes: false,
+      bounded: false,
+      always: false,
+    };
+    const config = { service: 'live', askAboveMicros: 10_000_000 } as const;
+    await expect(agreed(context, config, purchase)).rejects.toThrow(/^This costs, and stdin is not a terminal\./);
+    expect(await agreed(context, config, { ...purchase, micros: 10_000_000 })).toBe(true);
+    await expect(agreed(context, config, { ...purchase, micros: 10_000_001 })).rejects.toThrow('Nothing was bought.');
+  });
+
   it('accepts --max-cost none, which needs a confirmation, and a lower SEARCHFLOW_ASK_ABOVE', async () => {
     expect(await enrich(dear, { maxCostDollars: 'none' })).toMatchObject({ code: 2 });
     expect(await enrich(plan, {}, false, { SEARCHFLOW_ASK_ABOVE: '0.10' })).toMatchObject({ code: 2 });
