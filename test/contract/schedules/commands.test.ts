@@ -36,11 +36,13 @@ const config = () =>
     warehouse: null,
     say: () => undefined,
   }) as unknown as RuntimeConfig;
+/** Inputs whose files and servers scheduled runs may use. */
+const allowed: object[] = [];
 const access = (): WorkflowAccess => ({
   client: temporal.client,
   config: config(),
   shared: false,
-  allow: async () => undefined,
+  allow: async (input) => void allowed.push(input),
 });
 
 /** Runs a command line; its schedules are those of the server. */
@@ -89,6 +91,7 @@ it('enrich --cron creates a schedule with all typed options: time, zone, overlap
   expect(spec.jitter).toBe(10_000);
   expect(policies).toMatchObject({ overlap: 'SKIP', catchupWindow: 24 * hour });
   expect(action).toMatchObject({ workflowType: 'scheduledJob', workflowId: 'searchflow-scheduled-daily', taskQueue });
+  expect(allowed.splice(0)).toEqual([expect.objectContaining({ input: '/data/brands.csv', into })]);
   expect(action.args).toEqual([
     {
       schedule: 'daily',
@@ -129,6 +132,13 @@ it.each([
     expect([spec.jitter, policies]).toMatchObject([jitter, { overlap: 'SKIP', catchupWindow }]);
   },
 );
+
+it('a schedule without a name is named after its operation and job, and a dry run creates none', async () => {
+  onTestFinished(async () => void (await type('schedule delete contents-brands-1')));
+  const line = `enrich in.csv --into ${into} --every 1h --max-cost 1 --yes`;
+  expect((await type(`${line} --dry-run`)).err).toContain('No schedule was created.');
+  expect((await type(line)).err).toContain('Schedule contents-brands-1 created: every 1h');
+});
 
 it('the same command again changes the schedule and keeps a pause, and --every never removes it', async () => {
   await made('mine', '--every 1d');

@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { pruneJournal } from '../../../src/worker/host/worker-here.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
+import type { Store } from '../../../src/worker/store/store.js';
+import { Folder } from '../../support/jobs/folder.js';
 import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 it('the warehouse of a finished job is queried without messages, and only if the journal has something to remove', async () => {
@@ -47,4 +50,47 @@ it('the warehouse of a finished job is queried without messages, and only if the
   await pruneJournal({ ...config, keepLandingMs: -60_000 }, store, () => true);
   expect(logins).toBeGreaterThan(0);
   expect(said).toEqual([]);
+});
+
+it('old answers are removed only of finished jobs of this service whose rows are all in the warehouse', async () => {
+  const folder = new Folder();
+  onTestFinished(() => folder.remove());
+  const jobs = [
+    { job: 'whole' },
+    { job: 'other-generation', completed: 'earlier' },
+    { job: 'unfinished', completed: null },
+    { job: 'lacking', slices: 3 },
+    { job: 'of-another', origin: 'https://another.example' },
+    { job: 'elsewhere', into: 'postgres://127.0.0.1/dw' },
+    { job: 'gone', into: join(folder.dir, 'gone.duckdb') },
+    { job: 'used-lately' },
+  ];
+  const instance = await DuckDBInstance.create(folder.into);
+  const connection = await instance.connect();
+  for (const { job } of jobs) {
+    await connection.run(`INSERT INTO searchflow_jobs (job, name, view_name, origin, operation, input, columns, generation, rows,
+        slices, created_at, opened_at)
+      VALUES ('${job}', 'x', '${job}', 'sandbox', 'contents', 'x', [], 'gen', 0, 2, now(), now())`);
+    await connection.run(`INSERT INTO load_ledger SELECT '${job}', 'gen', slice, 0, 'a', now() FROM range(2) s(slice)`);
+  }
+  connection.closeSync();
+  instance.closeSync();
+  const entries = jobs.map(({ job, completed = 'gen', ...staged }) => ({
+    ...{ staged: { job, generation: 'gen', slices: 2, origin: 'sandbox', into: folder.into, ...staged }, completed },
+  }));
+  const pruned: string[] = [];
+  const times = new Set<number>();
+  const journal = {
+    prunable: async (prefix: string, before: number) => {
+      times.add(Math.round((Date.now() - before) / 60_000));
+      return prefix !== 'used-lately/';
+    },
+    prune: async (prefix: string) => void pruned.push(prefix),
+  };
+  const store = { entries: { all: async () => entries }, journal: async () => journal } as unknown as Store;
+  const env = { SEARCHFLOW_STATE_DIR: folder.stateDir, HOME: folder.dir };
+  const config = readConfig({ env, flags: { service: 'sandbox' }, cwd: folder.dir, say: () => undefined });
+  await pruneJournal({ ...config, keepLandingMs: 3_600_000 }, store, ({ into }) => !into.startsWith('postgres:'));
+  expect(pruned).toEqual(['whole/']);
+  expect([...times]).toEqual([60]);
 });

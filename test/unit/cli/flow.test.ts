@@ -11,6 +11,7 @@ import { settings } from '../../../src/cli/shared/settings.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
+import type { WalkSummary } from '../../../src/core/events/walk-job.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
@@ -244,6 +245,64 @@ it('reports for a walk that another client cancelled that nothing is lost, and h
   await expect(watchWalk(fakeContext(runtime).context, session, handle, { json: false })).rejects.toThrow(
     'it was cancelled. Loaded events are kept; run its events command to resume.',
   );
+});
+
+describe('the end of a walk', () => {
+  const counts = { pages: 1, events: 5, added: 5, changed: 0, windows: 1 };
+  const ended: WalkSummary = {
+    ...{ ...counts, stream: 'sync', into: 'e.duckdb', phase: 'done', message: null, watermark: null, seconds: 1 },
+  };
+  const differs = (changes: object) => ({
+    ...{ ...ended, verified: { missing: 0, changed: 0, gone: 0, days: [], ...changes } },
+  });
+  const walking = (changes: Partial<Parameters<typeof watchWalk>[2]>, strict = false) => {
+    const { runtime, asked } = fakeRuntime();
+    const { context, err } = fakeContext(runtime);
+    const handle = {
+      ...{ job: 'events-sync-1', workflowId: 'searchflow-events-sync-1', running: async () => [] },
+      progress: () => Promise.reject(new Error('no worker answered the query')),
+      result: async () => ended,
+      ...changes,
+    };
+    const session = { runtime, stopped: new AbortController().signal };
+    return { code: watchWalk(context, session, handle, { json: false, strict }), asked, err };
+  };
+
+  it.each<[string, WalkSummary, boolean, number]>([
+    ['is 0 without differences', differs({}), true, 0],
+    ['is 0 if all differences were repaired', differs({ missing: 1, changed: 2 }), false, 0],
+    ['is 1 with --strict if differences were repaired', differs({ changed: 2 }), true, 1],
+    ['is 1 if events are gone at the service', differs({ gone: 1 }), false, 1],
+    ['is 6 for a stopped run', { ...ended, phase: 'stopped', message: 'no credits' }, false, 6],
+    ['is 0 for a walk that is no verification', ended, true, 0],
+  ])('%s', async (_what, summary, strict, code) => {
+    expect(await walking({ result: async () => summary }, strict).code).toBe(code);
+  });
+
+  it('that waits for a person is released by this command', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const paused = {
+      ...{
+        ...counts,
+        phase: 'paused',
+        pausedFor: 'key',
+        message: 'POST /events: 401',
+        stream: 'sync',
+        windowsDone: 0,
+        share: null,
+      },
+      ...{ etaMs: null, startedAt: 0 },
+    } as const;
+    const progress = async () => {
+      vi.advanceTimersByTime(1500);
+      return paused;
+    };
+    const { code, asked, err } = walking({ progress, result: () => new Promise(() => undefined) });
+    expect(await code).toBe(4);
+    expect(asked).toContainEqual(['release', 'searchflow-events-sync-1']);
+    expect(err()).toContain('Paused (key): POST /events: 401');
+    vi.useRealTimers();
+  });
 });
 
 describe('Ctrl-C', () => {

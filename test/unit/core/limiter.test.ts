@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Grant, idleView, type Limiter, type RateCost, takeTurn } from '../../../src/core/limiter/limiter.js';
 import { flatProfile, type RateProfile, rateProfiles } from '../../../src/core/limiter/rate.js';
-import type { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
+import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { QueuedLimiter } from '../../../src/store/limiter/queued-limiter.js';
 import type { Block, RateSource } from '../../../src/store/limiter/rate-source.js';
 import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js';
@@ -74,12 +74,14 @@ describe('the start of a grant', () => {
     const late: number[] = [];
     const refused: RateCost[] = [];
     const queued: number[] = [];
+    const margins: number[] = [];
     vi.spyOn(performance, 'now').mockReturnValue(now);
     const source = {
       block: null as Block | null,
       ask: async ({ queue, ...asked }: Parameters<RateSource['ask']>[0]) => {
         asks.push(queue);
         queued.push(asked.queued);
+        margins.push(asked.margin);
         return { starts: [{ startAt: now, reservedAt: now }], comeAt: now };
       },
       late: (_: Grant, startedAt: number) => void late.push(startedAt),
@@ -87,8 +89,10 @@ describe('the start of a grant', () => {
       hold: async (block: Block) => {
         source.block = block;
       },
+      profile: flatProfile(7),
+      poll: async () => ({ buckets: [], waiting: 3 }),
     };
-    return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late, refused, queued };
+    return { limiter: new QueuedLimiter(source as unknown as RateSource), asks, late, refused, queued, margins };
   }
   const granted = (startAt: number): Grant => ({ rateCost, startAt, reservedAt: startAt });
 
@@ -116,12 +120,84 @@ describe('the start of a grant', () => {
     expect(refused).toEqual([rateCost]);
   });
 
+  it('goes to the next caller if the first has stopped while it waited', async () => {
+    const { limiter, asks } = at(10_000);
+    const first = new AbortController();
+    const waits = [limiter.acquire(rateCost, first.signal), limiter.acquire(rateCost)] as const;
+    first.abort(new Error('stopped'));
+    await expect(waits[0]).rejects.toThrow('stopped');
+    expect(await waits[1]).toMatchObject({ startAt: 10_000 });
+    expect(asks).toHaveLength(1);
+  });
+
+  it('is not made for a caller that has stopped, also if its time has come', async () => {
+    const { limiter } = at(10_000);
+    const stopped = AbortSignal.abort(new Error('stopped'));
+    await expect(limiter.start(granted(9990), stopped)).rejects.toThrow('stopped');
+  });
+
+  it('is asked for with a margin for the latest of the last hundred starts', async () => {
+    const { limiter, margins } = at(10_000);
+    // Two of them, because a single late start says little.
+    for (let start = 0; start < 100; start++) await limiter.start(granted(start < 98 ? 9999 : 9960));
+    await limiter.acquire(rateCost);
+    for (let start = 0; start < 100; start++) await limiter.start(granted(9800));
+    await limiter.acquire(rateCost);
+    for (let start = 0; start < 100; start++) await limiter.start(granted(9999));
+    await limiter.acquire(rateCost);
+    expect(margins).toEqual([0.016, 0.025, 0.01]);
+  });
+
+  it('that waits in another process is counted, too', async () => {
+    const { limiter } = at(10_000);
+    expect((await limiter.view()).waiting).toBe(3);
+  });
+
   it('is asked for with the number of answers that the service had queued, each reported once', async () => {
     const { limiter, queued } = at(10_000);
     for (let answers = 0; answers < 3; answers++) limiter.queued(rateCost);
     await limiter.acquire(rateCost);
     await limiter.acquire(rateCost);
     expect(queued).toEqual([3, 0]);
+  });
+});
+
+describe('a limiter in the memory of a process', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('keeps a block until the same moment after a restart, however long the process has run', async () => {
+    const until = Date.now() + 60_000;
+    const memory = { load: () => ({ until, reason: 'too many requests' }), save: () => undefined };
+    vi.spyOn(performance, 'now').mockReturnValue(3_600_000);
+    const limiter = new MemoryLimiter(flatProfile(10), memory);
+    const { blockedUntil, blockReason } = await limiter.view();
+    expect(Math.abs((blockedUntil ?? 0) - until)).toBeLessThan(5000);
+    expect(blockReason).toBe('too many requests');
+    await limiter.close();
+  });
+
+  it('widens the margin of every bucket that a refused call counts against', async () => {
+    const limiter = new MemoryLimiter(rateProfiles.public as RateProfile);
+    await limiter.block(1, 'too many requests', { rateClass: 'search.deep', weight: 1 });
+    const slower = (await limiter.view()).buckets.filter(({ qps, effectiveQps }) => effectiveQps < qps);
+    expect(slower.map(({ name }) => name)).toEqual(['search', 'search.deep']);
+    await limiter.close();
+  });
+
+  it('counts every unit of a late start from its real time, in each of its buckets', async () => {
+    const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const limiter = new MemoryLimiter(rateProfiles.public as RateProfile);
+    clock.mockReturnValue(5000);
+    const grant = await limiter.acquire({ rateClass: 'search.deep', weight: 2 });
+    clock.mockReturnValue(5200);
+    expect(await limiter.start(grant)).toBe('go');
+    clock.mockReturnValue(6100);
+    const used = (await limiter.view()).buckets.filter((bucket) => bucket.used > 0);
+    expect(used.map((bucket) => [bucket.name, bucket.used])).toEqual([
+      ['search', 2],
+      ['search.deep', 2],
+    ]);
+    await limiter.close();
   });
 });
 
@@ -132,8 +208,10 @@ describe('a limiter with a reservation', () => {
   function reserved(...holders: string[]) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const calls: unknown[] = [];
+    const said: string[] = [];
     const inner = {
       acquire: async (wanted: RateCost) => ({ rateCost: wanted, startAt: 0, reservedAt: 0 }),
+      start: async () => 'go',
       block: async (...args: unknown[]) => void calls.push(['block', ...args]),
       view: async () => idleView(flatProfile(7)),
       close: async () => undefined,
@@ -146,13 +224,13 @@ describe('a limiter with a reservation', () => {
       },
       release: async () => void calls.push('release'),
     };
-    const limiter = new ReservedLimiter(inner as unknown as MemoryLimiter, reservation, () => undefined);
-    return { limiter, calls };
+    const limiter = new ReservedLimiter(inner as unknown as MemoryLimiter, reservation, (text) => said.push(text));
+    return { limiter, calls, said };
   }
 
   it('releases it after two seconds without a call, and when it is closed', async () => {
     const { limiter, calls } = reserved();
-    await limiter.acquire({ rateClass: 'free', weight: 0 });
+    expect(await limiter.start(await limiter.acquire({ rateClass: 'free', weight: 0 }))).toBe('go');
     expect(calls).toEqual([]);
     await limiter.acquire(rateCost);
     await vi.advanceTimersByTimeAsync(1999);
@@ -173,6 +251,16 @@ describe('a limiter with a reservation', () => {
     await asked;
     expect(await limiter.view()).not.toHaveProperty('heldBy');
     expect(calls).toEqual(['wait', 'take']);
+    await limiter.close();
+  });
+
+  it('says once that it waits, after three seconds', async () => {
+    const { limiter, said } = reserved('a', 'b', 'c', 'd', 'e');
+    const clock = vi.spyOn(globalThis.performance, 'now');
+    for (const now of [0, 2000, 3000, 3001, 6000]) clock.mockReturnValueOnce(now);
+    await limiter.acquire(rateCost);
+    clock.mockRestore();
+    expect(said).toEqual(['Waiting for c']);
     await limiter.close();
   });
 

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CancelledFailure, RetryState } from '@temporalio/common';
 import { expect, it } from 'vitest';
 import type { WatchedRun } from '../../../src/core/schedules/schedule.js';
 import { runWatch } from '../../../src/worker/host/run-watch.js';
+import { awaitEnd } from '../../../src/worker/schedules/schedule-view.js';
 
 /** The reports about runs whose ends the test decides. */
 function watching() {
@@ -68,4 +69,11 @@ it('the ends of at most 100 runs are awaited, and places become free', async () 
   await activity('run-100');
   await end('run-100 r', (run) => run.end({ phase: 'done' }));
   expect(take()).toEqual(['run-100 running', 'run-100 done']);
+});
+
+it('a run whose result the server no longer keeps is forgotten, and one that cannot be asked is an error', async () => {
+  const asking = (error: Error) => awaitEnd({ result: () => Promise.reject(error) });
+  const gone = new WorkflowNotFoundError('not found', 'searchflow-companies', 'r');
+  expect(await asking(gone)).toEqual({ phase: 'forgotten', message: null, summary: null });
+  await expect(asking(new Error('the server is away'))).rejects.toThrow('the server is away');
 });
