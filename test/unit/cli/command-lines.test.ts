@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
-import type { JobHandle, JobStatus, Runtime } from '../../../src/worker/config/runtime-types.js';
+import type {
+  JobHandle,
+  JobStatus,
+  Runtime,
+  RuntimeConfig,
+  WorkflowAccess,
+} from '../../../src/worker/config/runtime-types.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
@@ -258,6 +264,25 @@ describe('a command line', () => {
     );
     expect(resumed).toMatchObject({ code: 0, config: { rate: { qps: 3 } } });
     expect(JSON.parse(resumed.out)).toMatchObject({ kind: 'summary', phase: 'done' });
+  });
+
+  it('of events owns its walk before it starts it, so that Ctrl-C ends it', async () => {
+    const config = { origin: 'sandbox', warehouse: null } as unknown as RuntimeConfig;
+    const access = { workflows: async () => ({ config, client: {}, shared: false }) as unknown as WorkflowAccess };
+    const synced = await type('events sync --into e.duckdb', access);
+    const owned = synced.asked.flatMap(([name, work]) => (name === 'own' ? [work] : []));
+    expect(owned).toMatchObject([
+      { job: expect.stringMatching(/^events-sync/), input: { kind: 'sync', into: join(cwd, 'e.duckdb') } },
+    ]);
+    const walk = {
+      job: 'events-sync-1',
+      workflowId: 'searchflow-events-sync-1',
+      origin: 'sandbox',
+      stream: 'sync',
+      into: 'e',
+    };
+    const resumed = await type('resume events-sync-1', { walks: async () => [walk] });
+    expect(resumed.asked).toContainEqual(['own', walk]);
   });
 
   it('of resume ignores a job of another service, in every form of its name', async () => {

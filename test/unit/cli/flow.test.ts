@@ -11,7 +11,7 @@ import { settings } from '../../../src/cli/shared/settings.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
-import type { WalkSummary } from '../../../src/core/events/walk-job.js';
+import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 import { parseAddress } from '../../../src/postgres/index.js';
 import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
@@ -281,18 +281,13 @@ describe('the end of a walk', () => {
 
   it('that waits for a person is released by this command', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const paused = {
-      ...{
-        ...counts,
-        phase: 'paused',
-        pausedFor: 'key',
-        message: 'POST /events: 401',
-        stream: 'sync',
-        windowsDone: 0,
-        share: null,
-      },
-      ...{ etaMs: null, startedAt: 0 },
-    } as const;
+    const paused: WalkProgress = {
+      ...counts,
+      phase: 'paused',
+      pausedFor: 'key',
+      message: 'POST /events: 401',
+      ...{ stream: 'sync', windowsDone: 0, share: null, etaMs: null, startedAt: 0 },
+    };
     const progress = async () => {
       vi.advanceTimersByTime(1500);
       return paused;
