@@ -177,6 +177,9 @@ describe('with a worker', () => {
     const begun = (await job.handle.describe()).startTime.getTime();
     expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: { progress: { rows: 10 } } });
     expect(await walkStatus()).toEqual({ phase: 'running', since: (await walk.handle.describe()).startTime.getTime() });
+    // Its command died: the worker will end the work.
+    expect(await status(running, [])).toMatchObject({ phase: 'stopped', message: 'its command ended' });
+    expect(await walkStatus(true)).toMatchObject({ phase: 'stopped' });
     await job.handle.signal('pause');
     await slice.cancelled;
     slice.cancel();
