@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { startedByCommand } from '../../../src/worker/control/work-owners.js';
 import { startService } from '../../service/service.mjs';
 import { commandHere } from '../../support/monitors/command-here.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
@@ -44,8 +45,9 @@ it('monitors are created, changed, listed, paused, triggered and deleted by the 
   write('changes.json', { name: 'renamed', metadata: { team: 'growth' } });
   expect(JSON.parse((await run('update', id, 'changes.json')).out)).toMatchObject({ id, name: 'renamed' });
   expect((await run('list', '--metadata', 'team=growth')).out).toMatch(new RegExp(`renamed +active +${id}`));
-  const paused = await run('pause', '--metadata', 'team=growth', '--json');
-  expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', effect: { affected: 1, missed: 0, others: 0 } });
+  const paused = await run('pause', '--metadata', 'team=growth', '--yes', '--json');
+  const effect = { affected: 1, missed: 0, others: 0 };
+  expect(JSON.parse(paused.out)).toMatchObject({ phase: 'done', decision: { approved: true, why: '--yes' }, effect });
   expect(JSON.parse((await run('get', id)).out)).toMatchObject({ status: 'paused' });
   expect(JSON.parse((await run('trigger', id)).out)).toEqual({ triggered: true });
   expect((await run('delete', id)).err).toContain('Pass --yes');
@@ -84,15 +86,20 @@ it('a monitor whose creation was never printed is printed by the same command, a
 it('--yes approves the same batch while it waits for its approval, and reports that its --limit stays', async () => {
   const { setting, server, run } = await open();
   for (let number = 0; number < 5; number++) server.monitors.add({ name: `old ${number}` });
-  const waiting = run('delete', '--name', 'old', '--limit', '2', '--wait-for-approval');
+  const waiting = run('delete', '--name', 'old', '--limit', '2', '--wait-for-approval', '--json');
   await expect
     .poll(() => server.log.filter(({ path }) => path === '/monitors/batch').length, { timeout: 20_000 })
     .toBe(1);
   expect(server.monitors.records.size).toBe(5);
   const { code, err } = await run('delete', '--name', 'old', '--limit', '3', '--yes');
   expect([code, err]).toEqual([0, expect.stringMatching(/already running with --limit 2[\s\S]* 5 {2}deleted/)]);
-  expect((await waiting).code).toBe(0);
+  const approved = await waiting;
+  expect(approved.code).toBe(0);
   expect(setting.batchCalls()).toHaveLength(3);
+  // It would have outlived the command that waited, whose end ends only what it owns.
+  const { job } = JSON.parse(approved.out) as { readonly job: string };
+  const { memo } = await temporal.client.workflow.getHandle(`searchflow-${job}`).describe();
+  expect(memo).not.toMatchObject(startedByCommand);
 });
 
 it.each([
