@@ -68,6 +68,8 @@ describe('approval', () => {
     expect(await setting.query('SELECT phase, decided_by FROM monitor_batches')).toEqual([
       { phase: 'rejected', decided_by: 'Bob' },
     ]);
+    // Quiet hours would keep monitors paused that an approved batch also pauses.
+    expect(await setting.query('SELECT DISTINCT approved_by FROM monitor_actions')).toEqual([{ approved_by: null }]);
   });
 
   it('a batch ends when its approval does not arrive in time', async () => {

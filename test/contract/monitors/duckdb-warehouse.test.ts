@@ -4,7 +4,7 @@ import { createMonitorQuietActivities } from '../../../src/activities/monitors/m
 import type { QuietHours } from '../../../src/core/monitors/quiet-hours.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { startService } from '../../service/service.mjs';
-import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt, quiet } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
 
@@ -128,14 +128,26 @@ describe('quiet hours', () => {
       string,
     ];
     const { takeQuietTurn } = createMonitorQuietActivities(deps);
+    const stepOf = (now: number, name = 'nights') => ({
+      name,
+      into: folder.into,
+      filter: { name: 'daily' },
+      hours,
+      now,
+    });
     const turn = (now: number, name = 'nights', changes: object = {}) =>
-      attempt(takeQuietTurn, {
-        ...{ name, into: folder.into, filter: { name: 'daily' }, hours, now },
-        ...changes,
-      });
+      attempt(takeQuietTurn, { ...stepOf(now, name), ...changes });
+    /** A turn that is cancelled when it sends its first change. */
+    const cancelled = (now: number) => {
+      const environment = quiet();
+      service.meanwhile = (_call, method) => {
+        if (method === 'PATCH') environment.cancel();
+      };
+      return environment.run(takeQuietTurn, stepOf(now));
+    };
     const statuses = () => ids.map((id) => monitors.records.get(id)?.status);
     const patches = () => service.log.filter(({ method }) => method === 'PATCH').length;
-    return { service, monitors, memory: warehouse.quiet, origin: deps.origin, ids, turn, statuses, patches };
+    return { service, monitors, memory: warehouse.quiet, origin: deps.origin, ids, turn, cancelled, statuses, patches };
   }
 
   it('pause each active monitor once, unpause only those, and pause again on the next night', async () => {
@@ -220,6 +232,56 @@ describe('quiet hours', () => {
     expect(order).toEqual(['pausing', 'PATCH', 'paused', 'unpausing', 'PATCH']);
   });
 
+  it('know the time of a pause whose answer got lost before they unpause', async () => {
+    const { monitors, memory, origin, ids, turn } = await opened(1);
+    await memory.setMark(origin, 'nights', { window, state: 'begun' });
+    const known = {
+      id: ids[0],
+      name: null,
+      window,
+      state: 'pausing',
+      before: 'earlier',
+      after: null,
+      keptBy: null,
+    } as const;
+    await memory.remember(origin, 'nights', [known]);
+    monitors.change(ids[0], { status: 'paused' });
+    const pausedAt = monitors.records.get(ids[0])?.updatedAt;
+    const written: (string | null)[] = [];
+    const { remember } = memory;
+    memory.remember = async (of, name, all) => {
+      written.push(...all.map(({ after }) => after));
+      await remember(of, name, all);
+    };
+    expect(await turn(morning)).toMatchObject({ did: 'end', unpaused: 1 });
+    // Otherwise an interrupted end would take our own pause for the change of another client.
+    expect(written).toEqual([pausedAt]);
+  });
+
+  it('that are cancelled send no further change, and continue in the next turn', async () => {
+    const { service, memory, origin, turn, cancelled, patches } = await opened(30);
+    await expect(cancelled(night)).rejects.toThrow();
+    expect(patches()).toBeLessThanOrEqual(5);
+    expect(await memory.mark(origin, 'nights')).toEqual({ window, state: 'beginning' });
+    service.meanwhile = () => undefined;
+    expect(await turn(night)).toMatchObject({ did: 'begin', paused: 30 });
+    expect(await turn(morning)).toMatchObject({ did: 'end', unpaused: 30 });
+  });
+
+  it('that overlap leave a monitor paused that a person paused, too, whichever of them end last', async () => {
+    const { memory, origin, ids, turn, statuses } = await opened();
+    await turn(night);
+    const [one] = (await memory.remembered(origin, 'nights')).filter(({ id }) => id === ids[0]);
+    await memory.remember(origin, 'nights', [{ ...(one as NonNullable<typeof one>), keptBy: 'Ann' }]);
+    await turn(night, 'holidays');
+    await turn(morning);
+    expect(await turn(morning, 'holidays')).toMatchObject({
+      unpaused: 2,
+      left: [{ id: ids[0], what: 'Ann paused it, too' }],
+    });
+    expect(statuses()).toEqual(['paused', 'active', 'active']);
+  });
+
   it('that overlap keep a monitor paused until the last of them end', async () => {
     const { turn, statuses } = await opened();
     await turn(night);
@@ -238,7 +300,14 @@ describe('quiet hours', () => {
     await turn(night);
     monitors.change(ids[0], { name: 'daily, renamed' });
     monitors.records.delete(ids[1]);
+    const reported: string[] = [];
+    const { report } = memory;
+    memory.report = async (of, name, time, lines) => {
+      reported.push(...lines.map(({ what }) => what));
+      await report(of, name, time, lines);
+    };
     const ended = await turn(night, 'nights', { restore: true });
+    expect(reported.toSorted()).toEqual(['another client changed it', 'it was deleted']);
     expect(ended).toMatchObject({ did: 'end', unpaused: 1, leftCount: 2 });
     expect(statuses()).toEqual(['paused', undefined, 'active']);
     expect(await memory.mark(origin, 'nights')).toBeNull();
