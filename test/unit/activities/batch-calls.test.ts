@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => setting.close());
 
 /** One call of a batch that pauses two planned monitors, of which the first is paused now. `answer`: null where none comes. */
-async function affect(answer: Buffer | null) {
+async function affect(answer: Buffer | null, unplanned: readonly string[] = []) {
   const monitors = ['paused', 'active'].map((status, index) => ({
     id: `mon_${index}`,
     name: `daily ${index}`,
@@ -29,7 +29,7 @@ async function affect(answer: Buffer | null) {
     monitors: async () => monitors.map(({ id }) => ({ id, ours: false })),
     record: async (_run: object, call: object) => {
       recorded.push(call);
-      return { planned: 1, unplanned: [] };
+      return { planned: 1, unplanned };
     },
   };
   const deps = setting.worker({ baseUrl: server.url });
@@ -49,7 +49,13 @@ describe('a call of a batch', () => {
     const { effect, recorded, sent } = await affect(json(200, { ids: ['mon_1'], hasMore: true, requestId: 'req-1' }));
     expect(sent).toEqual([{ action: 'pause', filter: { name: 'daily', status: 'active' }, dry_run: false, limit: 7 }]);
     expect(effect).toMatchObject({ answered: true, fresh: 1, unplanned: 0, hasMore: true });
-    expect(recorded).toMatchObject([{ call: 3, answered: true, ids: ['mon_1'] }]);
+    expect(recorded).toMatchObject([{ call: 3, answered: true, ids: ['mon_1'], requestId: 'req-1' }]);
+  });
+
+  it('counts monitors beyond the plan only if their state shows the effect', async () => {
+    const all = json(200, { ids: ['mon_0', 'mon_1', 'mon_2'], hasMore: false });
+    const { effect } = await affect(all, ['mon_0', 'mon_1']);
+    expect(effect).toMatchObject({ fresh: 2, unplanned: 2, stranger: 'mon_0' });
   });
 
   it.each([
