@@ -45,7 +45,7 @@ type StreamCall<S> =
 
 type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
 
-/** Yields every record of a list over all its pages. Rejects with `WalkError` where the list cannot be walked on. */
+/** Yields every record of a list over all its pages. Rejects with `WalkError` where no further page can be requested. */
 type EachCall<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
 
@@ -66,7 +66,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   const key = typeof apiKey === 'string' ? new Secret(apiKey) : apiKey;
   const transport = createTransport({ ...rest, baseUrl, apiKey: key });
 
-  /** Consecutive refusals without a wait. */
+  /** The number of refusals in a row that named no wait. */
   let refusals = 0;
 
   /** Applies a wait that the service asks for to all users of the limiter. */

@@ -34,9 +34,9 @@ import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from 
 import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
- * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are
- * made from it; a new operation is one row here and its endpoint. Each rejects with `ApiError`, whose `verdict` holds the meaning of
- * the failure.
+ * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are made from
+ * it; a new operation is one row here and its endpoint. Each function rejects with `ApiError`, whose `verdict` holds the meaning of the
+ * failure.
  */
 export const operations = {
   /** Ranked results for a query, with page contents where requested. Paid, about $0.007. API reference: POST /search. */

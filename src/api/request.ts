@@ -7,7 +7,7 @@ import { encodeQuery } from './wire/encode-query.js';
 import type { Endpoint } from './wire/endpoint.js';
 import { fillPath, pathFields } from './wire/fill-path.js';
 
-/** Parses the base URL; `prefix` is its path without the last slash. Throws `TypeError`, which never holds the URL. */
+/** Parses the base URL; `prefix` is its path without the last slash. Throws a `TypeError` whose message never holds the URL. */
 export function resolveBase(baseUrl: string): { readonly url: URL; readonly prefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
@@ -42,7 +42,10 @@ function lowerCase(headers: Readonly<Record<string, string>> | undefined): Recor
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Returns the headers of every request. Throws `TypeError` for a key or headers that cannot be sent; it never holds a value. */
+/**
+ * Returns the headers of every request. Throws a `TypeError` for a key or headers that cannot be sent; its message never holds their
+ * values.
+ */
 export function requestHeaders(
   apiKey: Secret | null,
   auth: 'x-api-key' | 'bearer',
@@ -70,7 +73,7 @@ export type EncodedRequest =
   | { readonly path: string; readonly body: string | null; readonly headers: Record<string, string> }
   | { readonly problem: LimitProblem };
 
-/** Unchecked additions of a caller to one request; only impossible ones are refused. */
+/** Unchecked additions of a caller to one request; only additions that cannot be sent are refused. */
 export interface RequestExtras {
   readonly body?: Readonly<Record<string, Json>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -153,7 +153,7 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  /** Sends a request; rejects unless the answer is a success. Its body is not read yet. */
+  /** Sends a request; rejects unless the answer is a success. The body of the answer is not read yet. */
   const succeed = async <I, O>(
     contract: Endpoint<I, O>,
     input: unknown,

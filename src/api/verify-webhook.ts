@@ -60,7 +60,7 @@ export function verifyWebhook(
   const { time, signatures } = readHeader(typeof header === 'string' ? header : (header ?? []).join(','));
   const body = typeof rawBody === 'string' ? Buffer.from(rawBody, 'utf8') : rawBody;
   const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
-  // All are compared: the duration must not show which one matched.
+  // All signatures are compared, so that the duration does not show which one matched.
   const matching = signatures.filter((signature) => timingSafeEqual(signature, expected));
   if (matching.length === 0) {
     throw new WebhookRefused(

@@ -111,7 +111,7 @@ const enrichCsv = z.strictObject({
   limit: count().optional(),
 } satisfies Fields<EnrichCsvInput>);
 
-/** A list of its own keeps a misspelt effort from being sent for each row; `request` takes values that the list lacks. */
+/** The schema lists all efforts, so that a misspelt one is not sent for each row; `request` takes values that the list lacks. */
 const effort = z
   .string()
   .regex(new RegExp(`^(${efforts.join('|')})$`, 'u'))

@@ -3,17 +3,17 @@ import { fieldOf } from '../checks/field-of.js';
 import { ApiError } from '../wire/errors.js';
 
 /**
- * Yields every item of a list over all its pages. A page is requested once all items of the page before have been taken. Rejects with
- * `WalkError` where the walk of the list cannot continue, and with the errors of `fetchPage`.
+ * Yields every item of a list over all its pages. The next page is requested only after all items of the current page were taken. Rejects
+ * with `WalkError` where the walk of the list cannot continue, and with the errors of `fetchPage`.
  */
 export async function* eachItem<T>(
   first: string | null,
   fetchPage: (cursor: string | null) => Promise<PageEnvelope<T>>,
 ): AsyncGenerator<T, void, undefined> {
   let state = startWalk(first);
-  // Ids of the page before: where the list shifts while it is read, the next page begins with items of the page before.
+  // Ids of the previous page. Where the list shifts while it is read, the next page begins with items of the previous one again.
   let before: ReadonlySet<unknown> = new Set();
-  /** Returns the items of a page, and in `stuck` the error where no further page can be requested. */
+  /** Returns the items of a page. `stuck` is the error if no further page can be requested, otherwise null. */
   const step = (answer: PageEnvelope<T>): { items: readonly T[]; stuck: WalkError | null } => {
     try {
       const { items, state: after } = next(state, answer);

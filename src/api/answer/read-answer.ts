@@ -15,8 +15,8 @@ import { type ReadJson, readJson } from './read-json.js';
 /** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
   /**
-   * The value exactly as it came, with unknown fields; secrets are wrapped. Where a paid answer has fields of wrong types, a copy in
-   * which these are null or empty.
+   * The value exactly as it came, including unknown fields; secrets are wrapped. For a paid answer with fields of wrong types: a copy in
+   * which these fields are null or empty.
    */
   readonly data: O;
   /** Fields of wrong types, and fields that are nested too deep and kept as texts. */
@@ -43,7 +43,7 @@ export async function readAnswer<I, O>(
   const fail = (wrong: Unusable) => unusable(call, received, answerHeaders, { ...wrong, kept: kept(wrong.kept) });
   const body = await wholeBody(call, received, answerHeaders, maxBytes, kept);
   const framed = isFramed(received);
-  // Answers to deletions are not used, so an empty one is fine.
+  // The answer to a deletion is not used, so an empty answer is accepted.
   const nothing = body.length === 0 && endpoint.method === 'DELETE';
   const read: ReadJson = nothing ? { value: {} } : readJson(body, framed);
   if (!('value' in read)) throw fail({ ...read, kept: body });
@@ -74,7 +74,8 @@ export async function readAnswer<I, O>(
 }
 
 /**
- * Returns a value as the endpoint's answer; fields of wrong types in a paid answer become null or empty. Null where the value does not fit.
+ * Returns a value as the endpoint's answer; fields of wrong types in a paid answer become null or empty. Returns null where the value does
+ * not fit and cannot be corrected in this way.
  */
 export function readLeniently<I, O>(
   { response, paid, lenient }: Pick<Endpoint<I, O>, 'response' | 'paid' | 'lenient'>,
@@ -84,7 +85,7 @@ export function readLeniently<I, O>(
   return paid || lenient ? withoutMisfits(response, value) : null;
 }
 
-/** Reads the body of a kept answer; null where another server sent it, or where it has the wrong shape. */
+/** Reads the body of a kept answer. Returns null where another server sent the answer, or where its body has the wrong shape. */
 export function readKept<I, O>(
   endpoint: Endpoint<I, O>,
   body: Buffer,
@@ -97,7 +98,7 @@ export function readKept<I, O>(
   return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json };
 }
 
-/** Returns the text that was read, and its parts that were nested too deep. */
+/** Returns the JSON that was parsed, and the place of the first value that was nested too deep. */
 function cutText(
   read: Extract<ReadJson, { readonly value: unknown }>,
   body: Buffer,
@@ -110,8 +111,8 @@ function cutText(
 }
 
 /**
- * Returns the decompressed body of a success. Rejects with `ApiError` where it broke off or cannot be read. `kept`: the part of it
- * that an error keeps.
+ * Returns the decompressed body of a success. Rejects with `ApiError` where the body broke off or cannot be read. `kept` returns the part
+ * of the body that the error holds.
  */
 export async function wholeBody(
   call: CallContext,
@@ -134,12 +135,15 @@ export async function wholeBody(
   }
 }
 
-/** The answer to a free call, such as a deletion, may be empty: then its shape decides. */
+/**
+ * Whether a value is an answer of the service. Every answer needs a known field, except that of a free call, such as a deletion: that
+ * answer may be empty and needs only the right shape.
+ */
 function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown): boolean {
   return hasKnownField(response, value) || (!paid && isShape(response, value));
 }
 
-/** Whether a length or chunks mark the end of the body. */
+/** Whether a `Content-Length` or a `Transfer-Encoding` marks the end of the body. */
 export function isFramed({ headers }: Exchange): boolean {
   return header(headers, 'content-length') !== null || header(headers, 'transfer-encoding') !== null;
 }

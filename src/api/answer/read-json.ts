@@ -6,20 +6,20 @@ import { cutNesting, nestsDeeper, type Shallow } from '../checks/nesting.js';
 export type ReadJson =
   | {
       readonly value: unknown;
-      /** Set where parts of the answer are nested too deep: the text that was read; it has those parts as texts. */
+      /** Set where parts of the answer are nested too deep: the JSON that was parsed instead, in which these parts are strings. */
       readonly cut?: Shallow;
     }
   | {
       readonly kind: 'truncated' | 'unrecognized';
       readonly reason: string;
-      /** The transfer was complete: the server sent half a text. */
+      /** Whether the transfer was complete: then the server itself sent an incomplete text. */
       readonly whole?: boolean;
     };
 
 /**
  * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even in a framed body: a proxy may frame half
- * an answer. Any other text that is no JSON is `unrecognized`, with any content type. `framed`: a length or chunks marked the end of the
- * body; otherwise an empty body is truncated.
+ * an answer. Any other text that is no JSON is `unrecognized`, whatever its content type. `framed`: a header marked the end of the body. An
+ * empty body is `unrecognized` if it was framed, otherwise truncated.
  */
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');

@@ -33,8 +33,8 @@ const ends = [
 type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
 
 /**
- * Reads a page of a list without parsing its records. An answer in the contract's form (API reference: /websets/v0/events) is cut
- * at its two ends; any other answer, and with `careful` every one, is split into its members.
+ * Reads a page of a list without parsing its records. An answer in the contract's form (API reference: /websets/v0/events) is cut at its
+ * two ends. Any other answer is split into its members; with `careful`, every answer is.
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,
@@ -57,8 +57,8 @@ export async function readRawList<I, O>(
 }
 
 /**
- * Returns the list between the two ends of an answer in the contract's form; null for any other. Relies on the answer being JSON without a
- * fourth member.
+ * Returns the list between the two ends of an answer in the contract's form; null for an answer of another form. The answer must be JSON
+ * with three members, which is not checked.
  */
 function cutByEnds(body: Buffer): Cut | null {
   const start = head.exec(body.toString('latin1', 0, 100))?.[0].length;

@@ -73,7 +73,7 @@ export function checkContentsOptions(options: object, prefix: string, limits: Se
   );
 }
 
-/** The option is deprecated, so that the service adds no values to it. */
+/** Checks `livecrawl` against a list of values: the option is deprecated, so that the service adds no values to it. */
 function checkLivecrawl(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
   const value = at(options, 'livecrawl');
   if (typeof value !== 'string' || limits.livecrawl.includes(value)) return null;

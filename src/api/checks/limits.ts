@@ -24,7 +24,7 @@ export interface ServiceLimits {
   /** Search types that take `additionalQueries`. */
   readonly deepTypes: readonly string[];
   readonly maxAdditionalQueries: number | null;
-  /** `userLocation` may also be an object with coordinates. */
+  /** Whether `userLocation` may also be an object with coordinates. */
   readonly locationObjects: boolean;
   /** Categories that refuse published-date filters and `excludeDomains`. */
   readonly plainCategories: readonly string[];
@@ -46,16 +46,16 @@ export interface ServiceLimits {
     readonly maxName: number;
     readonly maxFilterValue: number | null;
     readonly batchLimit: Range;
-    /** A webhook with an HTTPS address is required. */
+    /** Whether a new monitor needs a webhook with an HTTPS address. */
     readonly webhook: boolean;
-    /** Periods are one whole number and one unit, and at least an hour. */
+    /** Whether a period must be one whole number and one unit, and at least an hour. */
     readonly periods: boolean;
   };
   readonly agents: {
     readonly maxDataSources: number | null;
     readonly previousRunId: { readonly pattern: RegExp; readonly maxLength: number } | null;
     readonly budget: { readonly maxCostDollars: Range; readonly maxDurationSeconds: Range } | null;
-    /** Efforts of a fixed price, which have no budget. */
+    /** Efforts with a fixed price; their requests cannot have a budget. */
     readonly fixedEfforts: readonly string[];
   };
   readonly maxInstructions: number | null;
@@ -94,7 +94,7 @@ const contract: ServiceLimits = {
     livecrawlTimeout: { min: 0, max: null, integer: false },
     subpages: whole(0, null),
   },
-  // The public clients have `auto` as well.
+  // The service's public client libraries also accept `auto`.
   livecrawl: ['never', 'fallback', 'always', 'preferred', 'auto'],
   maxSubpageTarget: null,
   maxObjective: null,

@@ -28,7 +28,7 @@ export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   return whole ? elements : null;
 }
 
-/** The most steps of a path; for a deeper value the path ends above it. */
+/** The maximum number of steps of a path. The path of a deeper value ends at one of its parents. */
 const MAX_STEPS = 4;
 
 /** Returns the path of the value that holds the byte at `offset`. */
@@ -51,7 +51,7 @@ export function pathAt(json: Uint8Array, offset: number): readonly (string | num
   return path;
 }
 
-/** A JSON value on one line, otherwise unchanged: raw line feeds can only be between its parts. */
+/** Returns a JSON value on one line, otherwise unchanged. Raw line feeds occur only between the parts of a JSON value. */
 export function rawJson(json: Uint8Array): RawJson {
   const { buffer, byteOffset, byteLength } = json;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString();
@@ -59,7 +59,7 @@ export function rawJson(json: Uint8Array): RawJson {
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 
-/** Passes each part of an object or list to `onPart`; returns false where it is neither, ends early or is nested too deep. */
+/** Passes each part of an object or list to `onPart`; returns false where the JSON is neither, ends early or is nested too deep. */
 function eachPart(
   json: Uint8Array,
   kind: typeof OBJECT | typeof LIST,

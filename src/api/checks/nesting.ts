@@ -1,7 +1,10 @@
 /** Deeper JSON is not parsed: databases and serializers would overflow their stacks. */
 export const MAX_NESTING = 500;
 
-/** Whether a JSON text has more than `max` levels of lists and objects. Quoted texts, most of an answer, are skipped by a search. */
+/**
+ * Whether a JSON text has more than `max` levels of lists and objects. Quoted texts, which make up most of an answer, are skipped by a
+ * search for their end.
+ */
 export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at++) {
@@ -26,8 +29,8 @@ export interface Shallow {
 }
 
 /**
- * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that reaches so deep becomes a text with its whole
- * content. Null where the brackets do not match, as in a text that broke off.
+ * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that contains a value below that limit becomes a text
+ * with its whole content. Null where the brackets do not match, as in a text that broke off.
  */
 export function cutNesting(json: string): Shallow | null {
   const pieces: string[] = [];
@@ -56,7 +59,7 @@ export function cutNesting(json: string): Shallow | null {
   return { text: pieces.join('') + json.slice(copied), at: first };
 }
 
-/** Returns the end of the quoted text that begins at `from`; -1 where it has none. */
+/** Returns the offset where the quoted text that begins at `from` ends; -1 where the quote is never closed. */
 function endOfText(json: string, from: number): number {
   for (let at = json.indexOf('"', from + 1); at >= 0; at = json.indexOf('"', at + 1)) {
     let slashes = 0;

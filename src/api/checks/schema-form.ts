@@ -13,8 +13,9 @@ const [ofOne, ofMany, ofNamed] = [
 const MAX_DEPTH = 64;
 
 /**
- * Checks the form of a JSON Schema, because the service would refuse it for every row: each type is one of JSON Schema's, and each
- * part that holds schemas holds some. Unknown keywords pass. `roots`: other types that the service takes for the whole schema.
+ * Checks the form of a JSON Schema, because the service would refuse a wrong schema for every row. Each type must be a type of JSON Schema,
+ * and each keyword that takes schemas must hold schemas. Unknown keywords pass. `roots`: further types that the service allows for the
+ * whole schema.
  */
 export function checkSchemaForm(
   field: string,
@@ -43,7 +44,7 @@ function formProblem(schema: unknown, field: string, allowed: readonly unknown[]
     return { field: `${field}.type`, found: `is ${shown(wrong)}`, rule: `it must be one of ${allowed.join(', ')}` };
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string')))
     if (typeof required !== 'boolean')
-      // The oldest draft has a flag here.
+      // In the oldest draft of JSON Schema, `required` is a boolean.
       return { field: `${field}.required`, found: `is ${kindOf(required)}`, rule: 'it must be a list of names' };
   for (const name of ofOne) {
     const part = schema[name];

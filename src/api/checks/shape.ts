@@ -29,7 +29,7 @@ export function misreadText(misread: readonly Misread[], from = 0): string {
 }
 
 const MAX_SHOWN = 10;
-/** The most rounds; each empties fields that do not fit, or their parents. */
+/** The maximum number of rounds. Each round empties the fields that do not fit, or their parents. */
 const MAX_ROUNDS = 20;
 
 /**
@@ -94,7 +94,7 @@ function nameOf(path: readonly PropertyKey[]): string {
 /** Answers of the service and of many gateways have this field, so it does not identify an answer. */
 const COMMON = new Set(['requestId']);
 
-/** Whether a value has at least one field of a schema, of any type. Otherwise the value is something else. */
+/** Whether a value has at least one field of a schema, of any type. A value without such a field is not an answer of this kind. */
 export function hasKnownField(schema: ZodType, value: unknown): boolean {
   const names = schema instanceof ZodObject ? Object.keys(schema.shape) : [];
   if (names.length === 0) return typeof value === 'object' && value !== null;

@@ -13,7 +13,7 @@ import {
 import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-/** Reads of runs do not count against the rate (API reference: rate limits), but wait while the service asks for a pause. */
+/** Reads of runs do not count against the rate (API reference: rate limits), but such calls wait while the service asks for a pause. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
 
@@ -112,7 +112,7 @@ export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   response: agentRun,
 });
 
-/** Ends a run early and keeps its output. Only the live service has it, for `max` and `ultra`. */
+/** Ends a run early and keeps its output. Only the live service has this operation, and only for the efforts `max` and `ultra`. */
 export const stopAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'stopAgentRun',
   ...action,

@@ -37,7 +37,7 @@ const searchChunk = z.looseObject({
   delta: text,
   grounding: z.array(grounding).nullish(),
   results: z.array(searchResult).nullish(),
-  /** The text so far is void. */
+  /** Set where the text received so far must be discarded. */
   streamReset: z.boolean().nullish(),
   output: synthesised.nullish(),
   searchTime: z.number().nullish(),
@@ -102,8 +102,8 @@ export const searchStream: StreamEndpoint<SearchRequest, SearchChunk> = {
 };
 
 /**
- * `streamAnswer`: it is not documented whether `[DONE]` ends the stream. So it is also complete when the connection closes in order after a
- * cost or a `finish_reason`.
+ * `streamAnswer`: whether `[DONE]` ends the stream is not documented. So the stream is also complete when the connection closes in order
+ * after a cost or a `finish_reason`.
  */
 export const answerStream: StreamEndpoint<AnswerRequest, AnswerChunk> = {
   name: 'streamAnswer',

@@ -9,7 +9,7 @@ import { defineEndpoint } from '../wire/endpoint.js';
 
 const contentsRequest = z.looseObject({
   urls: z.array(z.string()).optional(),
-  /** Deprecated: ids of earlier searches. Not together with `urls`. */
+  /** Deprecated: ids of results of earlier searches, instead of `urls`. */
   ids: z.array(z.string()).optional(),
   ...contentsOptions,
   compliance: z.string().optional(),

@@ -5,7 +5,7 @@ import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const eventFilter = z.looseObject({
   ...pageQuery,
-  /** Event types; events of any of them match. */
+  /** Event types: an event matches if it has one of them. */
   types: z.array(z.string()).optional(),
   /** ISO 8601 in UTC, both inclusive. */
   createdBefore: z.string().optional(),

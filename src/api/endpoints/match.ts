@@ -18,7 +18,7 @@ export interface MatchedUnit {
   readonly misread?: string;
 }
 
-/** Facts of an answer beside its values. */
+/** Information about an answer that its values do not hold. */
 export interface AnswerFacts {
   /** Each result byte for byte. */
   readonly raw?: readonly RawJson[] | undefined;
@@ -41,13 +41,13 @@ type Status = NonNullable<Answered['statuses']>[number];
 export const MISSING_FROM_RESPONSE = 'MISSING_FROM_RESPONSE';
 /** The service reported a success without a result, as it does for empty pages. Another request would return no more. */
 export const NO_CONTENT = 'NO_CONTENT';
-/** A failure without a tag. */
+/** The tag of a failure for which the service sent no tag. */
 const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
 
 /**
- * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id`, `results[].url`, then by the same with
- * normalised URLs; never by position. Of duplicates the first counts. The status decides between success and error; an error keeps a
- * result with its own id. Pure (API reference: /contents).
+ * Matches a contents answer to the requested URLs: by `statuses[].id`, `results[].id` and `results[].url`, first exactly, then normalised;
+ * never by position. Of duplicates the first counts. The status decides between success and error; a failed URL keeps a result whose `id`
+ * is exactly that URL. Pure (API reference: /contents).
  */
 export function matchContents(
   urls: readonly string[],
@@ -65,7 +65,7 @@ export function matchContents(
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    // A failed URL rarely has a result; to look one up by its normalised form would take longer than everything else.
+    // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so it is skipped.
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
@@ -91,7 +91,9 @@ export function listOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`[${results.map(jsonText).join(',')}]`);
 }
 
-/** Returns the misread fields of a unit with this result and status: its own and those that all units share. */
+/**
+ * Returns a function that lists the misread fields of a unit with this result and status: the unit's own, and those that all units share.
+ */
 function byOwner(
   { results, statuses }: Answered,
   misread: readonly Misread[],
@@ -173,14 +175,17 @@ function normalised<T>(exact: ReadonlyMap<string, T>): Map<string, T> {
   return loose;
 }
 
-/** Equal for URLs that differ only in the case of scheme and host, the default port, a trailing slash or the fragment. */
+/**
+ * Returns a form of a URL that is equal for URLs that differ only in the case of scheme and host, the default port, a trailing slash or the
+ * fragment.
+ */
 function normalise(url: string): string {
   if (!URL.canParse(url)) return url.trim();
   const { protocol, username, password, host, pathname, search } = new URL(url);
   return `${protocol}//${username}:${password}@${host}${pathname.replace(/\/+$/, '')}${search}`;
 }
 
-/** All values of an answer come from a JSON text. */
+/** Every defined value of an answer was parsed from JSON, so only the type is asserted here. */
 function isJson(value: unknown): value is Json {
   return value !== undefined;
 }

@@ -73,7 +73,7 @@ export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResu
   };
 }
 
-/** Other actions are refused: one unknown here would be applied to every matching monitor. */
+/** Other actions are refused here: whatever they do, the service would do it to every matching monitor. */
 const actions = ['delete', 'pause', 'unpause'];
 
 function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {
@@ -95,8 +95,8 @@ function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): Li
 }
 
 /**
- * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until none is left. A dry run unless
- * `dry_run: false`.
+ * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until none is left. The call is a dry run unless the
+ * request has `dry_run: false`.
  */
 export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, MonitorBatchResponse>({
   name: 'batchMonitors',

@@ -34,7 +34,7 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
 const monitorFilter = z.looseObject({
   ...pageQuery,
   status: z.string().optional(),
-  /** Part of the name, in any case. */
+  /** Part of the name; letters match in upper and lower case. */
   name: z.string().optional(),
   /** Pairs that must all match exactly. */
   metadata: z.record(z.string(), z.string()).optional(),
@@ -91,7 +91,7 @@ export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
 
 const triggered = z.looseObject({ triggered: z.boolean().nullish() });
 
-/** Runs a monitor now, independent of its schedule. A `disabled` one is refused with the service's reason. */
+/** Runs a monitor now, independent of its schedule. The service refuses to run a `disabled` monitor and gives the reason. */
 export const triggerMonitorEndpoint = defineEndpoint<ById, z.infer<typeof triggered>>({
   name: 'triggerMonitor',
   method: 'POST',

@@ -21,7 +21,7 @@ export const listWebsetsEndpoint = defineEndpoint<PageRequest, WebsetPage>({
 const websetRequest = z.looseObject({
   /** The webset's id, or its `externalId`. */
   id: z.string(),
-  /** `items`: with the first 100. */
+  /** `items` adds the first 100 items to the answer. */
   expand: z.union([z.string(), z.array(z.string())]).optional(),
 });
 export type WebsetRequest = z.infer<typeof websetRequest>;
@@ -36,7 +36,7 @@ export const getWebsetEndpoint = defineEndpoint<WebsetRequest, Webset>({
 });
 
 const itemFilter = z.looseObject({ id: z.string(), ...pageQuery, sourceId: z.string().optional() });
-/** Filter of a webset's items; `id` is the webset's. */
+/** Filter of a webset's items; `id` is the id of the webset. */
 export type WebsetItemFilter = z.infer<typeof itemFilter>;
 
 const itemPage = pageOf<WebsetItem>(websetItem);

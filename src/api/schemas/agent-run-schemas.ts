@@ -65,7 +65,7 @@ export const agentRun = z.looseObject({
 });
 export type AgentRun = z.infer<typeof agentRun>;
 
-/** Whether a status is terminal: every status but these two, because the contract names only `completed`. */
+/** Whether a status is terminal: every status except `queued` and `running`, because the contract names only `completed`. */
 export function isTerminal(status: string): boolean {
   return status !== 'queued' && status !== 'running';
 }

@@ -16,7 +16,7 @@ const searchFields = {
 };
 
 const trigger = z.looseObject({
-  /** `interval` today; older services had cron. */
+  /** `interval` today; older versions of the service also had `cron`. */
   type: z.string().optional(),
   /** One number and one unit, at least an hour: `6h`, `7d`. */
   period: z.string().optional(),
@@ -36,7 +36,9 @@ export const monitorDefinition = z.looseObject({
 });
 export type MonitorDefinition = z.infer<typeof monitorDefinition>;
 
-/** Changes to a monitor: absent stays, null clears, `search` and `webhook` are merged (API reference: /monitors). */
+/**
+ * Changes to a monitor: an absent field stays as it is, null clears a field, `search` and `webhook` are merged (API reference: /monitors).
+ */
 export const monitorChanges = z.looseObject({
   id: z.string(),
   name: z.string().nullish(),
@@ -69,7 +71,7 @@ const monitorFields = {
 export const monitor = z.looseObject(monitorFields);
 export type Monitor = z.infer<typeof monitor>;
 
-/** A new monitor: the only answer with its secret. */
+/** A new monitor: only this answer holds the webhook's secret. */
 export const createdMonitor = z.looseObject({ ...monitorFields, webhookSecret: z.instanceof(Secret).nullish() });
 export type CreatedMonitor = z.infer<typeof createdMonitor>;
 
@@ -91,7 +93,6 @@ export const monitorRun = z.looseObject({
   completedAt: text,
   failedAt: text,
   cancelledAt: text,
-  /** Milliseconds. */
   durationMs: z.number().nullish(),
   createdAt: text,
   updatedAt: text,

@@ -114,7 +114,7 @@ export const websetMonitor = z.looseObject({
   ...times,
 });
 
-/** The result of an enrichment for an item: texts in every format (API reference: /websets/v0). */
+/** The result of an enrichment for an item. `result` is a list of texts, whatever the format (API reference: /websets/v0). */
 const enrichmentResult = z.looseObject({
   object: text,
   status: text,
@@ -152,7 +152,7 @@ export const webset = z.looseObject({
   enrichments: z.array(websetEnrichment).nullish(),
   monitors: z.array(websetMonitor).nullish(),
   excludes: z.array(source).nullish(),
-  /** The first 100, where requested with `expand`. */
+  /** The first 100 items, if `expand` requested them. */
   items: z.array(websetItem).nullish(),
   metadata,
   ...times,

@@ -37,7 +37,7 @@ export class ChunkReader<I, C> {
     yield* this.#chunksOf(this.#bounded(() => this.#reader.feed(bytes)));
   }
 
-  /** Yields the last event of a stream that ended without an empty line, where it is complete; a cut one is dropped. */
+  /** Yields the last event of a stream that ended without an empty line, if that event is complete. An incomplete event is dropped. */
   *end(): Generator<C, void, undefined> {
     const whole = ({ data }: SseEvent, chunk: unknown): boolean => isDone(data) || isShape(this.#spec.chunk, chunk);
     const events = this.#bounded(() => this.#reader.end());
@@ -49,7 +49,7 @@ export class ChunkReader<I, C> {
     return this.#accept(this.#spec.ofWhole(body), () => JSON.stringify(body));
   }
 
-  /** An error within a successful status. */
+  /** Returns the parts of an error that came with a successful status. */
   error(parts: Partial<ApiErrorParts>): ApiErrorParts {
     const facts = { phase: 'answer', status: 200, tag: null, retryAfterMs: null } as const;
     return { endpoint: this.#call.endpoint, facts, requestId: this.#facts.requestId, ...parts };
@@ -128,7 +128,7 @@ function parsed(data: string): unknown {
   }
 }
 
-/** An error chunk without a status is an answer that broke off: it may have been charged. */
+/** An error chunk without a status counts as an answer that broke off: the request may have been charged. */
 function failureParts({ message, status, tag }: StreamFailure, { redact }: CallContext): Partial<ApiErrorParts> {
   const shared = { tag: tag === null ? null : oneLine(redact(tag), 200), retryAfterMs: null };
   const known = status !== null && Number.isInteger(status) && status >= 400 && status <= 599;

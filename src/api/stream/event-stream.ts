@@ -1,4 +1,4 @@
-/** Facts of a stream so far, beside its chunks. */
+/** What is known of a stream so far, apart from its chunks. */
 export interface StreamFacts {
   /** The service's id of the request, from the start of the stream. */
   requestId: string | null;
@@ -9,8 +9,8 @@ export interface StreamFacts {
 }
 
 /**
- * A streamed answer as an async iterator. The request is sent when the first chunk is read; leaving the loop closes the connection. It
- * can be read once.
+ * A streamed answer as an async iterator. The request is sent when the first chunk is read; leaving the loop closes the connection. A
+ * stream can be read only once.
  */
 export class EventStream<C> implements AsyncIterable<C>, Readonly<StreamFacts> {
   readonly #facts: StreamFacts = { requestId: null, lastEventId: null, costMicros: null };

@@ -28,8 +28,8 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Reads one streamed answer to its end. The stream is complete only after `[DONE]`, after a terminal event, or, where the chunks so far
- * allow it, after the connection's end. Rejects with `StreamDropped` where it broke off, with `ApiError` otherwise.
+ * Reads one streamed answer to its end. The stream is complete after `[DONE]` or a terminal event; the end of the connection completes it
+ * only if the last chunks allow that. Rejects with `StreamDropped` if the stream broke off, and with `ApiError` for every other failure.
  */
 export async function* readStream<I, C>(
   spec: StreamEndpoint<I, C>,
@@ -62,7 +62,7 @@ export async function* readStream<I, C>(
     yield reader.whole(answer.data);
     return;
   }
-  // An encoded stream can be read only at its end; plain text was requested.
+  // The request asked for no encoding. A stream that is encoded anyway can be decoded only after its end.
   if (!isPlain(received.headers)) yield* reader.feed(await decoded(call, received, limits.maxBytes));
   if (received.broken === null) yield* reader.end();
 

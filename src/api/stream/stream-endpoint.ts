@@ -22,20 +22,20 @@ export interface StreamEndpoint<I, C> {
   /** Name of the function, such as `streamSearch`. */
   readonly name: string;
   readonly endpoint: Endpoint<I, unknown>;
-  /** The body fields that request a stream; empty where the `Accept` header does. */
+  /** The body fields that request a stream; empty where the `Accept` header requests one. */
   readonly ask: Readonly<Record<string, Json>>;
   /** Types of the known fields of a chunk. */
   readonly chunk: ZodType<C>;
   /** Turns an event into a chunk; `data` is parsed JSON, or its text. */
   readonly toChunk: (event: SseEvent, data: unknown) => unknown;
-  /** Whether a chunk is of a known kind: then it must have the shape. */
+  /** Whether a chunk is of a known kind; such a chunk must fit the schema `chunk`. */
   readonly knows: (chunk: unknown) => boolean;
   /** Turns an event of an unknown kind into a chunk. */
   readonly ofUnknown: (event: SseEvent, data: unknown) => C;
   /** Turns a JSON body, sent instead of a stream, into the one chunk. */
   readonly ofWhole: (body: object) => unknown;
   readonly ending: (chunk: C) => Ending | null;
-  /** The connection's orderly end always ends the stream. */
+  /** Whether the orderly end of the connection always ends the stream. */
   readonly endsWithConnection: boolean;
   readonly failure: (chunk: C) => StreamFailure | null;
 }

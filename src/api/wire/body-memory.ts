@@ -1,11 +1,11 @@
 /** Sizes are rounded up to a multiple of this, so that bodies of similar length fit. */
 const STEP = 65_536;
-/** The most free memory that is kept. */
+/** The maximum number of free bytes that are kept for reuse. */
 const KEPT_BYTES = 33_554_432;
 
 /**
- * Reusable memory for bodies. New memory for each of thousands of large bodies would make V8 scan its whole heap for every 25 MB of
- * it.
+ * Reusable memory for bodies. If each of thousands of large bodies took new memory, V8 would scan its whole heap after every 25 MB of
+ * bodies.
  */
 export class BodyMemory {
   #free: Buffer[] = [];
@@ -23,7 +23,7 @@ export class BodyMemory {
     return taken;
   }
 
-  /** Takes memory back by any view of it; the view must not be used afterwards. Other memory is ignored. */
+  /** Takes back memory, given any view of it; the view must not be used afterwards. Memory from elsewhere is ignored. */
   giveBack(view: Uint8Array): void {
     const memory = this.#taken.get(view.buffer);
     if (!memory || !this.#taken.delete(view.buffer) || this.#kept + memory.length > KEPT_BYTES) return;

@@ -55,7 +55,7 @@ export function lostReason({ timeouts }: CallContext, { by, error }: Broken): st
   return `the connection was lost before the answer was complete${code === null ? '' : ` [${code}]`}`;
 }
 
-/** Returns the error of an answer with the status of a failure. The status counts even where the body broke off: a 429 is never charged. */
+/** Returns the error of an answer whose status is a failure. The status counts even where the body broke off: a 429 is never charged. */
 export async function badStatus(
   call: CallContext,
   received: Exchange,
@@ -65,7 +65,7 @@ export async function badStatus(
   const encoding = header(received.headers, 'content-encoding');
   const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
-  // A wait until a date is measured by the service's own clock where known, so that different clocks do not matter.
+  // A date in `Retry-After` is compared with the service's own clock where known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
   return new ApiError({
     endpoint: call.endpoint,
@@ -89,7 +89,7 @@ export interface Unusable {
   readonly kept: Buffer;
 }
 
-/** Returns the error of an unusable success. It may have been charged, so its bytes are kept. */
+/** Returns the error of an unusable success. The request may have been charged, so the bytes of the answer are kept. */
 export function unusable(
   call: CallContext,
   received: Exchange,

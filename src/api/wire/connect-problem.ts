@@ -42,7 +42,7 @@ export function connectProblem(code: string | null, host: string): string {
   return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${SETTING}`;
 }
 
-/** Names the setting of the address for statuses that depend on it; null for others. */
+/** Names the setting of the address, for statuses that a wrong address can cause; null for other statuses. */
 export function addressProblem(status: number, location: string | null, base: string): string | null {
   if (status === 407) return `a proxy before the service requires credentials; the address is set by ${SETTING}`;
   if (status < 300 || status > 399) return null;

@@ -33,8 +33,8 @@ export function tooLarge(maxBytes: number): UnreadableBody {
 }
 
 /**
- * Decodes the `Content-Encoding` of a body, up to `maxBytes` after decompression. Decompression stops at the limit, so a
- * decompression bomb costs no more. Rejects with {@link UnreadableBody}.
+ * Decodes the `Content-Encoding` of a body, up to `maxBytes` after decompression. Decompression stops at the limit, so a decompression bomb
+ * takes no more memory than the limit. Rejects with {@link UnreadableBody}.
  */
 export async function decodeBody(body: Buffer, encoding: string | null, maxBytes: number): Promise<Buffer> {
   const names = (encoding ?? '').split(',', 8).flatMap((name) => name.trim().toLowerCase() || []);

@@ -6,9 +6,9 @@ import type { LimitProblem, ServiceLimits } from '../checks/limits.js';
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
- * How a call without an answer, or with a retryable failure, is retried. `repeat`: the call is made again any number of times.
- * `rebuy`: a paid call whose lost answer may have been charged; it is retried a limited number of times. `adopt`: a paid start;
- * the run of a lost answer is searched for first. `check`: a free call that acts each time; its effect is checked first.
+ * How a call without an answer, or with a retryable failure, is retried. `repeat`: the call is made again any number of times. `rebuy`: a
+ * paid call whose lost answer may have been charged; it is retried a limited number of times. `adopt`: the paid start of a run; before a
+ * retry, the run whose answer was lost is searched for. `check`: a free call that acts each time; before a retry, its effect is checked.
  */
 export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
 
@@ -19,20 +19,20 @@ export interface Endpoint<I, O> {
   readonly method: Method;
   /** Path below the base URL; `{id}` is replaced by the field `id` of the input, encoded. */
   readonly path: string;
-  /** A call costs money: it goes through `purchase`. */
+  /** Whether a call costs money; a paid call goes through `purchase`. */
   readonly paid: boolean;
-  /** Repeating the same call changes nothing and costs nothing. */
+  /** Whether repeating the same call changes nothing and costs nothing. */
   readonly idempotent: boolean;
-  /** A call starts a run: a concurrency 429 then means that no slot is free. */
+  /** Whether a call starts a run; its concurrency 429 means that no slot is free. */
   readonly creates: boolean;
-  /** Units of the team's rate limit that a call takes; 0 is free, but waits during a block. */
+  /** Units of the team's rate limit that a call takes; a call with 0 uses none, but waits during a block. */
   readonly weight: number;
   /** The buckets of the rate profile that a call counts against. */
   readonly rateClass: string | ((input: I) => string);
   readonly retry: RetryClass;
   /** Maximum cost of a paid call at these prices, in micro-dollars; used until the service reports the actual cost. */
   readonly estimate: (input: I, prices: PriceTable) => number;
-  /** The part of a request that decides its price beside the operation, such as the effort of an agent run; default: none. */
+  /** The part of a request that, together with the operation, decides its price, such as the effort of an agent run; default: none. */
   readonly tier: (input: I) => string;
   /**
    * Types of the known fields; unknown fields reach the wire. Fields that are not in the path are the body of a POST or PATCH, else
@@ -91,7 +91,7 @@ export function rateCostOf<I, O>(endpoint: Endpoint<I, O>, input: I): RateCost {
   return { rateClass: rateClassOf(endpoint, input), weight: endpoint.weight };
 }
 
-/** Returns the endpoint in a variant; `null` where it has none of that name. */
+/** Returns the endpoint in a variant; null where the endpoint has no such variant. */
 export function variantOf<I, O>(endpoint: Endpoint<I, O>, variant: string | undefined): Endpoint<I, O> | null {
   if (variant === undefined || variant === 'contract') return endpoint;
   const changes = endpoint.variants?.[variant];

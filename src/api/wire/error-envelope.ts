@@ -43,15 +43,15 @@ function parse(text: string): Json | undefined {
 }
 
 /**
- * Reads the body of an error answer. On any route `error` is a text with a `tag` beside it, or an object with
- * `message` and `code`; a gateway may answer without JSON. Never throws.
+ * Reads the body of an error answer. On any route `error` is either a text, with `tag` as a second field, or an object with `message` and
+ * `code`. A gateway may answer without JSON. Never throws.
  */
 export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   const value = parse(text);
-  // Serialized again, so that no other escape of a character hides a key from `redact`.
+  // The value is serialized again: in the original text, an escaped character could hide a key from `redact`.
   const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
   if (!isFields(body)) {
-    // Markup is dropped; its words are kept.
+    // Tags are dropped; the text between them is kept.
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');

@@ -69,8 +69,8 @@ export class ApiError extends Error {
 }
 
 /**
- * A stream that broke off before its end. The chunks before that are valid; a run that it reported stays in progress. Continue with a
- * replay from `lastEventId`, or by polling.
+ * A stream that broke off before its end. The chunks received until then are valid. A run that the stream reported is still in progress:
+ * follow it with a replay from `lastEventId`, or by polling.
  */
 export class StreamDropped extends ApiError {
   override readonly name = 'StreamDropped';

@@ -41,7 +41,7 @@ export interface Exchange {
   readonly headers: IncomingHttpHeaders;
   /** The bytes of the body, still encoded. Empty where a sink received them. */
   readonly body: Buffer;
-  /** Null for a complete answer. `size`: it was above the limit. */
+  /** Null for a complete answer. `by` is `size` where the body was above the limit. */
   readonly broken: { readonly by: 'caller' | 'total' | 'size' | 'wire'; readonly error: unknown } | null;
 }
 

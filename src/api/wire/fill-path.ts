@@ -2,7 +2,7 @@ import type { LimitProblem } from '../checks/limits.js';
 
 const field = /\{(\w+)\}/g;
 
-/** Percent-encodes a text for a path or a query; `null` for a text with half a character, which has no UTF-8. */
+/** Percent-encodes a text for a path or a query; null for a text with an unpaired surrogate, which UTF-8 cannot encode. */
 export function percentEncode(text: string): string | null {
   try {
     return encodeURIComponent(text);
@@ -16,12 +16,12 @@ export function pathFields(path: string): string[] {
   return [...path.matchAll(field)].map((match) => match[1] ?? '');
 }
 
-/** Fills a path with encoded ids of the input, or returns the one that cannot be in a path. */
+/** Fills a path with encoded ids of the input, or returns the problem of an id that cannot be in a path. */
 export function fillPath(path: string, input: object): { readonly path: string } | { readonly problem: LimitProblem } {
   let wrong: LimitProblem | null = null;
   const filled = path.replace(field, (_braced, name: string) => {
     const value: unknown = Object.getOwnPropertyDescriptor(input, name)?.value;
-    // A dot segment would lead to another path, in any encoding.
+    // A dot segment, encoded or not, would lead to another path.
     const encoded = typeof value === 'string' && !/^(\s*|\.{1,2})$/.test(value) ? percentEncode(value) : null;
     if (encoded === null) wrong ??= { field: name, message: `${name} must be an id` };
     return encoded ?? '';

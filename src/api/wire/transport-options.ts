@@ -30,7 +30,7 @@ export const defaultTimeouts: Timeouts = {
 };
 
 export interface TransportOptions {
-  /** The URL below which all paths are: `http` or `https`, with or without a path. */
+  /** The URL that all paths are appended to: `http` or `https`, with or without a path. */
   readonly baseUrl: string;
   /** Null sends no key: the service may answer with a 402 challenge. */
   readonly apiKey: Secret | null;
@@ -39,9 +39,9 @@ export interface TransportOptions {
   /** Sent with every request, such as a beta token. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts?: Partial<Timeouts>;
-  /** Largest answer in bytes, before and after decompression; also of a whole stream. Default 64 MiB. */
+  /** Maximum size of an answer, and of a whole stream, in bytes before and after decompression. Default 64 MiB. */
   readonly maxBodyBytes?: number;
-  /** Largest event of a stream in characters. Default 16 Mi. */
+  /** Maximum size of an event of a stream, in characters. Default 16 Mi. */
   readonly maxEventChars?: number;
   /** Tokens of beta features for every request, such as `agent-max-effort-2026-07-27` (API reference: beta features). */
   readonly beta?: readonly string[];

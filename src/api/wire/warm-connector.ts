@@ -4,7 +4,7 @@ import { buildConnector } from 'undici';
 /** Opens connections, and keeps some open before they are needed. */
 export interface WarmConnector {
   readonly connect: buildConnector.connector;
-  /** Opens connections until `count` are ready. A failure is left to the call that needs one. */
+  /** Opens connections until `count` are ready. A failure is not reported here; the call that needs a connection reports it. */
   warm(count: number): Promise<void>;
   close(): void;
 }
@@ -17,7 +17,7 @@ const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
  * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the limiter would
- * count them as late. This connector opens sockets before they are needed and passes these on instead of new ones.
+ * count them as late. This connector opens sockets before they are needed and hands these to undici.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });
