@@ -15,13 +15,13 @@ const MARK = 'searchflow-draft.json';
 /** Age after which a draft of another machine counts as abandoned: its process cannot be checked from here. */
 const ABANDONED_MS = 86_400_000;
 
-/** Errors of folders where locks do not work, or not for this user: there only the random names keep two writers apart. */
+/** Errors of folders where locks do not work, at least for this user. There only the random names of drafts keep two writers apart. */
 const noLocks = ['EACCES', 'EPERM', 'EROFS', 'ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS', 'ELOOP'];
 
 /**
- * Runs `work` with a folder for drafts beside a target, one call at a time for each target: in this process, on this machine, and on all
- * machines that share the folder if its file system has locks. The folder has a random name, a marker file and mode 0700, and is
- * removed at the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
+ * Runs `work` with a folder for drafts beside a target. Calls for one target run one at a time: in this process, on this machine, and, if
+ * the file system has locks, on all machines that share it. The folder has a random name, a marker file and mode 0700, and is removed at
+ * the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
  */
 export async function withDraftFolder<T>(
   target: string,

@@ -11,7 +11,9 @@ const kinds = [
 
 export type FileKind = (typeof kinds)[number]['kind'];
 
-/** Open files of the databases that were checked. They stay open, because closing one would end the locks of this process on it. */
+/**
+ * Open descriptors of the DuckDB files that were checked. They stay open: closing one would release all locks of this process on its file.
+ */
 const databases = new Map<string, number>();
 
 /** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if it cannot be read. */

@@ -26,8 +26,9 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Why other users could change or replace the contents of a folder, in words that follow its name; null if they cannot, and on
- * Windows. The process's own group may write there. A parent that every user may write must have the sticky bit, as `/tmp` has.
+ * Returns why other users could change or replace the contents of a folder, in words that follow its name. Returns null if other users
+ * cannot, and always on Windows. The process's own group may write there. A parent that every user may write must have the sticky bit, as
+ * `/tmp` has.
  */
 export function whyNotOwn(dir: string): string | null {
   if (process.geteuid === undefined) return null;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process forever: the PID alone is reused after its end. */
+/** Identifies a process forever: its PID alone may be given to another process after it ends. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** See {@link processStartTime}; null if the system does not report it. */
@@ -41,7 +41,7 @@ function linuxStartTime(pid: number): string | null {
     if (state === undefined || ticks === undefined || state === 'X') return null;
     // A killed process is a zombie before its last thread has ended, and its threads keep its files and locks.
     if (state === 'Z' && !(Number(threads) > 1)) return null;
-    // Ticks count from the boot, and state files survive a reboot.
+    // Ticks count from the boot, but state files survive a reboot: so the boot id is part of the text.
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8)}:${ticks}`;
   } catch {
     return null;

@@ -103,12 +103,18 @@ function openOwnFile(path: string): number {
   throw refuse();
 }
 
-/** Whether a file may be a lock: one short line, damaged or not. Another file of that name, such as `yarn.lock`, must not be emptied. */
+/**
+ * Whether a file may be a lock file: it has one short line, which may be damaged. Another file of that name, such as `yarn.lock`, must not
+ * be emptied.
+ */
 function isLockFile(fd: number, bytes: number): boolean {
   return bytes <= MAX_LOCK_BYTES && !readFileSync(fd, 'utf8').trim().includes('\n');
 }
 
-/** The process that holds the lock of this path, for messages; null if none is known. Only {@link tryLock} decides. */
+/**
+ * The process that holds the lock of this path, for messages; null if none is known. Only {@link tryLock} finds out whether the lock is
+ * held.
+ */
 export function lockHolder(path: string): { readonly pid: number } | null {
   try {
     const holder = toIdentity(JSON.parse(readFileSync(path, 'utf8')));
@@ -136,7 +142,7 @@ export interface LockWait {
   readonly signal?: AbortSignal;
   /** Name of the locked thing, for messages; default: the path. */
   readonly what?: string;
-  /** Removes the file when the lock is released. All callers of one lock must agree on this. */
+  /** Whether the file is removed when the lock is released. All callers of one lock must agree on this. */
   readonly passing?: boolean;
 }
 

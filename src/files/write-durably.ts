@@ -32,8 +32,8 @@ export async function writeDurably(
 }
 
 /**
- * Adds the path to an error of the system that lacks one, as those of writes to an open file (`ENOSPC: no space left on device, write`).
- * Returns the same error.
+ * Adds the path to an error of the system that lacks one, such as that of a write to an open file (`ENOSPC: no space left on device,
+ * write`). Returns the same error.
  */
 export function withPath(error: unknown, path: string): unknown {
   const { code, path: known } = (error ?? {}) as NodeJS.ErrnoException;
@@ -78,7 +78,7 @@ export async function writePieces(
   }
 }
 
-/** Renames a finished file or folder on its file system, durably. Replaces an existing file, or an empty folder. */
+/** Renames a finished file or folder within its file system, durably. Replaces an existing file, or an empty folder. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await ((await stat(from)).isDirectory() ? syncFolder(from) : sync(from));
   await rename(from, to);

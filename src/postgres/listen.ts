@@ -39,7 +39,7 @@ export async function listen(
           await client.query('SELECT 1');
         }
       } catch {
-        // The database is away; the next statement reports it.
+        // The database cannot be reached; the next statement reports that.
       }
       current = null;
       watched.end();

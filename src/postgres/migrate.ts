@@ -27,7 +27,7 @@ export async function migrate(postgres: Postgres, migrations: readonly Migration
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
       const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
-      // Checked first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
+      // The schema is looked up first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
       if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
       // Only the owner of a table may comment on it.
       if (!(await hasTable(tx, schema))) {

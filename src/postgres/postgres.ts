@@ -18,17 +18,19 @@ export interface PgTransaction {
 
 /** Time limits of work with a database. */
 export interface PgLimits {
-  /** Aborting it closes the connection and so ends the work. */
+  /** When this signal is aborted, the connection is closed, which ends the work. */
   readonly signal?: AbortSignal;
   /** Limit of one statement, in ms. */
   readonly statementMs?: number;
-  /** The statement only calls a function of our schema by its full name: it needs no transaction for its `search_path`. */
+  /**
+   * Whether the statement only calls a function of our schema by its full name. Such a call needs no transaction that sets `search_path`.
+   */
   readonly isCall?: boolean;
 }
 
 /**
- * A database that is waited for: while it is away (restarting, unreachable, out of connections) work is retried. All work must be safe
- * to run twice, because the answer to a COMMIT may be lost.
+ * A database whose outages are waited out: while the database cannot be reached (restarting, unreachable, out of connections), work is
+ * retried. All work must be safe to run twice, because the answer to a COMMIT may be lost.
  */
 export interface Postgres {
   readonly address: PostgresAddress;
@@ -40,8 +42,8 @@ export interface Postgres {
    */
   transaction<T>(work: (tx: PgTransaction) => Promise<T>, limits?: PgLimits): Promise<T>;
   /**
-   * Listens to a channel over a connection of its own, which is reopened whenever it breaks. `onBack` is called each time it is
-   * connected, because notifications sent in between are lost.
+   * Listens to a channel over a connection of its own, which is reopened whenever it breaks. `onBack` is called each time that connection
+   * is opened, because notifications sent before that are lost.
    */
   listen(channel: string, onMessage: (payload: string) => void, onBack: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
@@ -52,9 +54,9 @@ export interface PostgresOptions {
   readonly applicationName: string;
   /** Most connections; default 8. */
   readonly max?: number;
-  /** Longest wait for a database that is away, in ms; default 5 minutes. */
+  /** Longest wait for a database that cannot be reached, in ms; default 5 minutes. */
   readonly patienceMs?: number;
-  /** Called with a sentence when the database is away and when it is back. */
+  /** Called with a sentence when the database cannot be reached, and when it can be reached again. */
   readonly say?: (sentence: string) => void;
 }
 
@@ -65,12 +67,14 @@ export const BRIEF_MS = 5000;
 const STATEMENT_MS = 60_000;
 
 /**
- * Other users may put functions into `public` that fit a call better than PostgreSQL's own; they would run with our rights. Set in each
- * transaction, because a pooler may then give the connection to another client.
+ * Other users may put functions into `public` that fit a call better than PostgreSQL's own; they would run with our rights. The path is set
+ * in each transaction, because a pooler may give the connection to another client afterwards.
  */
 const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
 const TRANSACTION_MS = 600_000;
-/** Extra time of the limit on this side: the server ends a statement first, with a better message. */
+/**
+ * Time that this process waits longer than the server's limit of a statement: the server ends the statement first, with a better message.
+ */
 const SLACK_MS = 10_000;
 /** Idle time after which the server ends a transaction and frees its locks. */
 const IDLE_MS = 60_000;
@@ -82,7 +86,7 @@ const PROBE_MS = 1000;
 const GOODBYE_MS = 500;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
-/** Shorter absences are not reported. */
+/** Shorter outages are not reported. */
 const SAID_AFTER_MS = 300;
 
 /**
@@ -151,7 +155,7 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     async close() {
       await Promise.all([...listeners].map((end) => end()));
       const isBusy = pool.totalCount > pool.idleCount;
-      // Work over a connection is awaited only while the server answers; a silent one would keep the process.
+      // Work over a connection is awaited only while the server answers; a silent server would keep this process from ending.
       const ended = Promise.resolve(pool.end()).catch(() => undefined);
       const answers = isBusy && (await Promise.race([watch.answers(PROBE_MS), ended.then(() => true)]));
       if (isBusy && !answers) for (const client of clients) sever(client);
@@ -184,7 +188,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   const identity = sslcert && sslkey ? { cert: read('sslcert', sslcert), key: read('sslkey', sslkey) } : {};
   const named = sslmode === 'verify-full' ? {} : { checkServerIdentity: () => undefined };
   const verified = ca === null && sslmode === 'require' ? { rejectUnauthorized: false } : named;
-  // A socket crosses no network, and servers do not encrypt it.
+  // A Unix socket crosses no network, and servers do not encrypt connections over it.
   const isPlain = sslmode === undefined || sslmode === 'disable' || host.startsWith('/');
   return {
     application_name: applicationName,
@@ -199,7 +203,7 @@ function settingsOf(address: PostgresAddress, applicationName: string): ClientCo
   };
 }
 
-/** Runs work over a connection of the pool; ends it if the signal is aborted or the server falls silent. */
+/** Runs work over a connection of the pool; closes the connection if the signal is aborted or the server falls silent. */
 async function using<T>(
   pool: Pool,
   watch: SilenceWatch,
@@ -264,7 +268,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Retries work while the database is away, and reports when it is away and when it is back. */
+/** Retries work while the database cannot be reached, and reports the start and the end of an outage. */
 class Absence {
   readonly #address: PostgresAddress;
   readonly #options: PostgresOptions;
@@ -314,7 +318,7 @@ class Absence {
 function reasonOf(error: unknown): string {
   const reported = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
   if (!(reported instanceof Error)) return String(reported);
-  // The driver's message names its timer.
+  // The driver's message is about an internal timer, so another one is shown.
   if (/timeout (exceeded|expired)|connection timeout/i.test(reported.message)) return 'no connection in time';
   const pooler = poolerProblem(reported.message);
   return pooler === null ? reported.message : `${reported.message}; ${pooler}`;

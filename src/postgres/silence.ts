@@ -3,13 +3,16 @@ import { PostgresSilent } from './problem.js';
 
 /** Silence after which the server is asked, over another connection, whether it still runs the statement. */
 const ASK_AFTER_MS = 4000;
-/** Longest wait for that answer. Both together stay below the 10 s after which a wait must be reported. */
+/** Longest wait for that answer. {@link ASK_AFTER_MS} and this wait together stay below the 10 s after which a wait must be reported. */
 const ANSWER_MS = 3000;
-/** Interval of further requests. */
+/** Interval at which the server is asked again. */
 const ASK_EVERY_MS = 5000;
 /** Duration after which a statement is reported. */
 const REPORT_AFTER_MS = 8000;
-/** Silence after which a statement that the server does not run counts as lost. Before that, a slow line may still be sending it. */
+/**
+ * Silence after which a statement that the server does not run counts as lost. Before that, the statement may still be on its way over a
+ * slow line.
+ */
 const LOST_MS = 60_000;
 /** Longest time to send one value. */
 const SENDING_MS = 600_000;
@@ -38,8 +41,8 @@ interface Activity {
 }
 
 /**
- * Closes connections whose server has fallen silent, because such a connection never breaks by itself. Any byte in either direction is
- * a sign of life. A long statement sends none, so the server is asked about it over another connection.
+ * Closes connections whose server has fallen silent, because such a connection never breaks by itself. Any byte in either direction is a
+ * sign of life. A long statement sends no bytes, so the server is asked over another connection whether the statement still runs.
  */
 export class SilenceWatch {
   readonly #connect: () => Client;
@@ -130,7 +133,10 @@ export class SilenceWatch {
     this.#reported = long.length > 0;
   }
 
-  /** The statements that the server runs for these connections; null if it does not answer. An error of the server counts as an answer. */
+  /**
+   * The statements that the server runs for these connections; null if the server does not answer. An error of the server counts as an
+   * answer.
+   */
   async #activities(pids: readonly number[], withinMs = ANSWER_MS): Promise<readonly Activity[] | null> {
     const client = this.#connect();
     client.on('error', () => undefined);
