@@ -35,9 +35,15 @@ import { UnlandedUnits } from './unlanded-units.js';
 const ORPHANED = 'the process ended before an answer landed';
 
 export interface FileJournalOptions {
-  /** The caller holds the folder's lock, so open intents are of dead processes and are recorded as unknown outcomes. */
+  /**
+   * Whether this journal writes. Then the caller holds the folder's lock, so that open intents are of dead processes and are recorded as
+   * unknown outcomes.
+   */
   readonly writes: boolean;
-  /** For a caller that only reads: no process holds the lock, so open intents count as unknown outcomes and not as calls in flight. */
+  /**
+   * For a journal that only reads: whether no process holds the lock. Then open intents count as unknown outcomes, otherwise as calls in
+   * flight.
+   */
   readonly alone?: boolean;
   /** The team whose purchases count for caps and usage; those of other teams in the folder do not. */
   readonly team?: string;
@@ -116,7 +122,7 @@ export class FileJournal implements Journal, Spend {
     const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at);
     if (estimateMicros instanceof OverBudget) throw estimateMicros;
     const id = randomUUID();
-    // Counted before it is written, so that parallel intents see this amount as reserved.
+    // The intent is counted before it is written, so that parallel intents see its amount as reserved.
     this.#sums.opened(id, { team, segment, operation, tier, at, estimateMicros, listMicros });
     this.#intents.set(id, { segment, owner });
     try {
@@ -317,7 +323,7 @@ export class FileJournal implements Journal, Spend {
     return damage;
   }
 
-  /** Handles intents that a dead process left open: noted ones continue at the service, all others become unknown outcomes. */
+  /** Handles intents that a dead process left open: intents with a note continue at the service, all others become unknown outcomes. */
   async #takeOver(segment: Segment, { writes, alone }: FileJournalOptions): Promise<void> {
     if (this.#segments.hasUnits(segment) && !existsSync(this.#segments.unitFile(segment.name)))
       this.#units.prune(segment.number);

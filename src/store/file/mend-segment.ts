@@ -154,7 +154,7 @@ interface Group {
   readonly bodies: FoundBody[];
 }
 
-/** Groups bodies by answer: by the newest open intent with their key, or else by request. */
+/** Groups bodies by answer: by the newest open intent with their key, or else by request id and time. */
 function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): readonly Group[] {
   const found = new Map<string, Group>();
   for (const body of bodies) {

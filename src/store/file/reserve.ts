@@ -16,8 +16,8 @@ const MOST_BYTES = 268_435_456;
 const LINE_BYTES = 65_536;
 
 /**
- * Disk space for the answers of requests in flight: a file that occupies it, and shrinks when the disk is full. Without it, a small intent
- * could still be written when there is no room for the answer that it pays for.
+ * Disk space for the answers of requests in flight: a file that occupies it, and shrinks when the disk is full. Without the reserve, a
+ * small intent could still be written when the disk has no space for its answer.
  */
 export class Reserve {
   readonly #path: string;
@@ -37,7 +37,7 @@ export class Reserve {
     }
   }
 
-  /** Keeps room for the answers of this many requests. Rejects if the disk has none: then nothing may be sent. */
+  /** Reserves space for the answers of this many requests. Rejects if the disk has too little space: then no request may be sent. */
   keep(requests: number): Promise<void> {
     return this.#inTurn(async () => {
       const each =

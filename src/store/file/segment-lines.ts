@@ -14,8 +14,8 @@ export type UnitEntry = readonly [
 ];
 
 /**
- * The lines of a segment. `intent`: a purchase is about to be made; `note`: it runs at the service; `answer`: it has landed, with the
- * positions of its bodies; `miss`: no answer came; `settle`: units ended without a purchase.
+ * The lines of a segment. `intent`: a purchase is about to be made; `note`: the purchase runs at the service; `answer`: its answer has
+ * landed, with the positions of the bodies; `miss`: no answer came; `settle`: units ended without a purchase.
  */
 export type SegmentLine =
   | {
@@ -84,7 +84,7 @@ export function legibleLines(text: string): readonly SegmentLine[] {
   return line ? [line] : [];
 }
 
-/** An intent or a miss that is complete except for its checksum. A wrong bit in one of these loses no answer. */
+/** An intent or a miss that is complete except for its checksum. A wrong bit in such a line loses no answer. */
 function parsed(json: string): SegmentLine | null {
   let line: SegmentLine;
   try {

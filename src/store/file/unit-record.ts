@@ -3,8 +3,8 @@ import { jsonText } from '../../core/text/json.js';
 
 /**
  * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last and
- * unchanged: a warehouse takes its text after the first `,"result":`. So the whole status (`told`, an old name in stored records) is a
- * text, which cannot contain that. `v`: 2, the version of the format. `at`: Unix ms.
+ * unchanged: a warehouse takes its text after the first `,"result":`. So the whole status (`told`, an old name in stored records) is a JSON
+ * text: its quotes are escaped, so it cannot contain this sequence. `v`: 2, the version of the format. `at`: Unix ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;

@@ -13,8 +13,8 @@ export interface BlockMemory {
 }
 
 /**
- * The limiter of one worker process. It starts with full rings, because an earlier process may have used the whole window. `memory` keeps
- * its block.
+ * The limiter of one worker process. It starts with full rings, because an earlier process may have used the whole limit in the last
+ * second. `memory` keeps the block across restarts.
  */
 export class MemoryLimiter extends QueuedLimiter {
   readonly #source: MemoryRateSource;

@@ -6,7 +6,7 @@ import { WaitQueue } from './wait-queue.js';
 
 /** Lateness above which a start is corrected in the ring. */
 const LATE_MS = 3;
-/** Lateness above which a new start is requested, because others may use the time after the old one. */
+/** Lateness above which a new start is requested, because other processes may use the time after the old start. */
 const MISSED_MS = 250;
 
 /**

@@ -34,7 +34,7 @@ export interface RateSource {
   late(grant: Grant, startedAt: number): void;
   /** Records that a call was refused for its rate; see `refused` in `core/limiter/rate-queue`. */
   refused(rateCost: RateCost): void;
-  /** Blocks the team: in this process at once, durably when this resolves. */
+  /** Blocks the team: in this process at once. The block is durable when the returned promise resolves. */
   hold(block: Block): Promise<void>;
   /** Reads the rings and the number of calls that wait in other processes. Updates `block`. */
   poll(): Promise<{ readonly buckets: readonly BucketView[]; readonly waiting: number }>;

@@ -4,7 +4,10 @@ import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process holds at a time. */
 export interface Reservation {
-  /** Reserves the limit. `usedByOthers`: another process used it since the last reservation. `heldBy`: its holder, in words. */
+  /**
+   * Reserves the limit. `usedByOthers`: another process used it since the last reservation. `heldBy`: the process that holds the limit, in
+   * words.
+   */
   take(): Promise<{ readonly usedByOthers: boolean } | { readonly heldBy: string }>;
   release(): Promise<void>;
 }
@@ -34,7 +37,7 @@ export class ReservedLimiter implements Limiter {
   }
 
   acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant> {
-    // A call without a rate cost needs no limit.
+    // A call that uses no part of the rate needs no reservation.
     if (rateCost.weight === 0) return this.#limiter.acquire(rateCost, signal);
     return this.#using(signal, () => this.#limiter.acquire(rateCost, signal));
   }
@@ -88,7 +91,7 @@ export class ReservedLimiter implements Limiter {
     });
   }
 
-  /** One change at a time. */
+  /** Runs a change after all earlier changes have ended. */
   #inTurn(change: () => Promise<void>): Promise<void> {
     const changed = this.#changing.then(change);
     this.#changing = changed.catch(() => undefined);

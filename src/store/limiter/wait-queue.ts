@@ -8,7 +8,10 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** Longest pause between two requests. They show other processes how many calls wait, and notice a change of the source's clock. */
+/**
+ * Longest pause between two requests to the rate source. Requests show other processes how many calls wait, and notice a change of the
+ * source's clock.
+ */
 const LONGEST_SLEEP_MS = 2000;
 
 /** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all of them. */
@@ -38,7 +41,7 @@ export class WaitQueue {
     this.#queued++;
   }
 
-  /** Waits for a turn; `first`: before all others, because this call had a turn already. */
+  /** Waits for a turn. `first`: the call goes before all others, because it had a turn already. */
   wait(signal?: AbortSignal, first = false): Promise<Grant> {
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {

@@ -48,7 +48,7 @@ export class PgStages implements Stages {
         [job, generation, slice, rows],
       );
     }
-    // Written last, so that all slices of a recorded stage exist.
+    // The stage is recorded last, so that all slices of a recorded stage exist.
     await this.#postgres.query(
       `INSERT INTO ${this.#schema}.stages (job, generation, slices) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
       [job, generation, slices],

@@ -10,9 +10,9 @@ import {
 import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
 
 /**
- * Returns the amount in micro-dollars that a purchase takes from its caps, or the cap that it would exceed; of several, the one with the
- * least left. Under a cap, a purchase takes the observed cost of such answers if that is higher than its estimate, and waits while the
- * first requests of its kind are in flight. `now`: Unix ms.
+ * Returns the amount in micro-dollars that a purchase takes from its caps, or the cap that it would exceed; of several such caps, the one
+ * with the least budget left. Under a cap, a purchase takes the observed cost of such answers if that is higher than its estimate, and
+ * waits while the first requests of its kind are in flight. `now`: Unix ms.
  */
 export function reserve(
   sums: SpendSums,

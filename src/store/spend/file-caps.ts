@@ -19,7 +19,7 @@ export class FileCaps {
     this.#path = path;
   }
 
-  /** The caps of a team. Throws if the file is damaged, so that nothing is bought without its caps. */
+  /** The caps of a team. Throws if the file is damaged, so that no purchase is made without the team's caps. */
   get(team: string): SpendCaps {
     return this.#read()[team] ?? none;
   }

@@ -55,7 +55,7 @@ export const jobOf = (segment: string): string => segment.split('/', 1)[0] as st
 
 /**
  * Spending by job, day and month, which is updated with each purchase, so that the remaining budget of a team is known without reading a
- * file. It keeps a few numbers for each job, operation and day.
+ * file. Only a few numbers are kept for each job, operation and day.
  */
 export class SpendSums {
   readonly #open = new Map<string, Asked>();

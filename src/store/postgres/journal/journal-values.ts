@@ -80,7 +80,7 @@ export function unitArgs(
     units.map((unit) => unit.key),
     units.map((unit) => unit.status),
     units.map((unit) => storable(unit.errorTag)),
-    // One text of lines, because an array of texts would need megabytes of escapes.
+    // One text with a line for each unit, because an array of texts would need megabytes of escapes.
     units.map((unit) => unitLine(unit, operation, requestId, at)).join('\n'),
   ];
 }

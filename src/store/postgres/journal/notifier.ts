@@ -6,12 +6,12 @@ import type { Postgres } from '../../../postgres/index.js';
 const GATHER_MS = 50;
 /** Interval of checks without a notification, which may be lost or held back by a pooler. */
 const FALLBACK_MS = 500;
-/** Longest attempt to send a notification; after that, all others have checked by themselves. */
+/** Longest attempt to send a notification. After this time, all waiting processes have checked by themselves. */
 const NOTIFY_MS = 2000;
 
 /**
- * Notifies all processes of a store that units were released, without naming them: waiting processes check by themselves. Notifications
- * are sent outside of the releasing transactions, which must not wait for each other.
+ * Notifies all processes of a store that units were released, without naming them: waiting processes check by themselves. Notifications are
+ * sent outside of the transactions that release units, because these must not wait for each other.
  */
 export class Notifier {
   readonly #postgres: Postgres;

@@ -83,7 +83,7 @@ export class PgJournal implements Journal, Spend {
     return new PgJournal(postgres, team, await ProcessHeartbeat.enter(postgres, deadAfterMs));
   }
 
-  /** Records that this process is a worker of a task queue, with the limit of its team. */
+  /** Records that this process is a worker of a task queue, for its team. */
   works(queue: string): Promise<void> {
     return this.#heartbeat.works({ team: this.#team, queue });
   }

@@ -8,7 +8,7 @@ import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js'
 export const DEAD_AFTER_MS = 15_000;
 /** Number of heartbeats in that time. */
 const HEARTBEATS = 7.5;
-/** Longest wait, on leaving, for a database that is away. */
+/** Longest wait, on leaving, for a database that cannot be reached. */
 const LEAVE_MS = 2000;
 
 /** SQLSTATE of the journal's functions: the process is not registered, perhaps because it counted as dead. */
@@ -89,7 +89,7 @@ export class ProcessHeartbeat {
   async leave(): Promise<void> {
     this.#left.abort();
     await this.#heartbeat;
-    // If the database is away, the others notice the missing heartbeats.
+    // If the database cannot be reached, other processes notice the missing heartbeats.
     await this.#postgres
       .query(`SELECT ${this.#schema}.end_process($1)`, [this.#id], {
         signal: AbortSignal.timeout(LEAVE_MS),
@@ -111,7 +111,7 @@ export class ProcessHeartbeat {
             statementMs: BRIEF_MS,
             isCall: true,
           })
-          // The database is away; the statements that need it report that.
+          // The database cannot be reached; the statements that need it report that.
           .catch(() => []);
         if (row?.known === false) await this.#renew(id).catch(() => undefined);
       }

@@ -5,7 +5,10 @@ import { identifier, type Postgres } from '../../../postgres/index.js';
 /** Size of a batch of bodies in memory; a larger body is a batch of its own. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Calls `each` with the bodies of landed units (one line of JSON each), in batches of a few MB. Unknown keys are skipped or refused. */
+/**
+ * Calls `each` with the bodies of landed units (one line of JSON each), in batches of a few MB. `unknown` decides whether unknown keys are
+ * skipped or refused.
+ */
 export async function eachBody(
   postgres: Postgres,
   keys: readonly string[],

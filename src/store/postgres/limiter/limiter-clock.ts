@@ -1,4 +1,4 @@
-/** Smaller differences come from reading two clocks and are not a step of one. */
+/** Smaller differences come from reading two clocks one after the other; they do not show that a clock was set. */
 const SLOP_MS = 2;
 
 /**

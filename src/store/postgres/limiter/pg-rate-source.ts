@@ -10,7 +10,7 @@ import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
 
 /** Interval at which the database is asked for a block while a granted call waits for its start, because a notification may be lost. */
 const POLL_MS = 120;
-/** Longest wait of a view; after that, it returns the last known state. */
+/** Longest wait for the answer to a view. After that, the view shows the last known state. */
 const VIEW_WAIT_MS = 1000;
 /** Age up to which a view is reused. */
 const VIEW_AGE_MS = 200;
@@ -32,7 +32,7 @@ interface Answer {
   readonly block_reason: string | null;
 }
 
-/** The team's rings in PostgreSQL, by the database's clock. While the database is away, all calls wait. */
+/** The team's rings in PostgreSQL, by the database's clock. While the database cannot be reached, all calls wait. */
 export class PgRateSource implements RateSource {
   readonly profile: RateProfile;
   readonly #postgres: Postgres;
@@ -179,7 +179,9 @@ export class PgRateSource implements RateSource {
     await this.#call('look($1)', [this.#team]);
   }
 
-  /** Runs a statement in the background. If it fails, the database is away, and its rings are outdated when it is back. */
+  /**
+   * Runs a statement in the background. If it fails, the database cannot be reached, and the rings in it will be outdated when it is back.
+   */
   #runInBackground(call: string, values: readonly unknown[]): void {
     this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#callLimits).catch(() => undefined);
   }

@@ -18,7 +18,7 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-/** Interval of requests, because a notification may be lost, and a process that does not ask for 5 s loses its rank. */
+/** Interval at which slots are asked for: a notification may be lost, and a process that has not asked for 5 s loses its rank. */
 const ASK_MS = 1000;
 
 /** The team's slots for many processes. A slot outlives the process that took it. */
@@ -32,7 +32,7 @@ export class PgSlots implements Slots {
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
   #queue: Waiter[] = [];
   #asking = false;
-  /** The queue has changed, or a slot may be free. */
+  /** Whether the queue has changed, or a slot may be free. */
   #changed = false;
   #wake = new AbortController();
   #listening: Promise<() => Promise<void>> | null = null;
@@ -87,7 +87,7 @@ export class PgSlots implements Slots {
   }
 
   async note(inProgress: readonly string[], asOf: number): Promise<void> {
-    // Sent as an age, because the clocks of two machines may differ by minutes.
+    // The time is sent as an age, because the clocks of two machines may differ by minutes.
     await this.#call('slots_note($1, $2::text[], $3)', [this.#team, inProgress, Math.max(0, Date.now() - asOf)]);
   }
 

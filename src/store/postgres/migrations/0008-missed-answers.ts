@@ -1,6 +1,6 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** Keeps the text that came instead of an answer with the purchase. Older workers call `miss` without it. */
+/** Keeps, with the purchase, the text that came instead of an answer. Older workers call `miss` without that text. */
 export const missedAnswers: Migration = {
   name: '0008-missed-answers',
   sql: (schema) => `

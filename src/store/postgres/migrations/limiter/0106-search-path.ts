@@ -1,8 +1,8 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * All functions of the store resolve names only in PostgreSQL's own schema, regardless of the session, because our own names are qualified. A
- * later migration that creates or replaces a function must set its search_path itself.
+ * All functions of the store resolve unqualified names only in PostgreSQL's own schema, regardless of the session. The store's own names
+ * are qualified. A later migration that creates or replaces a function must set its search_path itself.
  */
 export const searchPath: Migration = {
   name: '0106-search-path',
