@@ -31,7 +31,7 @@ interface WorkParts {
   readonly store: Store;
   readonly warehouses: Warehouses;
   connect(): Promise<Temporal>;
-  /** Adds the steps of a command at the end of the job to a handle. */
+  /** Adds to a handle the steps that a command takes at the end of the job. */
   ending(handle: JobHandle, staged: StagedJob): JobHandle;
 }
 
@@ -115,7 +115,10 @@ export class RuntimeWork {
     }
   }
 
-  /** Makes this command the owner of the job and writes its entry, in one step; or a watcher if another command owns it. */
+  /**
+   * In one step, makes this command the owner of the job and writes its entry. If another command owns the job, this command becomes a
+   * watcher.
+   */
   #claimJob(work: Work, { staged, request }: JobPlan) {
     const csv = request.csv === null ? null : resolve(request.csv);
     const asked = askedOf(request, Date.now());
@@ -278,7 +281,7 @@ export class RuntimeWork {
 const oneMachine =
   'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
 
-/** Interval at which a watching command checks whether the other one has started the job. */
+/** Interval at which a watching command checks whether the owner has started the job. */
 const START_POLL_MS = 250;
 
 const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>

@@ -300,7 +300,7 @@ class StoreRuntime implements Runtime {
   async close(mode: 'drain' | 'now'): Promise<void> {
     await (await this.#working)?.close(mode);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
-    // A server that is still starting is not waited for: its watcher ends it once no process uses it.
+    // A server that is still starting is waited for only briefly: its watcher ends it once no process uses it.
     const starting = sleep(STARTING_MS, null, { ref: false });
     const temporal = await Promise.race([this.#temporal?.catch(() => null), starting]);
     await temporal?.close().catch(() => undefined);
@@ -366,7 +366,7 @@ class StoreRuntime implements Runtime {
     return Promise.race([counting, sleep(COUNT_MS, null, { ref: false })]);
   }
 
-  /** Writes the CSV of a job of a shared store, whose workers may be on other machines, if its folder exists here. */
+  /** Writes the CSV of a job of a shared store, whose workers may be on other machines, if the CSV's folder exists on this machine. */
   async #csvHere(staged: StagedJob, csv: string | null): Promise<string | null> {
     if (csv === null || !this.#store.shared || !existsSync(dirname(csv))) return null;
     const { rows, file } = await this.export(staged.job, csv);

@@ -26,7 +26,7 @@ export interface ConfigFlags {
   readonly concurrency?: string;
   /** Warehouse of a command that loads; a database's address may hold credentials. */
   readonly into?: string;
-  /** Days. */
+  /** How long answers stay in the journal, in days. */
   readonly keepLanding?: string;
   /** `sandbox` ignores key and base URL, `live` needs a key; default: live if there is a key. */
   readonly service?: 'live' | 'sandbox';
@@ -66,8 +66,8 @@ const MAX_CONCURRENCY = 256;
 const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 
 /**
- * Makes the configuration from flags and environment; flags win. Throws a {@link UsageError} with one line for each mistake, its value and
- * its source, but never a key. Uses no network, and reads only the files that a setting names: a rate profile, price tables, or
+ * Makes the configuration from flags and environment; flags win. Throws a {@link UsageError} with one line for each mistake. A line has the
+ * value and its source, but never a key. Uses no network, and reads only the files that a setting names: a rate profile, price tables, or
  * Temporal's own configuration (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`).
  *
  * Without a key the service is the sandbox. Nothing listens at its `baseUrl` until the command that starts the sandbox sets it.

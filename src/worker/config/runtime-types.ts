@@ -33,7 +33,7 @@ export interface WorkflowAccess {
   /** Adds the files and the database of an input, which a person typed, to the allowlist. */
   allow(input: object): Promise<void>;
   readonly config: RuntimeConfig;
-  /** Workers on several machines share a store. */
+  /** Whether workers on several machines share a store. */
   readonly shared: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface DatabaseAddress {
 export interface RuntimeConfig {
   /** `sandbox`: the local stand-in, whose data is kept apart from real data. */
   readonly service: 'live' | 'sandbox';
-  /** Part of every key: the base URL of the service, or `sandbox`. */
+  /** The base URL of the service, or `sandbox`; a part of every unit's key. */
   readonly origin: string;
   /** Where requests go. */
   readonly baseUrl: string;
@@ -77,7 +77,7 @@ export interface RuntimeConfig {
   readonly rate: { readonly qps: number } | { readonly profile: string | RateProfile };
   /** Requests per second that this key may use of the team's limit; none: all of them. */
   readonly keyQps?: number | null;
-  /** The rate is a share for this process alone (`--qps`). */
+  /** Whether the rate is a share for this process alone (`--qps`). */
   readonly rateIsShare: boolean;
   /** Most paid requests in flight; default: enough to use the limit at 5 s latency, at most 256. */
   readonly concurrency: number;
@@ -95,7 +95,7 @@ export interface RuntimeConfig {
   readonly secretFile?: string | null;
   /** Options of the wire: authentication, headers and the limits that requests are checked against. */
   readonly wire?: WireOptions;
-  /** Null: the embedded server, or what the Temporal environment configuration names. */
+  /** `host:port` of the Temporal server; null: the embedded server. */
   readonly temporalAddress: string | null;
   /** Port of the embedded server's web UI; none: no web UI. */
   readonly temporalUi?: number | null;
@@ -131,13 +131,13 @@ export interface EnrichRequest {
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
-  /** Buy nothing, and parse again the answers that were paid for and could not be parsed. */
+  /** Whether to buy nothing, and to parse again the paid answers that could not be parsed. */
   readonly reparse?: boolean;
   /** Cap of the run in dollars; `none` removes the cap of a running job, absent keeps it. */
   readonly maxCostDollars?: MaxCost;
   /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
-  /** Rows that the service refuses are recorded as failed also where it refuses all. */
+  /** Whether rows that the service refuses are recorded as failed even if it refuses all rows. */
   readonly skipRefused?: boolean;
 }
 
@@ -166,7 +166,7 @@ export interface JobPlan {
   readonly toBuy: number;
   readonly requests: number;
   readonly estimateMicros: number;
-  /** The price depends on usage, so the estimate is an upper bound. */
+  /** Whether the price depends on usage, so that the estimate is an upper bound. */
   readonly estimateIsMost: boolean;
   /** Duration in seconds at the configured limit; for runs at the service one minute for each fifty runs. */
   readonly seconds: number;
@@ -187,7 +187,9 @@ export interface JobPlan {
 
 /** Result of parsing answers again. */
 export interface Reparsed {
-  /** Numbers of answers that could not be parsed, wholly or in part; of answers among them that can be parsed now; and of updated rows. */
+  /**
+   * Three numbers: of answers that could not be parsed, wholly or in part; of those answers that can be parsed now; and of updated rows.
+   */
   readonly answers: number;
   readonly understood: number;
   readonly rows: number;
@@ -201,7 +203,7 @@ export interface JobHandle {
   pause(): Promise<void>;
   /** Resumes the job; may change or remove its cap. */
   resume(how?: Resumption): Promise<void>;
-  /** Cancels the job and its agent runs. `handOver`: keeps them for the next run of the job. */
+  /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
   /** Waits for the end. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
   result(): Promise<JobSummary>;
@@ -279,24 +281,24 @@ export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
 }
 
 export interface Runtime {
-  /** Other workers share the store, and keep running when this process ends. */
+  /** Whether other workers share the store, and keep running when this process ends. */
   readonly shared: boolean;
-  /** Another process of this folder runs the worker, and this one is only a client. */
+  /** Whether another process of this folder runs the worker, and this process is only a client. */
   readonly clientOnly: boolean;
   /** Reads and stages the input, and returns a preview of a run. Starts no Temporal server and buys nothing. */
   plan(request: EnrichRequest): Promise<JobPlan>;
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
   /**
-   * Resumes a job: continues a paused one, and starts again one that was stopped, cancelled or failed. This command then owns it, unless
-   * another one does.
+   * Resumes a job: continues a paused one, and starts again one that was stopped, cancelled or failed. This command then owns the job,
+   * unless another command owns it.
    */
   resume(job: string, how: Resumption): Promise<JobHandle>;
   /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
   own(work: Work): Promise<void>;
   /** The work that this command owns, which ends with the command. */
   owned(): Promise<readonly Work[]>;
-  /** Leaves work to the workers, because it waits for a person. */
+  /** Makes the workers the owner of work that waits for a person. */
   release(workflowId: string): Promise<void>;
   /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
   stop(until: Promise<unknown>): Promise<void>;
@@ -321,7 +323,7 @@ export interface Runtime {
   known(): Promise<readonly KnownJob[]>;
   /** The jobs with their status. Starts no server, but asks a running one. */
   jobs(): Promise<readonly JobListing[]>;
-  /** Walks on events of this folder, or of its store, newest first, without Temporal. They are also among the jobs. */
+  /** Walks on events of this folder, or of its store, newest first, without Temporal. `jobs` lists them too. */
   walks(): Promise<readonly WalkEntry[]>;
   /** Number of paid requests of this process that have no answer yet. */
   inFlight(): number;

@@ -25,14 +25,15 @@ export function readTemporal(
   if (asked) {
     const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
     try {
-      // Loaded here, because most commands have none of these variables; with `require`, because settings are read without waiting.
+      // The module is loaded here, because most commands have none of these variables; with `require`, because settings are read without
+      // waiting.
       const { loadClientConfigProfile } = createRequire(import.meta.url)('@temporalio/envconfig') as typeof Envconfig;
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
       const where = `${asked.name} in the environment`;
       if (profile.address) address = { text: profile.address, name: 'Temporal address', where };
       if (profile.namespace) namespace = { text: profile.namespace, name: 'Temporal namespace', where };
     } catch (error) {
-      // Only the first line, because the second may quote the file, which may hold a Temporal key.
+      // Only the first line is shown, because the second may quote the file, which may hold a Temporal key.
       const reason = String(error instanceof Error ? error.message : error).split('\n', 1)[0];
       reader.wrong(asked, `cannot be used: ${reason}`);
     }

@@ -61,7 +61,7 @@ export class EventControl {
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and workflow id of a walk, which allow one walk at a time for a stream, a warehouse and a service. */
+  /** Name and workflow id of a walk. Both follow from its stream, warehouse and service, so that only one such walk runs at a time. */
   work<Input extends WalkInput & EventTarget>(
     input: Input,
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {

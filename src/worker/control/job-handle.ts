@@ -44,7 +44,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
     workflowId,
     progress: async () => {
       const deadline = Date.now() + ANSWER_MS;
-      // In this order, a slice that ends in between is missing for a moment but never counted twice.
+      // The heartbeats are read last: a slice that ends between the two reads is missing for a moment, but never counted twice.
       const progress = await client.withDeadline(deadline, () => handle.query<JobProgress>(queryNames.progress));
       const running = await client.withDeadline(deadline, () => heartbeats(handle));
       return { progress, running };

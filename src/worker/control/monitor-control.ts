@@ -43,7 +43,7 @@ export class MonitorControl {
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and workflow id of a batch, which allow one batch at a time for an action, a filter and a warehouse. */
+  /** Name and workflow id of a batch. Both follow from its action, filter and warehouse, so that only one such batch runs at a time. */
   batchWork({ action, filter, into }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
     const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
@@ -74,8 +74,8 @@ export class MonitorControl {
   }
 
   /**
-   * Creates a monitor, or attaches to a running creation of the same definition. If a killed command has created it and not
-   * reported it, that monitor is returned (`before`) and none is created. Throws `UsageError` if the secret file cannot be written.
+   * Creates a monitor, or attaches to a running creation of the same definition. If a killed command created the monitor and did not report
+   * it, that monitor is returned (`before`) and no other is created. Throws `UsageError` if the secret file cannot be written.
    */
   async create(
     definition: { readonly [field: string]: Json },
@@ -158,7 +158,7 @@ export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
     super(client, workflowIdOf(job));
   }
 
-  /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for that. */
+  /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for an approval. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
     return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
   }

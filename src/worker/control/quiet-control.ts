@@ -148,8 +148,9 @@ function idOf(name: string, edge: Edge): string {
 }
 
 /**
- * The runs of one edge: at its time, and an hour later. When clocks go forward, Temporal skips a time that does not exist; the second
- * run then comes at the right moment. On all other days the second run has nothing to do.
+ * The timing of the schedule of one edge, the beginning or the end: a run at that time, and a run an hour later. When clocks go forward,
+ * Temporal skips a time that does not exist; the second run then comes at the right moment. On all other days the second run has nothing to
+ * do.
  */
 export function specOf(hours: QuietHours, edge: Edge): ScheduleSpec {
   const begins = minutesOf(hours.from) ?? 0;

@@ -8,9 +8,9 @@ export interface RunningJob {
   readonly client: Client;
   readonly handle: JobHandle;
   readonly staged: StagedJob;
-  /** The new request also asks for fresh answers or for retries of failed ones. */
+  /** Whether the new request also asks for fresh answers or for retries of failed ones. */
   readonly asksMore: boolean;
-  /** Other processes may be creating the warehouse at this moment. */
+  /** Whether other processes may be creating the warehouse at this moment. */
   readonly shared: boolean;
   /** The job's warehouse; null if another process runs the folder's worker. */
   warehouse(): RowWarehouse | null;

@@ -21,8 +21,8 @@ function orphaned(state: JobEntry['state'], lastHeartbeat: number | null): Repor
 }
 
 /**
- * The status of a job as Temporal knows it; null if the server is silent or does not know the job. `abandoned`: its command is dead,
- * so a recent heartbeat does not mean that it is running.
+ * The status of a job as Temporal knows it; null if the server does not answer in time, or does not know the job. `abandoned`: the command
+ * that owns the work is dead, so a recent heartbeat does not mean that the work is running.
  */
 export async function askTemporal(
   client: Client,

@@ -14,7 +14,7 @@ export function waitsFor(
 ): string | null {
   const message = lastFailure?.message;
   if (state !== SCHEDULED || !message) return null;
-  // The failure has the duration from its beginning, which is replaced by the time that is left.
+  // The message of the failure names the whole wait; the time that is left replaces it.
   const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
   const at = nextAttemptScheduleTime ?? scheduledTime;
   const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);

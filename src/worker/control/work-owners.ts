@@ -19,7 +19,7 @@ export const startedByCommand = { startedBy: 'command' } as const;
 
 /** Interval at which a worker process checks for work whose owner is dead. */
 const POLL_MS = 2000;
-/** Checks that a command waits before it stops work of a dead owner: a worker of the store may take it over first. */
+/** Number of checks that a command lets pass before it stops work of a dead owner: a worker of the store may take the work over first. */
 const COMMAND_POLLS = 2;
 /** Time for a workflow to stop: requests in flight land, then it writes its summary. */
 const STOP_MS = 15_000;
@@ -27,7 +27,10 @@ const STOP_MS = 15_000;
 /** Prefix of the reason of a workflow that was terminated because it could not stop by itself. */
 export const STOPPED = 'stopped: ';
 
-/** Workflows that stop by a signal. A batch is cancelled, so that its audit is written. All others hold nothing and are terminated. */
+/**
+ * Workflows that stop by a signal. A batch is cancelled instead, so that its audit is written. All other workflows have nothing to finish
+ * and are terminated.
+ */
 const bySignal: readonly string[] = [
   workflowNames.enrichCsv,
   workflowNames.runAgentRows,
@@ -132,7 +135,7 @@ export class WorkOwners {
     if (role === 'command') await this.#nameOthers();
   }
 
-  /** Keeps handling such work while this process runs. */
+  /** Repeatedly handles work whose owner is dead, while this process runs. */
   watch(role: Role): void {
     this.#watching = this.#watchOrphans(role);
   }
@@ -171,7 +174,7 @@ export class WorkOwners {
             await this.#resolve(orphan, role, delay(STOP_MS, undefined, { ref: false }));
         }
       } catch {
-        // The store or the server is away; the next check tries again.
+        // The store or the server cannot be reached; the next check tries again.
       }
     }
   }
@@ -245,7 +248,7 @@ export class WorkOwners {
       const { stages } = this.#store;
       const prices = pricesAt(Date.now(), this.#config.prices);
       const file = (slice: number) => stages.slice(staged, slice);
-      // Loaded here, because commands such as `status` load this file and rarely need the reader of staged rows.
+      // The module is loaded here, because commands such as `status` load this file and rarely need the reader of staged rows.
       const { costOfRest } = await import('../staging/plan.js');
       const left = await costOfRest({ staged, journal, prices, rate: rateProfileOf(this.#config), file });
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
@@ -256,7 +259,7 @@ export class WorkOwners {
     }
   }
 
-  /** Reports running jobs of a schedule or an SDK, which continue beside the command's own. */
+  /** Reports running jobs of a schedule or an SDK, which continue while the command does its own work. */
   async #nameOthers(): Promise<void> {
     try {
       const { taskQueue } = this.#config;

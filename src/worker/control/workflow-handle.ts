@@ -19,10 +19,13 @@ const ANSWER_MS = 10_000;
 /** Longest wait for a server that does not answer, because it may be restarting. */
 const SERVER_AWAY_MS = 300_000;
 const ASK_AGAIN_MS = 1000;
-/** gRPC codes of a server that is away, starting or busy: cancelled, unknown, deadline, exhausted, aborted, internal, unavailable. */
+/**
+ * gRPC codes of a server that cannot be reached, is starting or is busy: cancelled, unknown, deadline, exhausted, aborted, internal,
+ * unavailable.
+ */
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
 
-/** Cancels a running workflow. Throws `WorkflowNotFoundError` if it has ended; Temporal itself accepts such a cancel silently. */
+/** Cancels a running workflow. Throws `WorkflowNotFoundError` if the workflow has ended, because Temporal itself reports no error then. */
 export async function cancelLive(handle: TemporalHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
@@ -31,7 +34,7 @@ export async function cancelLive(handle: TemporalHandle): Promise<void> {
 
 /**
  * The result of a workflow. Rejects with `JobFailed` if it failed or was cancelled (message `cancelled`), with `JobStopped` if it was
- * terminated by its owner. `job`: the row job of the workflow. Retries for five minutes if the server is away.
+ * terminated by its owner. `job`: the row job of the workflow. Retries for five minutes if the server cannot be reached.
  */
 export async function resultOf<Result>(
   handle: TemporalHandle,

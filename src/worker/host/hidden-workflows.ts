@@ -28,8 +28,9 @@ interface Compiler {
 const names = [...Object.values(workflowNames), ...Object.values(monitorWorkflows)];
 
 /**
- * Webpack plugin that warns if a workflows file does not export searchflow's workflows, or exports its own under the same name, which
- * silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at run time.
+ * Webpack plugin that warns if a workflows file does not export searchflow's workflows, or exports a workflow of its own under one of their
+ * names: such an export silently takes precedence over `export *`. For ES modules only, because the exports of CommonJS are known only at
+ * run time.
  */
 export class HiddenWorkflows {
   readonly #path: string;

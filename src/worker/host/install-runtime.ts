@@ -55,7 +55,7 @@ function fileLogger(stateDir: string): DefaultLogger {
     try {
       appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
     } catch {
-      // A full disk must not end the worker because of its log.
+      // An error of the log, such as a full disk, must not end the worker.
     }
   });
 }

@@ -135,7 +135,9 @@ export class SearchflowPlugin extends SimplePlugin {
     return keys.flatMap((key) => found.get(key) ?? []);
   }
 
-  /** Adds defaults to the options of the worker. Throws `UsageError` if one of its activities has the name of an activity of the plugin. */
+  /**
+   * Adds defaults to the options of the worker. Throws `UsageError` if an activity of the worker has the name of an activity of the plugin.
+   */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
@@ -148,7 +150,9 @@ export class SearchflowPlugin extends SimplePlugin {
     });
   }
 
-  /** Runs the worker. If the plugin refuses, it also ends the worker, whose connection and threads would otherwise remain. */
+  /**
+   * Runs the worker. If the plugin refuses to run the worker, it also ends the worker, whose connection and threads would otherwise remain.
+   */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     try {
       await super.runWorker(worker, next);

@@ -32,7 +32,7 @@ export function runWatch(client: Client, report: (run: WatchedRun) => void): Act
   return ({ info }) => ({
     inbound: {
       execute: (input, next) => {
-        // If the server is away, the end is not reported; the run itself continues.
+        // If the server cannot be reached, the end is not reported; the run itself continues.
         watch(info).catch(() => undefined);
         return next(input);
       },

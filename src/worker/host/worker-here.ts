@@ -37,7 +37,7 @@ export class WorkerHere {
     this.#owners = owners;
   }
 
-  /** Another process of the folder runs the worker, and this one is only a client. */
+  /** Whether another process of the folder runs the worker, and this process is only a client. */
   get refused(): boolean {
     return this.#refused;
   }
@@ -175,9 +175,9 @@ export class WorkerHere {
 }
 
 /**
- * Removes old answers of done jobs from the journal if the warehouse has all their rows. A warehouse is asked only if there is something
- * to remove, and in silence: a login that is refused or a database that is away does not concern a job that is done. An abort ends the
- * wait for a database.
+ * Removes old answers of done jobs from the journal if the warehouse has all their rows. A warehouse is queried only if there is something
+ * to remove. A refused login or an unreachable database is not reported, because the job is done anyway. An abort ends the wait for a
+ * database.
  */
 export async function pruneJournal(
   config: RuntimeConfig,

@@ -61,7 +61,7 @@ export async function startWorker(
     ...(watch ? { interceptors: { activity: [watch] } } : {}),
   });
   const ended = worker.run();
-  // The failure is reported to callers that await `ended`; without one it must not be an unhandled rejection.
+  // The failure is reported to callers that await `ended`. Without such a caller, the failure must not be an unhandled rejection.
   ended.catch(() => undefined);
   return {
     ended,

@@ -18,13 +18,17 @@ export interface ScheduleView {
   readonly paused: boolean;
   readonly note: string | null;
   readonly next: readonly number[];
-  /** Runs of a trigger or backfill that start after the current run, even while paused. A long backfill is queued in parts. */
+  /**
+   * Runs of a trigger or backfill that start after the current run, even while the schedule is paused. A long backfill is queued in parts.
+   */
   readonly queued: number;
   /** The newest first; at most ten. */
   readonly runs: readonly ScheduledRun[];
 }
 
-/** A schedule with up to `runs` of its last runs; null for one that is not ours. `worked`: a worker is running. */
+/**
+ * A schedule with up to `runs` of its last runs; null for a schedule that searchflow did not create. `worked`: whether a worker is running.
+ */
 export async function viewOf(
   client: Client,
   about: ScheduleDescription,
@@ -53,7 +57,7 @@ export async function viewOf(
   };
 }
 
-/** Outcome of the result of a run: a scheduled run, a job, a walk or an export; `done` for others. */
+/** Outcome of the result of a run: a scheduled run, a job, a walk or an export; `done` for a result of any other kind. */
 function outcomeOf(result: unknown): RunEnd {
   const done = { phase: 'done' as const, message: null, summary: null };
   if (typeof result !== 'object' || result === null) return done;
@@ -71,7 +75,7 @@ export function queuedOf({ raw }: ScheduleDescription): number {
   return Number(raw.info?.bufferSize ?? 0);
 }
 
-/** Input of the runs of a schedule; null for one that is not ours. */
+/** Input of the runs of a schedule; null for a schedule that searchflow did not create. */
 export function inputOf({ action }: ScheduleDescription): ScheduledJobInput | null {
   const [input] = action.args ?? [];
   return typeof input === 'object' && input !== null && 'schedule' in input ? (input as ScheduledJobInput) : null;

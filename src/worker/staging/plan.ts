@@ -39,7 +39,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const limited = staged.limit !== undefined;
   const wanted = wantedSlices(staged);
   const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
-  // The entry records only complete jobs, so a limited one is judged by its slices.
+  // The entry only records that a whole job is complete, so a job with a limit is judged by its slices.
   const known = limited || before?.completed === staged.generation;
   const complete = whole && known && (freshness === undefined || onlyRebuy(freshness));
   const costs = quote(staged, parts.prices, parts.rate);

@@ -17,7 +17,7 @@ export interface Quote {
     readonly requests: number;
     /** Price by the price table, in micro-dollars. */
     readonly micros: number;
-    /** The price depends on usage, so `micros` is an upper bound. */
+    /** Whether the price depends on usage, so that `micros` is an upper bound. */
     readonly isMost: boolean;
     readonly seconds: number;
     /** Requests per second that the rate allows. */

@@ -31,7 +31,7 @@ export interface StageContext {
   readonly transport: Pick<Transport, 'check'>;
   /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
-  /** Workers on other machines use the same store. */
+  /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
   readonly warehouse?: DatabaseAddress | null;
 }
@@ -155,7 +155,7 @@ async function moveWhole(draft: string, stageDir: string): Promise<void> {
 }
 
 /**
- * Removes older stages of a job. Call it once this command owns the job: until then another command may use its stage.
+ * Removes older stages of a job. Call this only when this command owns the job: before that, another command may still use an older stage.
  */
 export function forgetEarlierStages({ stageDir }: Pick<StagedJob, 'stageDir'>): void {
   const stages = dirname(stageDir);

@@ -22,12 +22,12 @@ import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Requests of a slice, which takes about two seconds at ten requests per second. */
+/** Number of requests in a slice; twenty requests take about two seconds at ten requests per second. */
 const REQUESTS_PER_SLICE = { large: 20, small: 2 };
 /** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
 const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
-/** Runs at the service of a slice, which take minutes each. */
+/** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
 /** Slices of long-running operations in progress at once: enough to fill fifty slots when most runs of a slice have ended. */
 const LONG_RUNNING_WINDOW = 8;
@@ -181,7 +181,7 @@ const fieldsOf = (operation: RowOperation): readonly string[] => {
 const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderation', 'systemPrompt', 'userIdentifier'];
 
 /**
- * Refuses fields that only other operations have: each row would be bought without the effect that they are meant to have. Fields
+ * Refuses fields that only other operations have: the service would ignore them, and each row would be bought without their effect. Fields
  * that no operation has may be new ones of the service, and are sent.
  */
 function refuseOtherFields(operation: RowOperation, fields: Fields): void {

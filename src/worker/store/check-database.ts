@@ -6,8 +6,8 @@ import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js'
 const PATIENCE_MS = 30_000;
 
 /**
- * Why a warehouse's database cannot be reached, after waiting up to `patienceMs`; null if it can. A refused login counts as
- * reachable: the worker that loads reports it.
+ * Why a warehouse's database cannot be reached, after waiting up to `patienceMs`; null if it can be reached. A database that refuses the
+ * login counts as reachable: the worker that loads reports the refusal.
  */
 export async function whyAway(
   database: DatabaseAddress,
@@ -18,7 +18,7 @@ export async function whyAway(
   return problem instanceof PostgresAway ? problem.message : null;
 }
 
-/** Why a warehouse's database refuses the login; null if it accepts it, or if it is away. */
+/** Why a warehouse's database refuses the login; null if it accepts the login, or if it cannot be reached. */
 export async function whyRefused(database: DatabaseAddress, say: RuntimeConfig['say']): Promise<string | null> {
   const problem = await problemWith(database, say, PATIENCE_MS);
   return problem instanceof PostgresRefused ? problem.message : null;

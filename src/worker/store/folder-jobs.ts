@@ -51,7 +51,7 @@ export class FolderJobs implements JobEntries {
     return entries.filter((entry) => entry !== null);
   }
 
-  /** Null if there is none. Throws `EntryDamaged`. */
+  /** The entry in a file; null if there is none. Throws `EntryDamaged`. */
   #read(file: string): JobEntry | null {
     const path = join(this.#dir, file);
     if (!existsSync(path)) return null;
@@ -125,7 +125,7 @@ export class FolderJobs implements JobEntries {
     this.#locks.close();
   }
 
-  /** Without a lock the owner has ended, or its folder was copied. */
+  /** Whether an owner lives. If its lock is missing, the owner has ended, or this folder is a copy. */
   #lives(owner: Owner): boolean {
     if (this.#locks.lives(owner)) return true;
     this.#locks.forget(owner);
@@ -159,7 +159,7 @@ async function write(dir: string, path: string, entry: object): Promise<void> {
   await writeDurably(path, JSON.stringify(entry, null, 2));
 }
 
-/** Oldest change first. */
+/** The JSON files of a folder, by the time of their last change, the oldest first. */
 function filesIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return (

@@ -32,7 +32,7 @@ export class FolderStore implements Store {
     this.#journalDir = join(config.stateDir, 'journal');
   }
 
-  /** The journal of this process's worker; without one, a journal for reading. */
+  /** The journal of this process's worker; a journal for reading if this process runs no worker. */
   async journal(): Promise<PurchaseJournal> {
     if (this.#working) return this.#working.journal;
     this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
@@ -53,7 +53,7 @@ export class FolderStore implements Store {
       for (const one of releases.splice(0).reverse()) one();
     };
     try {
-      // Each sandbox has its own limit, so there is no team to share one with.
+      // Each sandbox has its own limit, so there is no limit to share with a team.
       const teams = this.#config.origin !== 'sandbox';
       // The index of the reading journal is no longer needed.
       this.#reading = null;

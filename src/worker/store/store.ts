@@ -25,7 +25,7 @@ export interface WorkerStore {
 
 /** The durable state: in a folder, for one worker process, or in PostgreSQL, for many. */
 export interface Store {
-  /** Workers on several machines may run at once. */
+  /** Whether workers on several machines may run at once. */
   readonly shared: boolean;
   readonly entries: JobEntries;
   readonly stages: Stages;

@@ -12,12 +12,12 @@ import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
 
-/** Takes the limit on other machines too. Returns a function that releases it, or who holds it. */
+/** Takes the limit on other machines too. Returns a function that releases the limit, or the process that holds it (`heldBy`). */
 export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
 /**
- * The reservation of a team's limit. While it sends, one process of a user on a machine holds it; through Temporal, one process of all
- * machines. Null if this process has its own share.
+ * The reservation of a team's limit. A process holds the limit while it sends: on a machine, one process of a user; through Temporal, one
+ * process of all machines. Null if this process has its own share.
  */
 export function reserveLimit(whose: Whose): LimitReservation | null {
   return whose.rateIsShare ? null : new LimitReservation(whose);

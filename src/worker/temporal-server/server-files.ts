@@ -14,7 +14,7 @@ export interface ServerFiles {
   readonly record: string;
   /** Folder with a file for each process that uses the server. */
   readonly users: string;
-  /** Held while the server is being found, started or ended. */
+  /** Lock that is held while the server is being found, started or ended. */
   readonly lock: string;
   /** Lock that the server inherits and holds: two servers on one database would start and corrupt the database. */
   readonly databaseLock: string;

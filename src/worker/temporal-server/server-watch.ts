@@ -35,7 +35,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
     while (restarts[0] !== undefined && restarts[0] < now - RESTART_WINDOW_MS) restarts.shift();
     if (restarts.length >= MOST_RESTARTS) return;
     const dead = readRecord(files);
-    // The process that held the lock before has ended, replaced or restarted the server.
+    // Another process held the lock in the meantime and may have ended, replaced or restarted the server.
     if (dead === null || isAlive(dead.pid, dead.startTime) || !inUse(files)) return;
     restarts.push(now);
     const { binary, version, port, uiPort } = dead;

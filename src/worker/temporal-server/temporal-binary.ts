@@ -101,7 +101,7 @@ async function firstOf(dirs: readonly string[], lookup: BinaryLookup): Promise<T
       silent ??= error;
     }
   }
-  // If a program exists and is slow, no other one is installed.
+  // If a program was found but did not answer in time, no other program is installed.
   if (silent !== null) throw silent;
   return null;
 }

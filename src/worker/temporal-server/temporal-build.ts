@@ -28,7 +28,7 @@ function goEnvironment(env: InstallStep['env']): Record<string, string | undefin
 /** Builds Temporal's program with Go in some minutes. Returns its path; throws the last lines of Go's output. */
 export async function buildTemporal({ dir, version, program, env, signal }: InstallStep): Promise<string> {
   const child = spawn('go', ['install', `${MODULE}@${version}`], {
-    // A folder without a go.mod, which would otherwise change the build.
+    // This folder has no go.mod, because a go.mod would change the build.
     cwd: dir,
     env: { ...goEnvironment(env), GOBIN: dir },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -43,7 +43,7 @@ export interface TemporalServerOptions {
 export interface EmbeddedServer {
   readonly address: string;
   readonly pid: number;
-  /** The server was already running. */
+  /** Whether the server was already running. */
   readonly reused: boolean;
   readonly uiUrl: string | null;
   /** Records, before it returns, that this process no longer uses the server. The server ends 30 s after its last user. */
@@ -63,7 +63,7 @@ export class TemporalServerFailed extends Error {
 export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
   const files = serverFiles(options.stateDir);
   mkdirSync(files.stateDir, { recursive: true, mode: 0o700 });
-  // Done first, so that no watcher ends a server that is about to be reused.
+  // This process is recorded as a user first, so that no watcher ends a server that is about to be reused.
   const leave = enrol(files);
   try {
     const { record, reused } = await withLock(files.lock, () => reuseOrStart(files, options), {

@@ -15,7 +15,7 @@ export interface EventStatus {
 /** Longest wait for a worker to close its DuckDB file, which it does a quarter of a second after its last load. */
 const PATIENCE_MS = 8000;
 const AGAIN_MS = 100;
-/** A database that answers nothing for so long is silent. */
+/** A database that does not answer for this long counts as silent. */
 const SILENT_MS = 3000;
 
 /**

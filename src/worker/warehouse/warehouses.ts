@@ -20,10 +20,9 @@ export interface Warehouses {
 }
 
 /**
- * Opens warehouses with the credentials of the configuration, which jobs do not contain. A file of another machine gives
- * `WarehouseBusy`, so that its activities are retried until a worker there gets them. `allowlist`: names that events and monitors
- * may use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may
- * log in.
+ * Opens warehouses with the credentials of the configuration, which jobs do not contain. A file of another machine gives `WarehouseBusy`,
+ * so that the activities of this file are retried until a worker of that machine gets them. `allowlist`: names that events and monitors may
+ * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -84,8 +83,8 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
 }
 
 /**
- * Returns the warehouse with another answer to a refused login: it is reported once and becomes `WarehouseBusy`, so that another worker
- * takes the slice.
+ * Returns the warehouse with another answer to a refused login: the refusal is reported once and becomes `WarehouseBusy`, so that another
+ * worker takes the slice.
  */
 function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing): RowWarehouse {
   const reported = (error: unknown): unknown => {
