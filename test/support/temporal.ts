@@ -38,7 +38,7 @@ export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   );
 }
 
-/** Stops the connection from retrying a call after its close: that would fail the run outside of any test. */
+/** Stops the connection from retrying a call after it was closed: such a retry would fail the run outside of any test. */
 function withoutLateRetries(environment: TestWorkflowEnvironment): TestWorkflowEnvironment {
   const { connection } = environment;
   const retries = retriesUntilClose();

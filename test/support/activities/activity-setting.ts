@@ -132,7 +132,7 @@ export function attempt<P extends unknown[], R>(activity: (...input: P) => Promi
   return quiet().run(activity, ...input) as Promise<R>;
 }
 
-/** Failures are intended here and need not be in the output. */
+/** An environment without log output, because failures are intended here. */
 export function quiet(info: object = {}): MockActivityEnvironment {
   return new MockActivityEnvironment(
     { scheduledTimestampMs: Date.now(), ...info },

@@ -26,7 +26,7 @@ function open(): void {
   });
 }
 
-/** The expected result of a row; `later` and `wait` are the times that the service asked for, in ms. */
+/** The expected result of a row. `later`: the wait that the service asked for, in ms. */
 type Meaning =
   | { readonly is: 'final'; readonly type: string }
   /** 429 of the rate: all callers wait. */
@@ -143,7 +143,7 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
   };
 }
 
-/** A paid or changing call waits and retries within its purchase; the others leave that to Temporal. */
+/** A paid or changing call waits and retries within its purchase; any other call leaves the retry to Temporal. */
 const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'check';
 
 /** The required result of a row: its end and the number of requests. */

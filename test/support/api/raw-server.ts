@@ -16,7 +16,7 @@ export interface RawServer {
   readonly port: number;
   readonly requests: RawRequest[];
   readonly sockets: Set<Socket>;
-  /** Connections made in all. */
+  /** The number of connections that were made so far. */
   connections(): number;
   onConnection(handler: (socket: Socket) => void): void;
   /** Resolves when this many connections were made. */

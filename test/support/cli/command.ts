@@ -15,7 +15,10 @@ export interface Running {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts `searchflow …args`. Of the environment it gets only the necessary variables and `env`, so that no key of a person is used. */
+/**
+ * Starts `searchflow …args`. The process gets only `env` and the necessary variables of the environment, so that no key of a person is
+ * used.
+ */
 export function startCommand(
   args: readonly string[],
   options: { readonly cwd: string; readonly env?: Record<string, string> },

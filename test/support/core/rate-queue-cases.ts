@@ -21,8 +21,8 @@ export interface AskCase {
 }
 
 /**
- * Sequences of requests for starts, for both implementations of the rule: `core/rate-queue` and PostgreSQL. The first request meets
- * unused buckets. At 4 units a second a gap is 150 ms, and a full ring of 0 frees all its units at 1010.
+ * Sequences of requests for starts, for both implementations of the rule: `core/rate-queue` and PostgreSQL. The first request meets unused
+ * buckets. At 4 units a second a gap is 150 ms, and a ring that is full at time 0 frees all its units at time 1010.
  */
 export const askCases: readonly AskCase[] = [
   {

@@ -18,7 +18,7 @@ export interface Contracted {
   readonly nul: string;
 }
 
-/** The contract of event warehouses, for every database. `make`: an empty one. */
+/** The contract of event warehouses, for every database. `make` returns an empty warehouse. */
 export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
   let here: Contracted;
   /** A query of the contents without `foldAll`. */
@@ -353,7 +353,8 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     const at = (seconds: number) => expect.stringContaining(iso(seconds).slice(11, 19));
     await loadAndFold(webset('webset.idle', 5, 5));
     expect(await websets()).toEqual(['at 5', null]);
-    // An older version, but deleted; then an earlier deletion; then a later one, which changes nothing.
+    // The first deletion has an older version of the webset. The second was earlier, so its time counts. The third was later and changes
+    // nothing.
     await loadAndFold(webset('webset.deleted', 8, 4));
     expect(await websets()).toEqual(['at 5', at(8)]);
     await loadAndFold(webset('webset.deleted', 6, 3));
@@ -646,7 +647,7 @@ const tables = [
 
 /** Compares whole lives of websets with an oracle that reads one event after the other. */
 function describeHistory(
-  /** Number of events; a thousand and more are loaded in reverse, too. */
+  /** Number of events; a history of a thousand events or more is loaded in reverse, too. */
   lives: number,
   here: () => Contracted,
   fresh: () => Promise<void>,

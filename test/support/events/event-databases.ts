@@ -29,7 +29,7 @@ export async function queryDuckDb(file: string, sql: string): Promise<Record<str
   }
 }
 
-/** Makes event tables in DuckDB files of a folder, a file each. */
+/** Returns a function that makes an empty event warehouse in a new DuckDB file of the folder. */
 export function duckDbEvents(dir: string): () => Promise<Contracted> {
   let files = 0;
   return async () => {
@@ -46,7 +46,7 @@ export function duckDbEvents(dir: string): () => Promise<Contracted> {
   };
 }
 
-/** Makes event tables in a database of the run's PostgreSQL, a schema each. */
+/** Makes empty event warehouses, each in a new schema of one database on the run's PostgreSQL. */
 export async function postgresEvents(): Promise<{ make(): Promise<Contracted>; close(): Promise<void> }> {
   const database = await sharedPostgres().database('events');
   const client = new pg.Client(database);

@@ -100,7 +100,7 @@ export class WalkSetting {
       workflowId: `${this.config.taskQueue}-${++this.#walks}`,
       taskQueue: this.config.taskQueue,
       args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
-      // A state is accepted only from our own client.
+      // Walks accept a state only from our own client, which this memo names.
       ...(state ? { memo: startedByUs } : {}),
     });
     return {

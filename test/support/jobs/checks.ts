@@ -35,7 +35,7 @@ export function sentAfter(sandbox: Sandbox, n: number): number {
   return sandbox.log().filter((entry) => entry.at > answered).length;
 }
 
-/** The job ends, each row is there once and in order, and each URL was bought once. */
+/** Expects that the job ends, that each row is in the CSV once and in order, and that each URL was bought once. */
 export async function expectWhole(sandbox: Sandbox, job: Job, rows: readonly InputRow[]): Promise<void> {
   const calls = rows.length / 10;
   expect(await job.result()).toMatchObject({
@@ -62,7 +62,7 @@ export async function eventsByRun(client: Client, workflowId: string, firstRunId
   return counts;
 }
 
-/** Polls the progress until the job ends; returns the answers. */
+/** Polls the progress until the job ends; returns all progress that was read. */
 export async function watch(job: Job): Promise<JobProgress[]> {
   const answers: JobProgress[] = [];
   await expect
@@ -71,7 +71,7 @@ export async function watch(job: Job): Promise<JobProgress[]> {
   return answers;
 }
 
-/** Progress never goes back, and never exceeds the actual numbers. */
+/** Expects that progress never goes back, and never exceeds the actual numbers. */
 export function expectSteady(answers: readonly JobProgress[], rows: number): void {
   const done = answers.map((answer) => answer.rowsDone);
   expect(done).toEqual([...done].sort((a, b) => a - b));

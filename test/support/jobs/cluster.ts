@@ -26,7 +26,10 @@ export interface ClusterOptions {
   readonly rows: readonly InputRow[];
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Starts the proxy between the processes and PostgreSQL; returns a function that leads an address through it. */
+  /**
+   * Starts a proxy between the processes and PostgreSQL. Returns a function that turns a database's address into its address through the
+   * proxy.
+   */
   readonly between?: (postgres: PostgresServer) => Promise<(url: string) => string>;
 }
 

@@ -13,7 +13,7 @@ export interface Outcome {
   readonly summary: JobSummary | null;
 }
 
-/** The steps of `searchflow enrich`, from opening the runtime to closing it, 20 URLs a request. */
+/** The steps of `searchflow enrich`, from opening the runtime to closing it, with 20 URLs in each request. */
 export async function enrich(
   folder: Folder,
   config: RuntimeConfig,
@@ -68,7 +68,7 @@ export function surroundings(open: typeof openTemporal, options: Partial<Sandbox
   return here;
 }
 
-/** A folder with these rows, and a command on it. */
+/** A folder with these rows, and a function that runs `searchflow enrich` on it. */
 export function openJob({ temporal, sandbox }: Surroundings, rows: readonly InputRow[]) {
   const folder = new Folder();
   onTestFinished(() => folder.remove());

@@ -79,7 +79,7 @@ export class Folder {
 
   /** The result of an SQL statement on the warehouse, which no process may hold now. */
   async query<Row>(sql: string): Promise<Row[]> {
-    // A second instance on a file that this process has open would read it half written, and take its lock away.
+    // A second DuckDB instance on a file that this process has open would read a half-written file and release the lock on it.
     await createDuckDbRows({ file: this.into }).close();
     return readDuckDb(this.into, sql);
   }

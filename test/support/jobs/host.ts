@@ -60,7 +60,7 @@ export class Job {
     readonly again: () => Promise<Job>,
   ) {}
 
-  /** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs a request, with a CSV at the end. */
+  /** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs in each request, a CSV at the end. */
   static async start(
     temporal: TestWorkflowEnvironment,
     taskQueue: string,

@@ -73,7 +73,7 @@ const found: Readonly<Record<string, object>> = {
   research: { rows: '29', runs: '28' },
 };
 
-/** One test for each of these operations: a job of it buys each request once and loads an answer for each row. */
+/** One test for each of these operations: a job of the operation buys each request once and loads an answer for each row. */
 export function rowOperations(names: readonly string[], here: RowSetting): void {
   it.each(operations.filter(([operation]) => names.includes(operation)))(
     '%s is bought once for each distinct request and loaded for every row; the same command again sends nothing',

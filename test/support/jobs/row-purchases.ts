@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type InputRow, plainRows } from './folder.js';
 
-/** 30 rows; two of them have the same request, and one has none. */
+/** 30 rows; two rows have the same request, and one row has no request. */
 export const rows: InputRow[] = [
   ...plainRows(28),
   ['28', 'Company 3', 'https://site-3.example/about'],

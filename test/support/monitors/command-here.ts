@@ -12,11 +12,13 @@ interface Surroundings {
   readonly url: string;
   readonly key: string;
   readonly cwd: string;
-  /** Without a Temporal server a command can only refuse. */
+  /** Absent: there is no Temporal server, and the command can only refuse to run. */
   readonly temporal?: { readonly client: Client; readonly taskQueue: string };
 }
 
-/** `searchflow monitors …` in this process, from its arguments to its exit code: a command of its own takes seconds to start. */
+/**
+ * `searchflow monitors …` in this process, from its arguments to its exit code: a command in a process of its own takes seconds to start.
+ */
 export async function commandHere(
   args: readonly string[],
   { url, key, cwd, temporal }: Surroundings,

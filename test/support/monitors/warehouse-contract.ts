@@ -249,7 +249,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
-    // A page of monitors that is loaded again by the same export forgets nothing.
+    // When the same export loads a page of monitors again, it keeps what it knows of their runs.
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }]);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
     expect(
@@ -278,7 +278,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
     await runs.endMonitors(origin, 'export-2', null);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
-    // Another export saw the monitor after this one had begun.
+    // `export-2` began a minute ago here, and `export-1` saw the monitor after that.
     await runs.endMonitors(origin, 'export-2', Date.now() - 60_000);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
     await runs.endMonitors(origin, 'export-2', Date.now() + 1000);

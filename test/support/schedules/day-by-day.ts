@@ -84,7 +84,7 @@ export class DayByDay {
     await this.#worker?.ended;
   }
 
-  /** A run of the schedule on today's file; `meanwhile` is called once it was triggered. */
+  /** A run of the schedule on today's file; `meanwhile` is called after the run was triggered. */
   async run(file: ChangingFile, meanwhile: () => Promise<void> = async () => undefined): Promise<JobSummary> {
     this.#write(file);
     const schedule = this.#schedule as ScheduleHandle;
@@ -129,12 +129,14 @@ export interface Story {
   readonly days: number;
   readonly refreshAfterDays: number;
   readonly into: string;
-  /** Runs in which the worker is killed while it buys, and runs before which it is killed. */
+  /**
+   * Numbers of runs: during the first ones the worker is killed while it buys; before the second ones the worker is killed and replaced.
+   */
   readonly killedIn?: readonly number[];
   readonly killedBefore?: readonly number[];
 }
 
-/** Runs a schedule day by day; returns the number of URLs that were due in all. */
+/** Runs a schedule day by day; returns the total number of purchases that were due. */
 export async function live(days: DayByDay, file: ChangingFile, story: Story): Promise<number> {
   const { killedIn = [], killedBefore = [] } = story;
   await days.schedule(file, '--into', story.into, '--refresh-after', `${story.refreshAfterDays}d`);

@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 export interface CuttingProxy {
   /** The address of a database through the proxy. */
   through(url: string): string;
-  /** Cuts the connection of the next request with this text in it; resolves when it did. */
+  /** Cuts the connection of the next request with this text in it; resolves after the cut. */
   cut(what: 'request' | 'answer', containing: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
       if (hit?.what === 'request') return cut(hit.done);
       if (hit) {
         losing = true;
-        // The server answers when it has committed.
+        // The server has committed when it answers, so the cut comes after the commit.
         far.once('data', () => cut(hit.done));
       }
       far.write(data);

@@ -2,7 +2,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 const make = () => new MemoryLimiter(flatProfile(1000));
-/** A limiter starts nothing in its first second. All but the first are made in advance, so that their second has passed. */
+/** Limiters that were made in advance: a limiter starts nothing in its first second, which has passed for these when they are used. */
 const ahead = Array.from({ length: 64 }, make);
 
 /** An unused limiter of a thousand calls a second. */

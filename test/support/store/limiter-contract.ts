@@ -12,7 +12,7 @@ export async function pass(limiter: Limiter, rateCost: RateCost = one, signal?: 
   }
 }
 
-/** The maximum number of units in any second, with a tolerance for a busy machine between a start and its record. */
+/** The maximum number of units in any 980 ms: 20 ms less than a second, for the delay of a busy machine between a start and its record. */
 export function mostInASecond(starts: readonly { at: number; weight: number }[]): number {
   return Math.max(
     ...starts.map(({ at }) =>

@@ -1,5 +1,6 @@
 // A process that buys units through a journal of PostgreSQL until all of them have landed. It "sends" a request by writing a line into a
-// file, the bill, by which tests check all purchases. It prints each step on standard output, and may end or stop itself at one.
+// file, the bill, by which tests check all purchases. It prints each step on standard output, and may kill or suspend itself at a chosen
+// step.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +13,7 @@ const postgres = await openStore(url, { applicationName: 'buyer', patienceMs: 60
 const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs });
 const seen = {};
 
-/** Prints a step. At the nth step of the chosen kind the process kills itself (SIGKILL), or stops for long (SIGSTOP). */
+/** Prints a step. At the nth step of the chosen kind the process kills itself (SIGKILL), or suspends itself (SIGSTOP). */
 async function step(name) {
   process.stdout.write(`${name}\n`);
   seen[name] = (seen[name] ?? 0) + 1;

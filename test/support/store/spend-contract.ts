@@ -12,8 +12,8 @@ const today = () => new Date().toISOString().slice(0, 10);
 const budget = (limitMicros: number, job = 'job'): SpendCap => ({ bookPrefix: `${job}/`, limitMicros });
 
 /**
- * The contract of journals about money. `open` returns an empty store, opened for a team; `reopen` a journal of the same store
- * after the death of the process that held the last one, for that team or another.
+ * The contract of journals about money. `open` returns the journal of an empty store, for a team. `reopen` returns a journal of the same
+ * store, for that team or another, after the death of the process that held the previous journal.
  */
 export function spendContract(
   name: string,
@@ -102,7 +102,7 @@ export function spendContract(
 
     it('lets no two intents at once exceed a cap', async () => {
       const { journal } = await open();
-      // After these answers the price is known, so no purchase waits for it.
+      // After these answers the price is known, so no purchase waits until it is.
       for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1), 1, 1000);
       const cap = budget(13_000);
       const asked = await Promise.allSettled(Array.from({ length: 40 }, () => ask(journal, 1, { cap })));

@@ -14,7 +14,7 @@ import { killAllOf } from '../jobs/processes.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
-/** Prefix of temporary folders. Their paths replace the recorded one in the Temporal server's database, and must be as long. */
+/** Prefix of temporary folders. Their paths replace the recorded path in the Temporal server's database, and must have the same length. */
 const folderPrefix = '/tmp/searchflow-upgrade-';
 const RECORDED = `${folderPrefix}000000`;
 const SERVER = 'database.example:5432';
@@ -40,7 +40,7 @@ export const storesOf = (kind: 'duckdb' | 'postgres'): readonly string[] =>
 export class RecordedFolder {
   readonly dir = mkdtempSync(folderPrefix);
   readonly stateDir = join(this.dir, '.searchflow');
-  /** The answers of the earlier version's commands at the end. */
+  /** What the commands of the earlier version printed at the end of the recording. */
   readonly recorded: {
     readonly jobs: readonly JobLine[];
     readonly usage: Usage;
@@ -52,7 +52,7 @@ export class RecordedFolder {
     this.env = {
       SEARCHFLOW_STATE_DIR: this.stateDir,
       XDG_STATE_HOME: join(this.dir, 'user'),
-      // The recorded answers grow older than the default, and would be pruned.
+      // The recorded answers become older than the default age, and would be pruned.
       SEARCHFLOW_KEEP_LANDING_DAYS: '36500',
       SEARCHFLOW_QPS: '100',
     };
@@ -78,7 +78,7 @@ export class RecordedFolder {
     return outOf(args, await runCommand(args, { cwd: this.dir, env: this.env }));
   }
 
-  /** Runs a command in this process: one of its own takes a second to start. Paths are absolute. Throws if it fails. */
+  /** Runs a command in this process, because a process of its own takes a second to start. Paths are absolute. Throws if it fails. */
   async runHere(...args: string[]): Promise<string> {
     const { terminal, out, err } = fakeTerminal({ env: this.env });
     let action: (context: Context) => Promise<number> = async () => 0;
@@ -98,7 +98,7 @@ export class RecordedFolder {
     return { jobs: JSON.parse(jobs) as JobLine[], usage: JSON.parse(usage) as Usage };
   }
 
-  /** Units that the sandbox has sold more than once, by the file that it keeps since the recording. */
+  /** Units that the sandbox has sold more than once, according to the file that it has kept since the recording. */
   soldAgain(): readonly string[] {
     const units = this.#ledger()
       .flatMap((line) => line.units ?? [])

@@ -10,9 +10,12 @@ export interface PgProxy {
   gate: Gate;
   /** Cuts every connection: nothing more reaches either side. */
   cut(): void;
-  /** Loses one answer: the next message of a client reaches the server, the answer does not reach the client, and its connection breaks. */
+  /**
+   * Loses one answer: the next message of a client that contains `said` reaches the server. The answer does not reach the client, and the
+   * connection breaks.
+   */
   lose(said: string): void;
-  /** True: connections are accepted, and nothing passes either way; a connection that lost a message stays silent for ever. */
+  /** While true, connections are accepted and no data passes either way. A connection that lost a message then stays silent for ever. */
   silent: boolean;
   close(): Promise<void>;
 }

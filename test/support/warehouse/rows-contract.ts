@@ -312,7 +312,7 @@ export function rowsContract(make: Make): void {
         '7',
         '8',
       ]);
-      // The first options again: answers that are still there are used, only replaced ones are bought.
+      // The first options again: answers that are still in the warehouse are used, and only replaced answers are bought again.
       expect(await warehouse.openJob(before.record, before.files)).toEqual([0]);
       expect(await warehouse.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
       await runJob(dir, warehouse, before, service);
@@ -358,7 +358,7 @@ export function rowsContract(make: Make): void {
       );
       const staged = await stageText(dir, csv(...letters));
       await runJob(dir, warehouse, staged, service);
-      // Failures since `retryBefore` are left alone.
+      // Rows that failed since `retryBefore` are not retried.
       const before = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now };
       expect(await warehouse.openJob(staged.record, staged.files, before)).toEqual([]);
       const freshness = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
@@ -399,7 +399,7 @@ export function rowsContract(make: Make): void {
         [4, 1, ...of('d'), 'error', ...ofD],
         [5, 1, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA.slice(0, 3), 'request-5', 0],
       ]);
-      // Other cells in other rows: the answers move along, and their cost stays with the first row.
+      // Two new rows come first: they get the answers of their URLs, and the cost stays with the row that bought the answer.
       await runJob(
         dir,
         warehouse,
