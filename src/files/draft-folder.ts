@@ -68,7 +68,7 @@ function prefixOf(path: string): string {
   return `.searchflow-draft-${createHash('sha256').update(basename(path)).digest('hex').slice(0, 12)}-`;
 }
 
-/** Removes the drafts of killed processes; a folder that one of them had moved aside gets its name back. */
+/** Removes the drafts of killed processes; a folder that one of these processes had moved aside gets its name back. */
 async function removeAbandoned(path: string, prefix: string, alone: boolean): Promise<void> {
   for (const name of await readdir(dirname(path))) {
     const folder = join(dirname(path), name);

@@ -85,7 +85,7 @@ export async function moveDurably(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
-/** Name, beside a draft, of the folder that is being replaced. */
+/** The name that a folder has for a moment, next to the draft, while the draft replaces it. */
 export const ASIDE = 'aside';
 
 /**

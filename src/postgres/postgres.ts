@@ -318,7 +318,7 @@ class Absence {
 function reasonOf(error: unknown): string {
   const reported = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
   if (!(reported instanceof Error)) return String(reported);
-  // The driver's message is about an internal timer, so another one is shown.
+  // The driver's message is about an internal timer, so another message is shown.
   if (/timeout (exceeded|expired)|connection timeout/i.test(reported.message)) return 'no connection in time';
   const pooler = poolerProblem(reported.message);
   return pooler === null ? reported.message : `${reported.message}; ${pooler}`;

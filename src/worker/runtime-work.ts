@@ -107,7 +107,7 @@ export class RuntimeWork {
       forgetEarlierStages(staged);
       return await this.#startOwned(plan, handle, claimed.before);
     } catch (error) {
-      // Nothing runs under the entry that this command made, so the earlier one is restored.
+      // Nothing runs under the entry that this command made, so the earlier entry is restored.
       const entry = { job: staged.job, now: claimed.before };
       if (claimed.owner === null)
         await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);

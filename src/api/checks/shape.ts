@@ -33,8 +33,8 @@ const MAX_SHOWN = 10;
 const MAX_ROUNDS = 20;
 
 /**
- * Returns a copy of a value without the fields that do not fit the schema. Such a field becomes null; where it cannot be null, it becomes
- * empty; where that does not fit either, its parent becomes null or empty. Returns null where no such copy fits.
+ * Returns a copy of a value without the fields that do not fit the schema. Such a field becomes null. A field that cannot be null becomes
+ * empty. If an empty value does not fit either, the parent of the field becomes null or empty. Returns null where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,

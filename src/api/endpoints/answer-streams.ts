@@ -29,8 +29,8 @@ const unknownKind = { event: text, data: z.unknown().optional() };
 
 const searchChunk = z.looseObject({
   /**
-   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for an
-   * unreadable event, such as one of a new kind.
+   * `text-delta`, `grounding`, `results`, `stream-reset`, `done`; `response` where the service did not stream; `unknown` for an unreadable
+   * event, such as an event of a new kind.
    */
   type: text,
   ...shared,

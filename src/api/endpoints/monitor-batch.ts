@@ -73,7 +73,7 @@ export function readMonitorBatch(answer: MonitorBatchResponse): MonitorBatchResu
   };
 }
 
-/** Other actions are refused here: whatever they do, the service would do it to every matching monitor. */
+/** Other actions are refused here, because the service could apply an unknown action to every matching monitor. */
 const actions = ['delete', 'pause', 'unpause'];
 
 function checkAction(action: string, limits: ServiceLimits): LimitProblem | null {

@@ -10,10 +10,10 @@ import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
-/** The number of latest events in which repeated ones are detected. */
+/** The number of the latest events among which a repeated event is recognized. */
 const MAX_SEEN = 1000;
 
-/** Turns the bytes of one stream into chunks and collects their facts. Every method throws `ApiError`. */
+/** Turns the bytes of one stream into chunks and collects the facts of the stream. Every method throws `ApiError`. */
 export class ChunkReader<I, C> {
   /** The end that the chunks so far announce. */
   ending: Ending | null = null;

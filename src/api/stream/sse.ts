@@ -16,7 +16,7 @@ export class EventTooLarge extends Error {
 export interface SseReader {
   /** Returns the events that these bytes complete. Throws {@link EventTooLarge}. */
   feed(bytes: Uint8Array): readonly SseEvent[];
-  /** Returns the last event where its empty line is missing: it may be incomplete. */
+  /** Returns the last event if the empty line after it is missing; that event may be incomplete. */
   end(): readonly SseEvent[];
 }
 

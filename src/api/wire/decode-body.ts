@@ -14,7 +14,7 @@ export class UnreadableBody extends Error {
   }
 }
 
-/** The accepted encodings; an answer may have one of them, once. */
+/** The accepted encodings. An answer may use at most one encoding, and only once. */
 export const ACCEPT_ENCODING = 'gzip, br';
 
 const decoders = new Map([

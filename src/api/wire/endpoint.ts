@@ -12,7 +12,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
  */
 export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
 
-/** One operation of the service, declared once. Everything else about a call follows from it. */
+/** One operation of the service, declared once. Everything else about a call follows from this declaration. */
 export interface Endpoint<I, O> {
   /** The operation's name in keys, journal and errors: the function's name, except for `contents`. Names in keys never change. */
   readonly name: string;

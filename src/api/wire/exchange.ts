@@ -35,7 +35,10 @@ export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodyS
 
 /** The outcome of one request, complete or not. */
 export interface Exchange {
-  /** Whether the request was assigned to a connected socket: then the service may have read it. If false, it was certainly not sent. */
+  /**
+   * Whether the request was assigned to a connected socket: then the service may have read it. If false, the request was certainly not
+   * sent.
+   */
   readonly started: boolean;
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;

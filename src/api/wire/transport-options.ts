@@ -12,7 +12,7 @@ export interface Timeouts {
   readonly headersMs: number;
   /** Silence within the body. */
   readonly bodyMs: number;
-  /** The whole call, with the wait for a free connection: it ends an answer that comes too slowly. */
+  /** The whole call, with the wait for a free connection. This limit ends an answer that comes too slowly. */
   readonly totalMs: number;
   /** Silence within a stream; keep-alives end it. A deep search may take minutes before its first chunk. */
   readonly streamSilenceMs: number;
@@ -47,7 +47,7 @@ export interface TransportOptions {
   readonly beta?: readonly string[];
   /** The header for the tokens of `beta`. Default `exa-beta`. */
   readonly betaHeader?: string;
-  /** Gets each deprecation once: the `Deprecation` header of an operation, or a deprecated field of a request. */
+  /** Called once for each deprecation: the `Deprecation` header of an operation, or a deprecated field of a request. */
   readonly warn?: (warning: Deprecation) => void;
   /** Most concurrent connections. Default 256. */
   readonly connections?: number;

@@ -89,7 +89,7 @@ export class FileJournal implements Journal, Spend {
   }
 
   async claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim> {
-    // Another process may have found damage that this one does not know of, so the bodies are verified before any are bought again.
+    // Another process may have found damage that this process does not know of, so the bodies are verified before any unit is bought again.
     if (freshness?.rebuyBefore !== undefined) await this.#bodies.verify(keys);
     const landed: Landed[] = [];
     const mine: Claimed[] = [];

@@ -9,7 +9,7 @@ import { type SegmentEnds, SegmentWriter, type UnitLine } from './segment-writer
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';
-/** Most segments open for writing; above this, the one that was idle longest is closed. */
+/** The most segments that are open for writing; above this number, the segment that was idle longest is closed. */
 const MAX_WRITERS = 32;
 
 export interface DamagedSegment extends SegmentContents {
@@ -97,7 +97,7 @@ export class SegmentStore {
       writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
       this.#closeIdle();
     }
-    // The writer that was used last comes last, so that the one that was idle longest is found first.
+    // The writer moves to the end of the map, so that the writer that was idle longest is found first.
     this.#writers.delete(name);
     this.#writers.set(name, writer);
     this.#take(segment, await writer.append(units, line));

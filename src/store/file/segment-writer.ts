@@ -94,7 +94,7 @@ export class SegmentWriter {
     this.#files ??= await this.#open();
     let room = 0;
     for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;
-    // The buffer is reused, because a new one of this size is allocated by the kernel each time.
+    // The buffer is reused, because the kernel would allocate a new buffer of this size each time.
     if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
     const bodies = this.#bodies;
     let used = 0;

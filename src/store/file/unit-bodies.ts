@@ -6,7 +6,7 @@ import type { IndexEntry } from './unit-index.js';
 
 type Found = readonly [key: string, entry: IndexEntry];
 
-/** Reads the bodies of landed units from the unit files of their segments. Rejects with `BodiesGone` if one is damaged or missing. */
+/** Reads the bodies of landed units from the unit files of their segments. Rejects with `BodiesGone` if a body is damaged or missing. */
 export class UnitBodies {
   readonly #units: LandedUnits;
   readonly #segments: SegmentStore;

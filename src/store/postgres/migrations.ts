@@ -17,7 +17,7 @@ import { slotsOfRuns } from './migrations/limiter/0104-slots-of-runs.js';
 import { limiterGuard } from './migrations/limiter/0105-limiter-guard.js';
 import { searchPath } from './migrations/limiter/0106-search-path.js';
 
-/** The migrations of the store's schema, in order. Released ones never change. 00NN: journal; 01NN: limiter and slots. */
+/** The migrations of the store's schema, in order. A released migration never changes. Numbers 00NN: journal; 01NN: limiter and slots. */
 export const storeMigrations: readonly Migration[] = [
   journalTables,
   journalOwners,

@@ -11,7 +11,7 @@ const KEEP_GENERATIONS = 4;
 
 /** Arguments of {@link PgStages}. */
 export interface PgStagesOptions {
-  /** Folder on this machine for slices that were staged on another one. */
+  /** Folder on this machine for slices that were staged on another machine. */
   readonly cacheDir: string;
   /** Returns the path of a slice in a folder of slices. */
   readonly sliceFile: (stageDir: string, slice: number) => string;

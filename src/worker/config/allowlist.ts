@@ -13,7 +13,7 @@ const fields = ['input', 'into', 'csv', 'secretFile'] as const;
 type Field = (typeof fields)[number];
 export type Names = { readonly [name in Field]?: string | null | undefined };
 
-/** Weakest `sslmode` for a server of `hosts` whose entry names none, so that no password is sent in plain text. */
+/** Weakest `sslmode` for a server of `hosts` whose entry names no `sslmode`, so that no password is sent in plain text. */
 const DEFAULT_LEAST = 'require';
 const SSLMODE = '?sslmode=';
 

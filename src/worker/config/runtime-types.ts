@@ -87,7 +87,7 @@ export interface RuntimeConfig {
   readonly agentSlots?: number;
   /** Price tables that replace the built-in ones. */
   readonly prices?: readonly PriceTable[];
-  /** Amount, in micro-dollars, above which a command asks for confirmation; none: it never asks. */
+  /** Amount, in micro-dollars, above which a command asks for confirmation; none: a command never asks. */
   readonly askAboveMicros?: number;
   /** Cap of each run of a job on this worker, in micro-dollars, also if the run's own cap is higher; none: no cap. */
   readonly maxCostPerJobMicros?: number | null;
@@ -290,8 +290,8 @@ export interface Runtime {
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
   /**
-   * Resumes a job: continues a paused one, and starts again one that was stopped, cancelled or failed. This command then owns the job,
-   * unless another command owns it.
+   * Resumes a job: continues a paused job, and starts a stopped, cancelled or failed job again. This command then owns the job, unless
+   * another command owns it.
    */
   resume(job: string, how: Resumption): Promise<JobHandle>;
   /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
@@ -330,8 +330,8 @@ export interface Runtime {
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
   /**
-   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null without one, and for a shared
-   * store.
+   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if there is no such process,
+   * and for a shared store.
    */
   workerElsewhere(): number | null;
   /** Other workers on the same task queue with a rate limit of their own. */

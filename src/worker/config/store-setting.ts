@@ -51,7 +51,10 @@ function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
   return JSON.stringify([shown.split('?', 1)[0], schema]);
 }
 
-/** The warehouse of `--into`, with the credentials of the environment if it has none and both name the same database. */
+/**
+ * The warehouse of `--into`, else that of the environment. An address in `--into` without a user gets the credentials of the environment's
+ * address if both name the same database.
+ */
 function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: string): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
   const flag = reader.flag(into, '--into');

@@ -142,7 +142,7 @@ export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
     return (raw.pendingActivities ?? []).map((activity) => {
       const payload = activity.heartbeatDetails?.payloads?.[0];
       const heartbeat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
-      // The counts of a failed attempt are in no sum, so they are shown until the next attempt reports its own.
+      // The sums do not contain the counts of a failed attempt, so these counts are shown until the next attempt reports its own.
       return {
         ...(heartbeat ?? { window: 0, pages: 0 }),
         waitingFor: waitsFor(activity, now) ?? heartbeat?.waitingFor ?? null,

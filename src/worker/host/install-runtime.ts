@@ -24,7 +24,7 @@ export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig,
   try {
     Runtime.install(options);
   } catch (error) {
-    // This process already has a runtime: of an earlier worker, with the same log, or of the program that embeds this one.
+    // This process already has a runtime: that of an earlier worker, which has the same log, or that of the program that embeds searchflow.
     if (error instanceof IllegalStateError) return;
     if (!metricsAddress || !(error instanceof Error)) throw error;
     const reason = error.message.replace(/^.*exporter: /s, '');

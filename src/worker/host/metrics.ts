@@ -155,7 +155,7 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
   });
 }
 
-/** `target` with some methods replaced. The others run on the target itself, because they use its private fields. */
+/** `target` with some methods replaced. The other methods run on the target itself, because they use its private fields. */
 function over<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(found, name) {

@@ -266,7 +266,9 @@ export function activityNames(operations: boolean): readonly (keyof Activities)[
   return [...names] as (keyof Activities)[];
 }
 
-/** Throws `UsageError` if activities of the worker have names of the plugin's, because they would never be called. */
+/**
+ * Throws `UsageError` if activities of the worker have the names of activities of the plugin: those of the worker would never be called.
+ */
 function refuseSameNames(names: readonly string[], operations: boolean): void {
   const ours: readonly string[] = activityNames(operations);
   const same = names.filter((name) => ours.includes(name));
@@ -278,7 +280,7 @@ function refuseSameNames(names: readonly string[], operations: boolean): void {
   );
 }
 
-/** Activities that forward to the real ones, because a worker needs them when it is created, before the parts are opened. */
+/** Activities that forward to those of the opened parts: a worker needs its activities when it is created, before the parts are opened. */
 function forwarded(
   opened: Readonly<Opened>,
   names: readonly (keyof Activities)[],

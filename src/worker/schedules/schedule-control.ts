@@ -35,8 +35,8 @@ export class ScheduleControl {
   }
 
   /**
-   * Creates a schedule, or updates the existing one of that name; a paused one stays paused. Throws `UsageError` for an invalid timing, and
-   * if another job uses the name.
+   * Creates a schedule, or updates the existing schedule of that name; a paused schedule stays paused. Throws `UsageError` for an invalid
+   * timing, and if another job uses the name.
    */
   async put(
     name: string,
@@ -93,7 +93,7 @@ export class ScheduleControl {
     return views.filter((view) => view !== null).sort((a, b) => a.name.localeCompare(b.name));
   }
 
-  /** A schedule with its last runs. Throws `UsageError` if there is none of that name, as all methods below do. */
+  /** A schedule with its last runs. Throws `UsageError` if there is no schedule of that name, as all methods below do. */
   async show(name: string): Promise<ScheduleView> {
     const { client } = this.#access;
     const [about, worked] = await Promise.all([this.#about(await this.named(name)), this.worked()]);
@@ -143,7 +143,7 @@ export class ScheduleControl {
 
   /**
    * Starts a run for each time of the schedule between two moments (Unix ms), one after the other. Returns their number. Throws
-   * `UsageError` if there is none, or if there are too many.
+   * `UsageError` if no time or too many times are in between.
    */
   async backfill(name: string, from: number, until: number): Promise<number> {
     await this.#about(name);

@@ -147,7 +147,7 @@ interface Counting {
 /** Number of units in one query of the warehouse. */
 const UNITS_AT_ONCE = 50_000;
 
-/** Counts of distinct units. `landed` ones are in the journal; `known` ones are only in the warehouse. */
+/** Counts of distinct units. `landed` units are in the journal; `known` units are only in the warehouse. */
 interface UnitCounts {
   readonly toBuy: number;
   readonly landed: number;

@@ -66,7 +66,7 @@ function readRequest(
   });
 }
 
-/** The text of an answer. If it could not be parsed at all, one of its units has it. */
+/** The text of an answer. If the answer could not be parsed at all, one of its units has the text. */
 function bodyOf({ status, response }: MisreadAnswer): string | null {
   if (response === null || status === 'success') return response;
   const kept = JSON.parse(response) as { readonly body?: unknown } | null;

@@ -117,8 +117,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
 }
 
 /**
- * Adds to a request what it omits, from the job's last run: the URL column, its scheme, and the options if the request has none. Without
- * this, the same command without its flags would buy every row again with other options.
+ * Completes a request from the job's last run: the URL column, its scheme, and the options if the request has none. Without this, the same
+ * command without its flags would buy every row again with other options.
  */
 function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
   const { operation = 'contents', options, template, defaultScheme } = request;

@@ -29,7 +29,7 @@ const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
 /** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
-/** Slices of long-running operations in progress at once: enough to fill fifty slots when most runs of a slice have ended. */
+/** Number of slices of a long-running operation in progress at once: enough to fill fifty slots when most runs of a slice have ended. */
 const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 

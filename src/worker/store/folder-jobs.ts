@@ -25,7 +25,7 @@ const CLAIM_MS = 30_000;
 /** The job entries of a state folder, a small JSON file each. */
 export class FolderJobs implements JobEntries {
   readonly #dir: string;
-  /** Folder, beside that of the jobs, with the owners of work and their locks. */
+  /** Folder of the owners of work and their locks, next to the folder of the jobs. */
   readonly #ownedDir: string;
   readonly #locks: OwnerLocks;
   readonly #kept: KeptEntries;

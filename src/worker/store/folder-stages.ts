@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Stages } from '../../core/rows/stages.js';
 import { sliceFile } from '../../rows/index.js';
 
-/** Slices in the state folder, for its own worker. */
+/** Slices in the state folder, for the worker of that folder. */
 export const folderStages: Stages = {
   share: async () => undefined,
   async slice({ stageDir }, slice) {

@@ -147,7 +147,7 @@ async function lives(client: Client, workflowId: string, holder: WorkerHolder): 
     return true;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
-    // This error comes from a worker, so one is alive.
+    // This error comes from a worker, so a worker is alive.
     if (error instanceof QueryNotRegisteredError) return true;
     if (UNANSWERED.includes(grpcCode(error) ?? 0)) return false;
     throw error;

@@ -49,8 +49,8 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
 }
 
 /**
- * The program at this path if it runs and is Temporal's, else null. It may be any program, so its environment has no key of ours. Throws
- * {@link NoAnswer} if it does not answer in time.
+ * The program at this path if it runs and is Temporal's, else null. The path may lead to any program, so its environment has no key of
+ * ours. Throws {@link NoAnswer} if it does not answer in time.
  */
 export async function checkBinary(
   path: string,

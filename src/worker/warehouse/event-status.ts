@@ -71,7 +71,7 @@ const unknownState: WalkState = { phase: null, since: null };
 export async function loadedStates(config: RuntimeConfig, walks: readonly WalkEntry[]): Promise<readonly WalkState[]> {
   const read = new Map<string, Promise<EventStatus | null>>();
   const states: WalkState[] = [];
-  // One after the other: a DuckDB file is opened once at a time.
+  // Warehouses are read one after the other, because a DuckDB file can be opened only once at a time.
   for (const { into, origin, stream } of walks) {
     const name = `${origin} ${into}`;
     const reading = read.get(name) ?? readEventStatus({ ...config, origin }, into, LISTED_MS).catch(() => null);

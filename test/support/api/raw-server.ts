@@ -80,7 +80,7 @@ export async function rawServer(handler: Handler, port = 0): Promise<RawServer> 
   };
 }
 
-/** The bytes of an answer with a correct Content-Length, unless the headers set another one. */
+/** The bytes of an answer with a correct Content-Length, unless the headers set another length. */
 export function answer(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   const bytes = Buffer.from(body);
   const all = { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers };

@@ -9,7 +9,7 @@ export interface AskStep {
   /** Calls that were answered 429 just before this request. */
   readonly refused?: number;
   readonly blockedUntil?: number;
-  /** Names and limits of the buckets; default one of 4 units a second. */
+  /** Names and limits of the buckets; default: one bucket of 4 units a second. */
   readonly on?: Readonly<Record<string, number>>;
   readonly starts: readonly number[];
   readonly comeAt: number;

@@ -377,7 +377,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await load([before, same, changed, gone, after, strange]);
     const range = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
     const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
-    /** Reads these events in a verification; meanwhile the other walk loads further ones. */
+    /** Reads these events in a verification; meanwhile the other walk loads further events. */
     const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
       // Waits for the millisecond after that of the earlier events.
       for (const loaded = Date.now(); Date.now() === loaded; );

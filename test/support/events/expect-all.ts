@@ -3,7 +3,10 @@ import { allEvents } from './made-events.js';
 import { currentState } from './oracle.js';
 import type { WalkSetting } from './walk-setting.js';
 
-/** Expects every event that the service lists in the warehouse once, and the state that a reader in order would have. */
+/**
+ * Expects that the warehouse has every event that the service lists exactly once, and the state that a reader of all events in order would
+ * have.
+ */
 export async function expectAll(setting: WalkSetting): Promise<void> {
   const events = await allEvents(setting.sandbox);
   const ids = await setting.ids();

@@ -26,7 +26,7 @@ export interface RunningWalk {
   activities(): Promise<number>;
 }
 
-/** Tasks for a worker that is gone move to another one after this time, not after ten seconds. */
+/** Tasks for a worker that has ended move to another worker after one second instead of ten. */
 const hostOptions = { stickyQueueScheduleToStartTimeout: '1 second' } as const;
 
 /** A sandbox with a history of events, and a worker that walks it. */
@@ -119,7 +119,10 @@ export class WalkSetting {
 export const from = '2025-01-01T00:00:00.000Z';
 export const to = '2025-02-01T00:00:00.000Z';
 
-/** For a file of tests on a Temporal server: opens a setting with 1,200 events of a month, unless a test wants others, and closes it after the test. */
+/**
+ * For a file of tests on a Temporal server: opens a setting with 1,200 events of a month, or with the events that a test wants, and closes
+ * it after the test.
+ */
 export function walkSettings(open: typeof openTemporal) {
   let temporal: TestWorkflowEnvironment;
   let setting: WalkSetting;

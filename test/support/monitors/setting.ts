@@ -56,7 +56,7 @@ export class MonitorSetting {
     };
   }
 
-  /** 1,200 monitors: a third in each of two teams, a third in none; every tenth is paused, every fiftieth disabled. */
+  /** 1,200 monitors: a third in each of two teams, a third in no team; every tenth is paused, every fiftieth disabled. */
   populate(count = 1200): void {
     for (let index = 0; index < count; index++) {
       const teams: (Record<string, string> | null)[] = [null, { team: 'growth' }, { team: 'sales', region: 'eu' }];

@@ -249,7 +249,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
-    // When the same export loads a page of monitors again, it keeps what it knows of their runs.
+    // Loading a page of monitors again in the same export keeps the recorded reads of their runs.
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }]);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
     expect(

@@ -56,7 +56,7 @@ export async function send(
   return { status: response.statusCode, headers: response.headers, text, json: parse(text) };
 }
 
-/** Sends one request over a bare socket and returns the bytes in the pieces in which they came, and the end of the connection. */
+/** Sends one request over a bare socket. Returns the bytes in the pieces in which they came, and how the connection ended. */
 export function raw(
   sandbox: Sandbox,
   path: string,

@@ -129,9 +129,7 @@ export interface Story {
   readonly days: number;
   readonly refreshAfterDays: number;
   readonly into: string;
-  /**
-   * Numbers of runs: during the first ones the worker is killed while it buys; before the second ones the worker is killed and replaced.
-   */
+  /** Numbers of the runs during which the worker is killed while it buys (`killedIn`), and before which it is killed and replaced. */
   readonly killedIn?: readonly number[];
   readonly killedBefore?: readonly number[];
 }

@@ -2,7 +2,9 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 
 const make = () => new MemoryLimiter(flatProfile(1000));
-/** Limiters that were made in advance: a limiter starts nothing in its first second, which has passed for these when they are used. */
+/**
+ * A limiter starts nothing in its first second. These limiters are made in advance, so that this second has passed when a test uses them.
+ */
 const ahead = Array.from({ length: 64 }, make);
 
 /** An unused limiter of a thousand calls a second. */

@@ -286,7 +286,7 @@ export function journalContract(
         result: { error: 'no' },
       });
       await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [refused]);
-      // The units are free at once, not only when their owner ends.
+      // The units are free at once, before their owner ends.
       expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
       const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);

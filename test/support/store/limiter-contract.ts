@@ -21,7 +21,7 @@ export function mostInASecond(starts: readonly { at: number; weight: number }[])
   );
 }
 
-/** The contract of limiters. `open` makes an unused one of 20 units a second. */
+/** The contract of limiters. `open` makes an unused limiter of 20 units a second. */
 export function limiterContract(name: string, open: () => Promise<Limiter>): void {
   describe(`${name} as a limiter`, () => {
     it('never exceeds the limit, with calls of different weight', async () => {

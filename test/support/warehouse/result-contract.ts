@@ -332,7 +332,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       };
       const service = new Service((unit) => {
         const { data } = (JSON.parse(unit) as { input: { data: { row_id: string; name: string }[] } }).input;
-        // The parts are out of order; one is for an unknown row, and none is for Cog.
+        // The parts are out of order. One part is for an unknown row, and there is no part for Cog.
         const parts = data
           .filter(({ name }) => name !== 'Cog')
           .map(({ row_id, name }) => ({ row_id, ceo: `Boss of ${name}` }));

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Postgres } from '../../../postgres/index.js';
 
-/** Notifications within this time are sent as one, because each is a commit, and the server handles them one after the other. */
+/**
+ * Notifications within this time are sent as one notification: each notification is a commit, and the server handles such commits one after
+ * the other.
+ */
 const GATHER_MS = 50;
 /** Interval of checks without a notification, which may be lost or held back by a pooler. */
 const FALLBACK_MS = 500;
@@ -30,7 +33,7 @@ export class Notifier {
     this.#channel = `searchflow_given_${schema}`;
   }
 
-  /** Number of notifications. Read it before a check, so that `next` notices one that came during the check. */
+  /** Number of notifications. Read it before a check, so that `next` notices a notification that came during the check. */
   get count(): number {
     return this.#count;
   }
