@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process forever: its PID alone may be given to another process after it ends. */
+/** Identifies a process forever. A PID alone does not, because the system reuses PIDs. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** See {@link processStartTime}; null if the system does not report it. */

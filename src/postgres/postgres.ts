@@ -29,7 +29,7 @@ export interface PgLimits {
 }
 
 /**
- * A database whose outages are waited out: while the database cannot be reached (restarting, unreachable, out of connections), work is
+ * A database whose outages only delay work: while the database cannot be reached (restarting, no network, out of connections), the work is
  * retried. All work must be safe to run twice, because the answer to a COMMIT may be lost.
  */
 export interface Postgres {
@@ -43,7 +43,7 @@ export interface Postgres {
   transaction<T>(work: (tx: PgTransaction) => Promise<T>, limits?: PgLimits): Promise<T>;
   /**
    * Listens to a channel over a connection of its own, which is reopened whenever it breaks. `onBack` is called each time that connection
-   * is opened, because notifications sent before that are lost.
+   * is opened, because notifications that were sent while the connection was broken are lost.
    */
   listen(channel: string, onMessage: (payload: string) => void, onBack: () => void): Promise<() => Promise<void>>;
   close(): Promise<void>;

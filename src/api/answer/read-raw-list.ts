@@ -34,7 +34,7 @@ type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
 
 /**
  * Reads a page of a list without parsing its records. An answer in the contract's form (API reference: /websets/v0/events) is cut at its
- * two ends. Any other answer is split into its members; with `careful`, every answer is.
+ * two ends. Any other answer is split into its members; with `careful`, every answer is split in this way.
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,

@@ -29,8 +29,8 @@ export interface Shallow {
 }
 
 /**
- * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that contains a value below that limit becomes a text
- * with its whole content. Null where the brackets do not match, as in a text that broke off.
+ * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that contains a level above this maximum becomes a
+ * text with its whole content. Null where the brackets do not match, as in a text that broke off.
  */
 export function cutNesting(json: string): Shallow | null {
   const pieces: string[] = [];

@@ -65,7 +65,7 @@ export function matchContents(
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so it is skipped.
+    // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so this lookup is skipped.
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);

@@ -34,7 +34,7 @@ export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMo
 const monitorFilter = z.looseObject({
   ...pageQuery,
   status: z.string().optional(),
-  /** Part of the name; letters match in upper and lower case. */
+  /** Part of the name; upper and lower case are not distinguished. */
   name: z.string().optional(),
   /** Pairs that must all match exactly. */
   metadata: z.record(z.string(), z.string()).optional(),

@@ -143,7 +143,7 @@ export class ScheduleControl {
 
   /**
    * Starts a run for each time of the schedule between two moments (Unix ms), one after the other. Returns their number. Throws
-   * `UsageError` if no time or too many times are in between.
+   * `UsageError` if there is no such time, or if there are too many of them.
    */
   async backfill(name: string, from: number, until: number): Promise<number> {
     await this.#about(name);

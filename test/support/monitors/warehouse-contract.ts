@@ -249,7 +249,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
-    // Loading a page of monitors again in the same export keeps the recorded reads of their runs.
+    // A page of monitors that is loaded again in the same export does not mark its monitors as unread.
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }]);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
     expect(
