@@ -138,7 +138,7 @@ class StoreRuntime implements Runtime {
     return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
   }
 
-  /** Counts the rows of a job in its warehouse; all are missing where it has none. */
+  /** Counts the rows of a job in its warehouse; if the warehouse does not have the job, all its rows count as missing. */
   async #counted(staged: StagedJob): Promise<WarehouseSummary> {
     try {
       return await this.#warehouses.of(staged).summary(staged.job);
@@ -155,14 +155,14 @@ class StoreRuntime implements Runtime {
     return (await this.#statuses([entry]))[0] as JobStatus;
   }
 
-  /** A run that an SDK has started and no worker has opened yet; null without one. See `#unopenedRuns`. */
+  /** A run that an SDK has started and no worker has opened yet; null if there is no such run. See `#unopenedRuns`. */
   async #unopenedRun(name: string): Promise<JobStatus | null> {
     if (this.#config.temporalAddress === null) return null;
     const connected = await this.#connectIfRunning();
     return connected && unopenedRun(connected.client, this.#config.taskQueue, name);
   }
 
-  /** Throws `UsageError` with the names of the jobs. */
+  /** Throws a `UsageError` for a job that does not exist; its message lists the existing jobs, if any. */
   async #unknownJob(job: string): Promise<never> {
     await findJob(this.#store.entries, job);
     throw new UsageError(`There is no job ${job} here`);
@@ -359,7 +359,9 @@ class StoreRuntime implements Runtime {
     };
   }
 
-  /** Counts the rows of an ended job where the worker runs here, whose warehouse is open; null if that takes long or fails. */
+  /**
+   * Counts the rows of an ended job if this process runs the worker and so has the warehouse open; null if counting takes long or fails.
+   */
   async #countedHere(staged: StagedJob): Promise<WarehouseSummary | null> {
     if (this.#work === null || this.clientOnly) return null;
     const counting = this.#counted(staged).catch(() => null);

@@ -11,7 +11,7 @@ const staged = z.looseObject({
 });
 
 const number = z.number();
-/** The rows are counted again where they cannot be read. */
+/** Recorded counts that cannot be read are dropped, and the rows are counted again. */
 const counts = z
   .object({
     ...{ rows: number, success: number, error: number, invalid: number, missing: number, vanished: number },

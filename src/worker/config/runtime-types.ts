@@ -231,7 +231,7 @@ export function wasCancelled({ cause }: JobFailed): boolean {
 /** Work was terminated and left no summary; the message says what to do. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped';
-  /** As of `JobFailed`. */
+  /** The row job, as in `JobFailed`; null for other work. */
   readonly job: string | null;
 
   constructor(message: string, { job = null, ...options }: ErrorOptions & { readonly job?: string | null } = {}) {
@@ -252,7 +252,7 @@ export interface JobStatus {
   readonly since: number | null;
   /** Answer of the job's workflow, if the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
-  /** True: no worker has read its input yet, so it has no rows. */
+  /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
 }
 
@@ -267,16 +267,16 @@ export interface KnownJob {
 
 /** A job with its status. */
 export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
-  /** Null for a run that no worker has opened yet. */
+  /** Null, as `into`, for a run that no worker has opened yet. */
   readonly input: string | null;
   readonly into: string | null;
-  /** Null for a walk on events. */
+  /** Null for a walk on events, and for a run that no worker has opened yet. */
   readonly rows: number | null;
   /** Null for a walk that neither Temporal nor its warehouse knows now. */
   readonly phase: JobStatus['phase'] | null;
   /** Unix ms. */
   readonly since: number | null;
-  /** Cost of all runs of the job in micro-dollars; null for a walk, which is free. */
+  /** Cost of all runs of the job in micro-dollars; null for a walk, which is free, and for a run that no worker has opened yet. */
   readonly costMicros: number | null;
 }
 

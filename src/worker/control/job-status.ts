@@ -38,13 +38,16 @@ export async function walkState(
   return (await temporal()).askWalk(client, walk, abandoned);
 }
 
-/** Returns a run on the task queue that neither folder nor store knows, by the id of its workflow or of its job; null without one. */
+/**
+ * Returns a run on the task queue that neither folder nor store knows, by the id of its workflow or of its job; null if there is no such
+ * run.
+ */
 export async function unopenedRun(client: Client, taskQueue: string, name: string): Promise<JobStatus | null> {
   const { askUnopened } = await temporal();
   return (await askUnopened(client, taskQueue, name)) ?? askUnopened(client, taskQueue, workflowIdOf(name));
 }
 
-/** Returns all such runs; `known`: the ids of the workflows that folder or store knows. */
+/** Returns all runs on the task queue that neither folder nor store knows; `known`: the ids of the workflows that folder or store knows. */
 export async function unopenedRuns(
   client: Client,
   taskQueue: string,

@@ -22,7 +22,7 @@ export async function findKnownJob(entries: JobEntries, job: string): Promise<Jo
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
   if (found.length > 1) throw new UsageError(`${job} matches several jobs: ${idsOf(found)}. Give one of these ids`);
-  // The latest job of a workflow id that was used again.
+  // A workflow id may be used again: then its latest job is found.
   return found[0] ?? all.findLast(({ workflowId }) => workflowId === job) ?? null;
 }
 
@@ -50,7 +50,10 @@ export function refuseOtherUse(
   }
 }
 
-/** Most error tags that are kept with the counts of a job. With more of them, which a broken service may invent, its rows are counted again. */
+/**
+ * Most error tags that are kept with the counts of a job. The counts of a job with more tags, as a broken service may send them, are not
+ * kept.
+ */
 const MOST_TAGS = 100;
 
 /**
@@ -65,7 +68,7 @@ export async function noteState(entries: JobEntries, staged: StagedJob, state: J
     if (entry?.staged.generation !== staged.generation) return { owned };
     if (state.phase === 'running' && (entry.state?.since ?? 0) > state.since) return { owned };
     const isWhole = state.phase === 'done' && staged.limit === undefined;
-    // Only a running job loads rows, so the rows that were counted last are still those of any other state.
+    // Only a running job loads rows, so in any other state the last counts are still right.
     const { counts = entry.state?.counts, ...noted } = state;
     const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
     const now: JobEntry = {

@@ -96,10 +96,10 @@ function atMost(limit: number, hash: Hash) {
   };
 }
 
-/** The status of a proxy that refuses a tunnel; undici has it only in this text. */
+/** The status of a proxy that refuses a tunnel; undici reports the status only in this text. */
 const refusedTunnel = /^Proxy response \((\d{3})\)/;
 
-/** The reason of a failed download; fetch has it in `cause`, perhaps of another cause. */
+/** The reason of a failed download; `fetch` has the reason in `cause`, which may have a `cause` itself. */
 function reasonOf(error: unknown, proxy: string | undefined): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause, proxy);
