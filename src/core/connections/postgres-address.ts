@@ -15,19 +15,22 @@ export interface PostgresAddress {
   readonly parameters: Readonly<Record<string, string>>;
   /** Host, port, database and schema: the identity of the warehouse, safe to print, store and compare. */
   readonly shown: string;
-  /** Like `shown`, with the parameters: an address to connect to, without user or password. */
+  /** An address to connect to: `shown` with the parameters, without user and password. */
   readonly carried: string;
 }
 
 /**
- * Modes of encryption, from the weakest to the strictest, with libpq's meaning: `require` encrypts without verification, but with
- * `sslrootcert` it means `verify-ca`, which verifies the authority; `verify-full` also verifies the host name.
+ * Modes of encryption, from the weakest to the strictest, as in libpq. `require` encrypts and verifies nothing; with `sslrootcert` it has
+ * the meaning of `verify-ca`. `verify-ca` verifies the authority; `verify-full` also verifies the host name.
  */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];
 
 const tlsParameters = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'] as const;
-/** Parameters beside the driver's. `uselibpqcompat` is accepted because its meaning always applies here. */
+/**
+ * Parameters that are not passed to the driver. `uselibpqcompat=true` is accepted and changes nothing: `sslmode` always has libpq's meaning
+ * here.
+ */
 const ownParameters = ['schema', 'host', 'port', 'user', 'password', 'uselibpqcompat'];
 const driverParameters = [
   ...tlsParameters,
@@ -60,7 +63,7 @@ export function parseAddress(url: string, defaultSchema: string): PostgresAddres
   const schema = query.get('schema') || defaultSchema;
   if (schema.length > 63 || schema.includes('\0') || schema.startsWith('pg_'))
     throw new Error('names a schema that PostgreSQL does not allow');
-  // Our SQL functions are quoted with `$body$`.
+  // Our SQL functions are quoted with `$body$`, which the name of a schema would end.
   if (schema.includes('$body$')) throw new Error('names a schema that contains $body$');
   const database = decoded(address.pathname.slice(1));
   if (database === '') throw new Error('names no database (postgres://host:5432/database)');
@@ -86,7 +89,7 @@ function parametersOf(query: ReadonlyMap<string, string>): Readonly<Record<strin
   for (const name of query.keys()) {
     if (ownParameters.includes(name) || driverParameters.includes(name)) continue;
     const meant = name === 'ssl' ? 'sslmode' : nearest(name, [...ownParameters, ...driverParameters]);
-    // Only a name close to a known one is shown: a password with a `?` or `&` in it is split into names, too.
+    // A password that contains `?` or `&` may be parsed as the name of a parameter. So a name is shown only if it is close to a known name.
     const shown = meant === null ? 'an unknown parameter' : `the unknown parameter ${name}`;
     throw new Error(
       `has ${shown}; ${meant === null ? `known are ${driverParameters.join(', ')}` : `did you mean ${meant}?`}`,
@@ -137,8 +140,8 @@ export function isRemote({ host }: Pick<PostgresAddress, 'host'>): boolean {
 }
 
 /**
- * Returns why a connection must not be opened, as text after the name of the database; null where it may. Password and rows cross a
- * network unencrypted only where the address allows that.
+ * Returns why a connection must not be opened, as text after the name of the database; null if the connection may be opened. A password and
+ * rows cross a network unencrypted only if the address says `sslmode=disable`.
  */
 export function whyPlain(address: PostgresAddress): string | null {
   if (address.parameters.sslmode !== undefined || !isRemote(address)) return null;
@@ -146,24 +149,24 @@ export function whyPlain(address: PostgresAddress): string | null {
 }
 
 /**
- * Returns the worker's own address of a database that a job names, with the stricter `sslmode` of the two, so that a job cannot weaken the
- * encryption. Certificates come from the worker's address alone: a job that names its own authority could have the password sent to another
- * server.
+ * Returns the worker's own address of a database that a job names. Its `sslmode` is the stricter one of the worker's and the job's, so that
+ * a job cannot weaken the encryption. Certificates come only from the worker's address: with an authority of its own, a job could redirect
+ * the password to another server.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
   const [strict, mode] = [levelOf(owner.searchParams), levelOf(asked.searchParams)];
   if (mode <= strict) return own;
-  // Without the owner's `sslrootcert` only public authorities can verify. They issue certificates to anyone, so the host name is verified
-  // too.
+  // If the worker's address has no `sslrootcert`, only public authorities can verify the server. Public authorities issue certificates to
+  // anyone, so the host name is verified, too.
   const isVerified = mode >= rankOf('verify-ca') && !owner.searchParams.has('sslrootcert');
   owner.searchParams.set('sslmode', isVerified ? 'verify-full' : (sslModes[mode] as string));
   return owner.href;
 }
 
 /**
- * Returns a job's address with the certificates of the worker's own address on the same server, and with the stricter encryption of the
- * two.
+ * Returns a job's address with the certificates of the worker's own address on the same server. `sslmode` is the stricter one of the two
+ * addresses.
  */
 export function withTlsOf(address: string, own: string): string {
   const [asked, owner] = [new URL(address), new URL(own)];
@@ -173,7 +176,7 @@ export function withTlsOf(address: string, own: string): string {
     const value = owner.searchParams.get(name);
     if (value !== null) asked.searchParams.set(name, value);
   }
-  // The job's `sslmode` counts only where it encrypts.
+  // The job's `sslmode` counts only if it demands encryption.
   return level > 0 ? strictest(asked.href, `postgres://x/x?sslmode=${sslModes[level]}`) : asked.href;
 }
 

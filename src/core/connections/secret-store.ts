@@ -10,11 +10,11 @@ export interface SecretStore {
   get(name: string): Promise<Secret | null>;
   /** Removes a secret; returns false where there was none. */
   remove(name: string): Promise<boolean>;
-  /** The names, sorted. Never a value. */
+  /** Returns the sorted names of all secrets, without the values. */
   names(): Promise<readonly string[]>;
 }
 
-/** The secret store cannot be used until a person fixes something: no permission, readable by others, damaged. */
+/** The secret store cannot be used until a person fixes a problem: the store is damaged, not accessible, or readable by other users. */
 export class SecretStoreUnusable extends Error {
   override readonly name = 'SecretStoreUnusable';
 }

@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Call it only where it is sent. */
+  /** Returns the value. Call this method only where the value is sent. */
   reveal(): string {
     return this.#value;
   }

@@ -1,2 +1,2 @@
-/** The public service, the default address. */
+/** Address of the public service, used by default. */
 export const DEFAULT_BASE_URL = 'https://api.exa.ai';

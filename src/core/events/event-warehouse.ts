@@ -8,11 +8,11 @@ import type { Span } from './walk-window.js';
 export interface StreamKey {
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
-  /** Such as `sync` or `backfill 2025-01-01..2025-06-30`; followed by the event types where it is filtered. */
+  /** Name of the stream, such as `sync` or `backfill 2025-01-01..2025-06-30`. The name of a filtered stream ends with its event types. */
   readonly stream: string;
 }
 
-/** A window as the warehouse keeps it. */
+/** A window, as stored in the warehouse. */
 export interface EventWindow extends Span {
   /** Number within the stream. */
   readonly window: number;
@@ -38,7 +38,7 @@ export interface StreamState {
   readonly added: number;
   readonly changed: number;
   /**
-   * Length in ms of the windows that have a beginning and are not empty. `share`: the part of it that is done, 0 to 1; null where the
+   * Total length in ms of the windows that have a beginning and are not empty. `share`: the done part of this length, 0 to 1; null if the
    * length is 0.
    */
   readonly lengthMs: number;
@@ -52,7 +52,7 @@ export interface StreamListing extends StreamState {
   readonly types: readonly string[];
 }
 
-/** The result of a verification; only UTC days with differences, as `2025-01-31`. */
+/** The result of a verification. `days` lists only the UTC days with differences, such as `2025-01-31`. */
 export interface Verification extends Differences {
   readonly days: readonly (Differences & { readonly day: string })[];
 }
@@ -67,7 +67,7 @@ export interface Differences {
   readonly gone: number;
 }
 
-/** A new run over a range of time. `sweep`: its end is the end of a sweep. */
+/** A new run over a range of time. `sweep`: whether the run is a sweep. */
 export interface StreamRun extends Span {
   readonly types: readonly string[];
   readonly sweep: boolean;
@@ -88,7 +88,9 @@ export function sizeOfPages(pages: readonly RawPage[]): number {
 /** Pages of one window in their order, and the state of the walk after the last one. */
 export interface WindowPages extends StreamKey {
   readonly window: number;
-  /** The attempt that claimed the window. After another attempt's claim the pages still count, but not the state. */
+  /**
+   * The attempt that claimed the window. If another attempt has claimed the window since, the pages are loaded and the state is ignored.
+   */
   readonly attempt: string;
   readonly pages: readonly RawPage[];
   readonly walk: WalkState;
@@ -98,11 +100,11 @@ export interface WindowPages extends StreamKey {
 export interface LoadedPages {
   /** Events in the pages, each once. */
   readonly events: number;
-  /** New events among them. */
+  /** Events in the pages that the warehouse did not have. */
   readonly added: number;
   /** Events that replaced an older version. */
   readonly changed: number;
-  /** False: another attempt has claimed the window since. */
+  /** False: another attempt has claimed the window since these pages were read. */
   readonly current: boolean;
 }
 
@@ -116,21 +118,21 @@ export interface TypeCount {
 }
 
 /**
- * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). Pages, their windows' cursors and the watermark
- * are loaded in one transaction. The current state is updated in another one, for many loads at once, while more is loaded. An event is one
- * row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and `WarehouseUnusable` as a
- * `RowWarehouse` does, and with {@link MisshapenPage}.
+ * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). One transaction loads pages, the cursors of their
+ * windows and the watermark. A second transaction updates the current state for many loads at once, concurrently with further loads. An
+ * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and
+ * `WarehouseUnusable` as a `RowWarehouse` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
   /** Null for an unknown stream. Never creates a warehouse. */
   stream(key: StreamKey): Promise<StreamState | null>;
-  /** Begins a run of one window, unless an earlier run has windows left: then that run continues. */
+  /** Begins a run of one window. If an earlier run has windows left, continues the earlier run instead. */
   begin(key: StreamKey, run: StreamRun): Promise<StreamState>;
-  /** Claims a window for an attempt: from then on only this attempt's state counts. Null where the window is done or was split. */
+  /** Claims a window for an attempt: from then on only this attempt's state counts. Null if the window is done or was split. */
   claim(key: StreamKey, window: number, attempt: string): Promise<EventWindow | null>;
   /**
-   * Replaces a claimed window by parts, each walked from `walk` (default: its beginning); returns their numbers. Null where another
-   * attempt has claimed it.
+   * Replaces a claimed window by parts; returns the numbers of the parts. The walk of each part begins in the state `walk` (default: the
+   * state before the first page). Null if another attempt has claimed the window.
    */
   split(
     key: StreamKey,
@@ -140,17 +142,17 @@ export interface EventWarehouse {
     walk?: WalkState,
   ): Promise<readonly number[] | null>;
   /**
-   * Loads pages of any windows of one origin, all or nothing. The last page of a window moves the stream's watermark: to the newest
-   * loaded event, at most to the first window that is not done.
+   * Loads pages of any windows of one origin, all or nothing. The last page of a window moves the stream's watermark to the newest loaded
+   * event, but not past the first window that is not done.
    */
   load(batch: readonly WindowPages[]): Promise<readonly LoadedPages[]>;
-  /** Updates the current state of a service from all loaded events and waits for it: called after the last load of a run. */
+  /** Updates the current state of a service from all loaded events, and resolves after the update. Called after the last load of a run. */
   foldAll(origin: string): Promise<void>;
   /** Streams of a service that the warehouse knows, by name. */
   streams(origin: string): Promise<readonly StreamListing[]>;
-  /** Sums up a verification once none of its windows is left; repeated calls return the same. */
+  /** Returns the result of a verification whose windows are all done. Repeated calls return the same result. */
   verified(key: StreamKey): Promise<Verification>;
-  /** Counts events by type, the most frequent first; `span` limits them to a range with both ends included. */
+  /** Counts events by type, the most frequent type first. `span` limits the count to a range of time with both ends included. */
   counts(origin: string, span?: Span): Promise<readonly TypeCount[]>;
   close(): Promise<void>;
 }

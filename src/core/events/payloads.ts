@@ -3,7 +3,7 @@ export interface Payload {
   readonly kind: PayloadKind;
   /** Types of events that carry this payload. */
   readonly types: readonly string[];
-  /** The value of the payload's field `object`, by which events of unknown types are recognized. */
+  /** The value of the payload's field `object`. Events of unknown types are recognized by this value. */
   readonly object: string;
 }
 

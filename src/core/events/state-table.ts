@@ -1,9 +1,9 @@
 import type { PayloadKind } from './payloads.js';
 
-/** Lists and objects have no columns; every table has them in `data`. */
+/** Lists and objects have no columns of their own; the column `data` of every table has them. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'time';
 
-/** A column for a field of the object. `path`: the names that lead to the field. */
+/** A column for a field of the object. `path`: the names of fields that lead to this field. */
 export interface StateColumn {
   readonly name: string;
   readonly path: readonly string[];
@@ -22,8 +22,8 @@ export interface StateSource {
 }
 
 /**
- * A table of current state: one row an object, in its newest version. Versions are compared by the object's `updatedAt` (or the event's
- * `createdAt`), then the event's `createdAt`, then the event's id; a deletion is final.
+ * A table of current state: one row for each object, in its newest version. Versions are compared by the object's `updatedAt` (or the
+ * event's `createdAt`), then the event's `createdAt`, then the event's id; a deletion is final.
  */
 export interface StateTable {
   readonly name: string;
@@ -32,7 +32,7 @@ export interface StateTable {
   readonly columns: readonly StateColumn[];
 }
 
-/** A table whose rows are the elements of a list in another table's objects; each change of an object replaces them. */
+/** A table whose rows are the elements of a list in another table's objects. Each change of an object replaces its rows. */
 export interface PartTable {
   readonly name: string;
   readonly is: string;
@@ -43,7 +43,7 @@ export interface PartTable {
   readonly columns: readonly StateColumn[];
 }
 
-/** Declares a column for the field of the same name in camel case. */
+/** Declares a column. The default path is the name of the column in camel case. */
 export function field(type: ColumnType, name: string, is: string, ...path: string[]): StateColumn {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return { name, type, is, path: path.length > 0 ? path : [camel] };

@@ -5,22 +5,23 @@ import type { Span } from './walk-window.js';
 /** The default warehouse of events. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
 
-/** The most windows of a walk in progress: each is a request in flight, and a worker has no more of them. */
+/** The most windows of a walk that can be in progress. Each window has one request in flight, and a worker has at most 256 in flight. */
 export const MOST_PARALLEL = 256;
 
 /** Options of all event walks: plain JSON, usable from any Temporal SDK. */
 export interface EventWalkOptions {
   /** Warehouse: path of a DuckDB file, or address of a PostgreSQL database. Default {@link DEFAULT_EVENT_WAREHOUSE}. */
   readonly into?: string;
-  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
+  /** The machine that has the warehouse file, for workers on several machines. */
   readonly host?: string;
   /**
-   * Event types to load (API reference: /websets/v0/events); default: all. Another list of types is another stream with its own watermark.
+   * Event types to load (API reference: /websets/v0/events); default: all. Each list of types is a stream of its own with its own
+   * watermark.
    */
   readonly types?: readonly string[];
   /** Number of windows in progress at once, 1 to 256; default 16. */
   readonly parallel?: number;
-  /** Base URL of the service, or `sandbox`: only workers of that service run it. Default: any worker. */
+  /** Base URL of the service, or `sandbox`: only workers of that service run the walk. Default: any worker. */
   readonly origin?: string;
 }
 
@@ -36,7 +37,7 @@ export interface SyncEventsInput extends EventWalkOptions {
 export interface BackfillEventsInput extends EventWalkOptions {
   /** ISO 8601; inclusive. Default: no beginning. */
   readonly from?: string;
-  /** ISO 8601; inclusive. Default: a minute before the service's now. */
+  /** ISO 8601; inclusive. Default: one minute before the present time at the service. */
   readonly until?: string;
   /** Reads the whole range again, compares it with the warehouse by id and contents, and corrects differences: see {@link Verification}. */
   readonly verify?: boolean;
@@ -68,7 +69,7 @@ export interface OpenedWalk {
   readonly windows: readonly number[];
   /** Whether the windows belong to an earlier, unfinished run: there may be newer events after them. */
   readonly continues: boolean;
-  /** Length of the windows that have a beginning, and of those that are done, in ms. */
+  /** `lengthMs`: length of the windows that have a beginning, in ms. `doneMs`: length of the done windows among them. */
   readonly lengthMs: number;
   readonly doneMs: number;
   /** Counts of the run's windows before this walk. */
@@ -77,7 +78,7 @@ export interface OpenedWalk {
 
 export interface WalkCounts {
   readonly pages: number;
-  /** Events read, those that were new, and those that were newer than the stored ones. */
+  /** Counts of the events that were read, of the new ones among these, and of those that replaced an older stored version. */
   readonly events: number;
   readonly added: number;
   readonly changed: number;
@@ -87,16 +88,16 @@ export interface WalkCounts {
 export interface WalkWindowInput {
   readonly walk: Walk;
   readonly window: number;
-  /** Whether a window with many events is split; false where windows are walked one at a time. */
+  /** Whether a window with many events is split. False if windows are walked one at a time. */
   readonly splits: boolean;
 }
 
 export interface WalkWindowResult extends WalkCounts {
-  /** False: time was up or the walk was cancelled; the rest is walked from the last landed cursor. */
+  /** False: the time was up or the walk was cancelled. The rest of the window is walked later, from the last landed cursor. */
   readonly done: boolean;
   /** Numbers of the windows that replaced this one. */
   readonly parts: readonly number[];
-  /** Length of the window and of its parts, in ms; 0 without a beginning. */
+  /** Length of the window, and total length of its parts, in ms; 0 for a window without a beginning. */
   readonly lengthMs: number;
   readonly partsMs: number;
 }
@@ -105,11 +106,11 @@ export interface WalkWindowResult extends WalkCounts {
 export interface WalkHeartbeat {
   readonly window: number;
   readonly pages: number;
-  /** Events that this attempt has loaded, those that were new, and those that were newer than the stored ones. */
+  /** Counts of the events that this attempt has loaded, of the new ones among these, and of those that replaced an older stored version. */
   readonly events?: number;
   readonly added?: number;
   readonly changed?: number;
-  /** The part of the window up to the latest page, in ms; absent where unknown. */
+  /** Length of the part of the window that has been read, in ms; absent if unknown. */
   readonly coveredMs?: number;
   readonly waitingFor: string | null;
 }
@@ -121,12 +122,12 @@ export interface WalkProgress extends WalkCounts {
   /** Why the walk is paused or failed, and how to resume it; one sentence. */
   readonly message: string | null;
   readonly stream: string;
-  /** Known windows of the run, and those that are done. */
+  /** Number of the run's windows known so far, and of those that are done. */
   readonly windows: number;
   readonly windowsDone: number;
-  /** Part of the run's range whose windows are done, 0 to 1; null where its length is unknown. */
+  /** Part of the run's range whose windows are done, 0 to 1; null if the length of the range is unknown. */
   readonly share: number | null;
-  /** Length of that range, in ms. A client adds {@link WalkHeartbeat.coveredMs} to count windows in progress, too. */
+  /** Length of the run's range, in ms. A client adds {@link WalkHeartbeat.coveredMs} to count windows in progress, too. */
   readonly lengthMs?: number;
   /** Estimated remaining time, in ms; null while too few windows are done. */
   readonly etaMs: number | null;
@@ -175,7 +176,10 @@ export function inputOfStream(stream: string): WalkInput {
   };
 }
 
-/** Whether a stream is a verification: it replaces loaded contents by those of the service, and records every event that it reads. */
+/**
+ * Whether a stream is a verification. A verification replaces loaded contents by those of the service, and records every event that it
+ * reads.
+ */
 export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
   return stream.startsWith(VERIFY);
 }

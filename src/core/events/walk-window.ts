@@ -1,10 +1,10 @@
-/** A range of time that is walked with one cursor, with both ends included, in Unix ms. `from` null: without a beginning. */
+/** A range of time that is walked with one cursor, in Unix ms, with both ends included. `from` null: the range has no beginning. */
 export interface Span {
   readonly from: number | null;
   readonly to: number;
 }
 
-/** Evidence of a window's first page about its number of records. */
+/** The facts of a window's first page from which the number of records in the window is estimated. */
 export interface Evidence {
   readonly hasMore: boolean;
   /** Times of the page's records in Unix ms, without unreadable ones. */
@@ -15,20 +15,20 @@ export interface Evidence {
 export const WINDOW_RECORDS = 8000;
 /** A window is not split below this length. */
 export const MIN_SPAN_MS = 1000;
-/** The most parts of a split; each part is split again where it still has too many records. */
+/** The most parts of a split. A part that still has too many records is split again. */
 const MAX_PARTS = 64;
-/** Number of parts of a window without a beginning. Each part is twice as long as the next. */
+/** The most parts of a window without a beginning. Each part is twice as long as the next. */
 const DOUBLINGS = 16;
 
 /**
- * Returns the parts of a window with many records, the earliest first, or null where it is walked whole. Adjacent parts share a moment:
- * times may be finer than a millisecond, and a record that is read twice is one row. Pure.
+ * Returns the parts of a window with many records, the earliest first; null if the window is not split. Adjacent parts overlap by one
+ * millisecond value, because times may be finer than a millisecond. A record that is read twice is one row. Pure.
  */
 export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECORDS): readonly Span[] | null {
   const { times, hasMore } = evidence;
   if (!hasMore || times.length === 0) return null;
   const shown = Math.max(1, times.reduce(later) - times.reduce(earlier));
-  /** Milliseconds that hold `records` records, if the window is like its first page. */
+  /** Milliseconds that hold `records` records, if records are as frequent as in the first page. */
   const part = Math.max(MIN_SPAN_MS, Math.ceil((shown / times.length) * records));
   if (span.from === null) return doubling(span.to, part);
   const length = span.to - span.from;
@@ -36,7 +36,7 @@ export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECOR
   return parts < 2 ? null : cut(span.from, span.to, parts);
 }
 
-/** Two halves, for a window with an expired cursor or a pagination loop; null where it is too short. */
+/** Two halves, for a window with an expired cursor or a pagination loop; null if the window is too short or has no beginning. */
 export function halve(span: Span): readonly Span[] | null {
   if (span.from === null) return null;
   return span.to - span.from < 2 * MIN_SPAN_MS ? null : cut(span.from, span.to, 2);
@@ -55,8 +55,8 @@ function doubling(to: number, part: number): Span[] {
 }
 
 /**
- * The part of a window up to a page, in ms, by the times of its records. For display only, because the order of records is not
- * guaranteed. Null where unknown. Pure.
+ * Length of the part of a window that has been read after a page, in ms, by the times of the page's records. For display only, because the
+ * order of records is not guaranteed. Null if unknown. Pure.
  */
 export function coveredMs({ from, to }: Span, times: readonly number[]): number | null {
   const [first, last] = [times[0], times.at(-1)];
@@ -70,21 +70,21 @@ const earlier = (a: number, b: number) => Math.min(a, b);
 
 /** The length of the range before its watermark that each sync reads again, because events may appear late. */
 export const OVERLAP_MS = 15 * 60_000;
-/** The time before the service's now at which a sync ends. */
+/** The time between the end of a sync's range and the present time at the service. */
 export const SETTLE_MS = 60_000;
-/** The length of the range that a sync reads again once a day. */
+/** The length of the range that a sweep reads again. */
 export const SWEEP_MS = 48 * 3_600_000;
 export const SWEEP_EVERY_MS = 24 * 3_600_000;
 
 /** The watermark of a stream and the time of its last sweep, in Unix ms. */
 export interface Marks {
-  /** All visible events up to here are loaded. */
+  /** All visible events up to this time are loaded. */
   readonly watermark: number | null;
-  /** When the last sweep was complete, by the service's clock. */
+  /** When the last sweep was completed, by the service's clock. */
   readonly sweptAt: number | null;
 }
 
-/** The next range of a sync, by the service's clock; null where it is too soon. Pure. */
+/** The next range of a sync, by the service's clock; null if the watermark is so recent that the range would be empty. Pure. */
 export function planSync(marks: Marks, serviceNow: number): (Span & { readonly sweep: boolean }) | null {
   const to = serviceNow - SETTLE_MS;
   const { watermark, sweptAt } = marks;

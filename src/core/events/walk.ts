@@ -62,7 +62,7 @@ const MAX_EMPTY = 1000;
 
 export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeated-page' | 'no-end' | 'expired-cursor';
 
-/** A list that cannot be walked on. `problem` is the reason; the message is one sentence with what to do. */
+/** The walk of a list cannot continue. `problem` is the reason; the message is one sentence with what to do. */
 export class WalkError extends Error {
   override readonly name = 'WalkError';
   constructor(
@@ -81,7 +81,7 @@ export function isCircle(error: unknown): error is WalkError {
   return error instanceof WalkError && (error.problem === 'repeated-cursor' || error.problem === 'repeated-page');
 }
 
-/** Returns the state before the first page, or before the page of a stored cursor. `circles`: see {@link WalkState}. */
+/** Returns the state before a page: the first page, or the page of a stored cursor. `circles`: see {@link WalkState}. */
 export function startWalk(cursor: string | null = null, circles = 0): WalkState {
   const state = { v: 1, cursor, done: false, pages: 0, items: 0, empty: 0, cursors: [], seen: [], mark: null } as const;
   return circles === 0 ? state : { ...state, circles };
@@ -94,8 +94,8 @@ export interface WalkStep<T> {
 }
 
 /**
- * The pager of every list: reads the answer to a request with `state.cursor`. Pure. Empty pages are passed over while there is a next
- * one. Throws {@link WalkError} where the next step would repeat or skip pages.
+ * Reads the answer to the request with `state.cursor`; every list is read with this function. Pure. An empty page that has a next page does
+ * not end the walk. Throws {@link WalkError} if the next step would repeat or skip pages.
  */
 export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> {
   const page = readPage(answer);
@@ -107,7 +107,7 @@ export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> 
   return { items, state: advance(state, { ...page, items: items.length, print }) };
 }
 
-/** The facts of a page that the pager needs, also of a page with unparsed records. */
+/** The facts of a page that the pager needs. They are known without parsing the records. */
 export interface PageFacts {
   readonly items: number;
   readonly hasMore: boolean | null;
@@ -117,8 +117,8 @@ export interface PageFacts {
 }
 
 /**
- * Returns the state after a page, see {@link next}. Up to `mayRepeat` consecutive repeated pages are passed over where each has a new
- * cursor; the default is 0, because only some readers ignore repeated records.
+ * Returns the state after a page, see {@link next}. Up to `mayRepeat` consecutive repeated pages are accepted if each has a new cursor. The
+ * default is 0, because not every reader ignores repeated records.
  */
 export function advance(state: WalkState, { items, hasMore, cursor, print }: PageFacts, mayRepeat = 0): WalkState {
   const fail = (problem: WalkProblem, message: string): WalkError => new WalkError(problem, message, state.pages);
@@ -148,8 +148,8 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
 }
 
 /**
- * Returns the error for a cursor that the service no longer accepts, or `null` for another refusal. A refusal of a request without a
- * cursor is not an expired cursor.
+ * Returns the error for a cursor that the service no longer accepts; `null` for any other refusal. The refusal of a request without a
+ * cursor is never an expired cursor.
  */
 export function expiredCursor(
   state: WalkState,
@@ -162,7 +162,7 @@ export function expiredCursor(
   return new WalkError('expired-cursor', message, state.pages, cause ? { cause } : undefined);
 }
 
-/** The identity of a record: its id, else the record itself. */
+/** The identity of a record: its id, or the record itself if it has no id. */
 function identity(item: unknown): unknown {
   const id: unknown =
     typeof item === 'object' && item !== null ? Object.getOwnPropertyDescriptor(item, 'id')?.value : undefined;

@@ -24,7 +24,7 @@ export interface InputSchema {
   readonly description?: string;
 }
 
-/** Fields that hold the request of an operation; then the bounds of a job, which must not be in the request. */
+/** `requests`: fields that hold the request of an operation. `bounds`: fields of a job that must not be inside the request. */
 const requests: readonly string[] = ['options', 'request', 'template'];
 const bounds: readonly string[] = [
   'maxCostDollars',
@@ -55,7 +55,7 @@ export function inputProblems(workflow: string, args: readonly unknown[], strict
 
 class Check {
   readonly problems: string[] = [];
-  /** Number of problems that are not reported. */
+  /** Number of problems above the limit of reported ones. */
   more = 0;
 
   constructor(
@@ -63,7 +63,7 @@ class Check {
     readonly strict: boolean,
   ) {}
 
-  /** `elsewhere`: fields that must not be in this value, because they belong beside it or to the options. */
+  /** `elsewhere`: fields that must not be in this value, because they belong to the enclosing value or to the second argument. */
   value(value: unknown, schema: InputSchema, path: string, elsewhere: readonly string[] = []): void {
     const branches = schema.anyOf ?? schema.oneOf;
     if (branches) {
@@ -82,7 +82,7 @@ class Check {
     const known = Object.keys(properties);
     for (const [field, own] of Object.entries(value)) {
       const full = pathOf(path, short(field));
-      // The fields of a request are open, so a bound of the job in them would be ignored.
+      // A request accepts any field, so a bound of the job inside the request would be ignored.
       const beside = path === '' && requests.includes(field) ? known.filter((name) => bounds.includes(name)) : [];
       if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full, beside);
       else if (additionalProperties === false) this.#unknown(field, full, path, known);
@@ -130,7 +130,10 @@ const pathOf = (path: string, field: string): string => (path === '' ? field : `
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the branch for a value, by its type and then by the field that distinguishes them; null where there is none. */
+/**
+ * Returns the branch of a union that a value is meant for: by the type of the value, then by its constant fields. Null if no branch has the
+ * type.
+ */
 function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema | null {
   const ofType = branches.filter((branch) => isOfType(value, branch));
   const [first] = ofType;
@@ -204,7 +207,7 @@ function isInRange(value: unknown, schema: InputSchema): boolean {
   return format !== 'date-time' || isDateTime(value);
 }
 
-/** ISO 8601: an existing day, or a moment of one with its zone. */
+/** Whether a text is an existing day in ISO 8601, or a time on an existing day with a time zone. */
 function isDateTime(value: string): boolean {
   const [, day] = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(value) ?? [];
   if (day === undefined || Number.isNaN(Date.parse(value))) return false;
@@ -251,7 +254,7 @@ function phraseOf(schema: InputSchema): string {
   }
 }
 
-/** A wrong value for a message. A text with an address may hold a password. */
+/** A wrong value as text for a message. An address is not shown, because it may hold a password. */
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

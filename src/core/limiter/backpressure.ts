@@ -1,4 +1,7 @@
-/** How the part of a second that is added to each window grows with each sign of overload and shrinks again. */
+/**
+ * The rule for an amount that is added to each window, as a part of a second. Each sign of overload increases the amount; without further
+ * signs it shrinks.
+ */
 interface Widening {
   readonly step: number;
   readonly most: number;
@@ -7,14 +10,14 @@ interface Widening {
 }
 
 /**
- * A call waited in the service's own queue: our calls are too close to the service's limit. With the largest amount and the margins, about
- * four fifths of the limit are used.
+ * Rule for calls that waited in the service's own queue, which shows that our rate is too close to the service's limit. With the largest
+ * amount and the margins, calls use about four fifths of the limit.
  */
 export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };
 
 /**
- * A call within the limit was refused: the network shifts calls by more than the margin. A refusal blocks all callers for a second, so
- * the amount shrinks over minutes.
+ * Rule for calls that were refused within the limit, because the network shifted their times by more than the margin. A refusal blocks all
+ * callers for a second, so the amount shrinks over minutes.
  */
 export const refusedCalls: Widening = { step: 0.0075, most: 0.03, recoveryMs: 1_800_000 };
 

@@ -35,26 +35,26 @@ export interface LimiterView {
   readonly buckets: readonly BucketView[];
   readonly blockedUntil: number | null;
   readonly blockReason: string | null;
-  /** The process that holds the limit, while calls here wait for that process; absent: none. */
+  /** The process that holds the limit. Absent if no call here waits for that process. */
   readonly heldBy?: string;
   /** Waiting calls of all processes that share the limit. */
   readonly waiting: number;
 }
 
 /**
- * The team's rate limit (API reference: rate limits), for all callers. Each origin and key has its own. Use: `acquire`, write the intent,
- * `start`, send.
+ * The team's rate limit (API reference: rate limits), for all callers. There is one limiter per origin and key. Use: `acquire`, write the
+ * intent, `start`, send.
  */
 export interface Limiter {
   /** Waits for a turn, first come first served. Rejects with the signal's reason when aborted. */
   acquire(rateCost: RateCost, signal?: AbortSignal): Promise<Grant>;
   /**
-   * Waits until the start time of a turn. `blocked`: a block began meanwhile, the turn is void and nothing may be sent; acquire another.
+   * Waits until the start time of a turn. `blocked`: a block has begun meanwhile and the turn is void. Send nothing; acquire another turn.
    */
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
   /**
    * Blocks all calls of the team for `ms` from now. A shorter block never ends a longer one. `refused` is the rate cost of the refused
-   * call: if it was within the limit, calls of the same buckets keep a wider margin for a while.
+   * call. If the refused call was within the limit, calls of the same buckets keep a wider margin for a while.
    */
   block(ms: number, reason: string, refused?: RateCost): Promise<void>;
   /** Reports that a call waited in the service's own queue: calls of the same buckets slow down for a while. */

@@ -9,7 +9,7 @@ export interface QueueEntry {
   readonly weight: number;
   /** The number of single units that have overtaken this entry. */
   readonly passed: number;
-  /** The time when the entry's process asks again; an entry whose process does not ask is removed. */
+  /** The time when the entry's process asks again. An entry whose process does not ask by then is removed. */
   readonly due: number;
   /** Calls that wait in this entry. */
   readonly waiting: number;
@@ -19,10 +19,10 @@ export interface QueueEntry {
 export interface BucketState {
   readonly ring: Ring;
   margin: number;
-  /** Part of a second added to each window after reports of queued calls; it shrinks again. */
+  /** Part of a second added to each window after reports of queued calls. It shrinks without further reports. */
   backpressure: number;
   backpressureAt: number;
-  /** Part of a second added to each window after refused calls; it shrinks again. */
+  /** Part of a second added to each window after refused calls. It shrinks without further refusals. */
   guard: number;
   guardAt: number;
   /** The queue, first come first served. */
@@ -30,14 +30,14 @@ export interface BucketState {
 }
 
 export interface Asked {
-  /** The name under which the asker asks again until all its calls have started. */
+  /** The name of the asker; the asker uses it until all its calls have started. */
   readonly who: string;
   readonly weight: number;
-  /** Waiting calls; all of the same weight. */
+  /** Number of waiting calls, all of the same weight. */
   readonly count: number;
-  /** The margin that starts of this process need, see `RingRule`. */
+  /** The margin for starts of the asker's process, see `RingRule`. */
   readonly margin: number;
-  /** Calls since the last ask that waited in the service's own queue. */
+  /** Number of calls since the asker's last request that waited in the service's own queue. */
   readonly queued: number;
 }
 
@@ -48,13 +48,13 @@ export interface Answered {
   readonly comeAt: number;
 }
 
-/** An entry is removed this long after its due time, in ms, if its process has not asked. */
+/** The time in ms after its due time at which an entry is removed if its process has not asked. */
 const GRACE_MS = 100;
-/** The time until an asker asks again while an earlier entry still waits, in ms. */
+/** The time in ms after which an asker asks again if an earlier entry still waits. */
 const AGAIN_MS = 20;
 /** How often single units may overtake a heavier call that waits for a wider gap. */
 const MAX_PASSED = 3;
-/** The amount by which the margin shrinks with each start, once starts are on time again. */
+/** The amount by which a bucket's margin shrinks with each start, down to the margin of the asker. */
 const MARGIN_STEP = 0.0001;
 
 /** An unused bucket. */
@@ -79,8 +79,8 @@ function marginOf(bucket: Omit<BucketState, 'ring' | 'turns'>, now: number): num
 }
 
 /**
- * Records that a call of the bucket was refused for its rate. The window grows where the last `limit` units lie within one window: then the
- * network moved our own calls too close together. Otherwise other clients used the limit, and a wider window would not help.
+ * Records that a call of the bucket was refused for its rate. If the last `limit` units lie within one window, the network moved our own
+ * calls too close together, and the window grows. Otherwise other clients used the limit, and a wider window would not help.
  */
 export function refused({ bucket, limit }: LimitedBucket, now: number): void {
   const { ring, guard, guardAt } = bucket;
@@ -111,7 +111,7 @@ interface LimitedBucket {
   readonly limit: number;
 }
 
-/** The queue of a bucket before and after the asker. */
+/** The queue of a bucket: the entries before the asker, its own entry, and the entries after it. */
 interface BucketQueue extends LimitedBucket {
   before: readonly QueueEntry[];
   readonly own: QueueEntry | null;
@@ -119,10 +119,11 @@ interface BucketQueue extends LimitedBucket {
 }
 
 /**
- * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms; for the
- * others it keeps the asker's entry on the bucket that delays it, and returns when to ask again. No entry is overtaken, except heavy calls
- * by single units that fit before them; entries that do not come in time are removed. Askers that share a bucket each get an equal part of
- * the starts of 250 ms, at least one.
+ * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms. For the other
+ * calls, an entry is kept on the bucket that delays them, and the time to ask again is returned.
+ *
+ * Entries are served in their order. Single units may overtake a heavy call if they fit before it. Entries whose process does not ask in
+ * time are removed. If several askers share a bucket, each gets an equal part of the starts of 250 ms, at least one.
  *
  * PostgreSQL has the same function in SQL; one table of cases tests both.
  */
@@ -179,13 +180,13 @@ function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, que
   return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, after: turns.slice(at + 1) };
 }
 
-/** The most starts of one ask: all where the asker is alone, otherwise an equal part of the starts within 250 ms. */
+/** The most starts that one request for turns gets: all for a single asker, otherwise an equal part of the starts within 250 ms. */
 function batchOf({ limit, before, after }: BucketQueue): number {
   const others = before.length + after.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));
 }
 
-/** The earliest start of a call on one bucket, not before `from`, and whether all entries before it let it pass. */
+/** The earliest start of a call on one bucket, not before `from`. `first`: whether the call may overtake all entries before it. */
 function chance({ bucket, limit }: LimitedBucket, turns: readonly QueueEntry[], from: number, weight: number) {
   const rule = { limit, margin: marginOf(bucket, from) };
   let units = 0;

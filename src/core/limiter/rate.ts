@@ -28,7 +28,10 @@ export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
   return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };
 }
 
-/** The buckets that a call of this class counts against. A class that no bucket of the team names counts against the first, so that it is never refused. */
+/**
+ * Returns the buckets that a call of this class counts against. If no bucket of the team names the class, the call counts against the first
+ * bucket, so that it is not refused.
+ */
 export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonly RateBucket[] {
   const named = buckets.filter(({ classes }) => classes.includes('*') || classes.includes(rateClass));
   return named.some(({ of }) => of !== 'key') ? named : [...buckets.slice(0, 1), ...named];
@@ -39,7 +42,7 @@ export function limitOf({ qps }: RateBucket): number {
   return Math.max(1, Math.floor(qps));
 }
 
-/** The contract's default, its higher rate, and the public per-endpoint table. */
+/** The contract's default rate, its higher rate, and the public rates by endpoint. */
 export const rateProfiles: Readonly<Record<string, RateProfile>> = {
   contract: { ...flatProfile(10), name: 'contract' },
   boost: { ...flatProfile(25), name: 'boost' },
@@ -55,7 +58,7 @@ export const rateProfiles: Readonly<Record<string, RateProfile>> = {
   },
 };
 
-/** The longest block that is waited for; a longer one pauses the job (`rate`). */
+/** The longest block that calls wait for. A longer block pauses the job (`rate`). */
 export const MAX_BLOCK_MS = 3_600_000;
 
 /** The longest time between a grant and its start. */

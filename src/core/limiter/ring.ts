@@ -1,7 +1,7 @@
 /**
- * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. A unit may start one second (and a margin)
- * after the one that started `limit` units before it, so no sliding second ever holds more than `limit` units of any weight. A token
- * bucket or GCRA cannot guarantee that and still use the whole limit.
+ * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. Between the start of a unit and the start of
+ * the unit `limit` places before it lies at least one second and a margin. So no sliding second ever holds more than `limit` units of any
+ * weight. A token bucket or GCRA cannot guarantee that and still use the whole limit.
  *
  * Pure: the caller passes the clock. PostgreSQL has the same functions in SQL; one table of cases tests both.
  */
@@ -14,7 +14,7 @@ export interface RingRule {
   readonly margin: number;
 }
 
-/** Waiting calls before a call. */
+/** Calls that wait before a call, and their units. */
 export interface Ahead {
   readonly calls: number;
   readonly units: number;
@@ -22,19 +22,22 @@ export interface Ahead {
 
 const none: Ahead = { calls: 0, units: 0 };
 
-/** Smallest time between two starts, as a part of the even distance: spreads a burst, and allows catching up after a late start. */
+/**
+ * Smallest time between two starts, as a part of the time between evenly spread starts. It spreads a burst, and a late start can be made up
+ * for.
+ */
 const GAP = 0.6;
-/** A start further ahead than this means that the clock went back. */
+/** A start further ahead than this, in ms, shows that the clock was put back. */
 const FAR_MS = 1000;
 
-/** A ring that blocks for a full window: an earlier process may just have used the whole limit. */
+/** A ring that allows no start for a full window, because an earlier process may just have used the whole limit. */
 export function fullRing(limit: number, now: number): Ring {
   return new Array<number>(limit).fill(now);
 }
 
 /**
- * Adapts the ring to a limit and a clock. Starts before its first unit are unknown, so for a larger limit it is filled with units that
- * started with the first one. The ring stays longer than a smaller limit while another process may still use the larger one.
+ * Adapts the ring to a limit and a clock. For a larger limit, the ring is filled with copies of its first start time, because earlier start
+ * times are unknown. For a smaller limit, the ring stays longer while another process may still use the larger limit.
  */
 export function resize(ring: Ring, limit: number, now: number): void {
   if ((ring.at(-1) ?? now) > now + FAR_MS) for (const [at, time] of ring.entries()) ring[at] = Math.min(time, now);
@@ -44,8 +47,8 @@ export function resize(ring: Ring, limit: number, now: number): void {
 }
 
 /**
- * The earliest start of a call of `weight` units, in the clock of `now`; after waiting calls it is an estimate. Changes nothing. A call
- * heavier than the whole limit takes all of it; otherwise it could never start.
+ * Returns the earliest start of a call of `weight` units, by the clock of `now`. If calls wait before it, the result is an estimate.
+ * Changes nothing. A call heavier than the whole limit takes all of the limit; otherwise the call could never start.
  */
 export function earliest(ring: Ring, rule: RingRule, now: number, weight: number, ahead: Ahead = none): number {
   if (weight <= 0) return now;
@@ -67,8 +70,8 @@ export function reserve(ring: Ring, limit: number, start: number, weight: number
 }
 
 /**
- * Records a late start: units planned for `planned` started at `actual`. Units that were granted after them but planned before `actual`
- * move before them, so that the ring stays in order.
+ * Records a late start: units planned for `planned` started at `actual`. Units that were granted later and planned before `actual` move
+ * before them, so that the ring stays in order.
  */
 export function late(ring: Ring, planned: number, actual: number, weight: number): void {
   for (let unit = 0; unit < weight; unit++) {

@@ -1,9 +1,9 @@
 /** The present state of the slots. */
 export interface SlotsView {
   readonly limit: number;
-  /** Slots of owners in this store. */
+  /** Slots that owners of this store hold. */
   readonly held: number;
-  /** Runs in progress at the service that no owner here holds. */
+  /** Runs in progress at the service for which no owner of this store holds a slot. */
   readonly elsewhere: number;
   readonly waiting: number;
 }
@@ -14,8 +14,8 @@ export interface SlotsView {
  */
 export interface Slots {
   /**
-   * Waits for a slot, first come first served. `owner` is the key of the purchase; an owner that already has a slot keeps it. Rejects
-   * with the signal's reason when aborted.
+   * Waits for a slot, first come first served. `owner` is the key of the purchase. An owner that already has a slot keeps that slot.
+   * Rejects with the signal's reason when aborted.
    */
   take(owner: string, signal?: AbortSignal): Promise<void>;
   /**
@@ -23,13 +23,13 @@ export interface Slots {
    * limit.
    */
   name(owner: string, runId: string): Promise<void>;
-  /** Frees the slot: the run has ended, or never began. Does nothing where the owner has none. */
+  /** Frees the slot of an owner whose run has ended or never began. Does nothing if the owner has no slot. */
   free(owner: string): Promise<void>;
-  /** The owners of slots, with the run where it is known and the time of taking (Unix ms), oldest first. */
+  /** The owners of slots, oldest slot first, with the run if known and the time when the slot was taken (Unix ms). */
   owners(): Promise<readonly { readonly owner: string; readonly runId: string | null; readonly takenAt: number }[]>;
   /**
-   * Records the ids of the runs that the service shows in progress. `asOf`: when the reading of its list began, in Unix ms. Runs that no
-   * owner here has named count as taken elsewhere until the next call. Never frees a slot of an owner here.
+   * Records the ids of the runs in progress at the service. `asOf`: when the list of runs began to be read, in Unix ms. Runs that no owner
+   * of this store has named count as taken elsewhere until the next call. Never frees a slot of an owner of this store.
    */
   note(inProgress: readonly string[], asOf: number): Promise<void>;
   view(): Promise<SlotsView>;

@@ -36,15 +36,18 @@ export interface BatchMonitorsInput {
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
-  /** Monitors a call, 1 to 500; default 100. */
+  /** The most monitors that one call changes, 1 to 500; default 100. */
   readonly limit?: number;
   /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
   readonly into?: string;
-  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
+  /** The machine that has the warehouse file, for workers on several machines. */
   readonly host?: string;
-  /** The person who asks, for the audit. */
+  /** The person who requests the batch, for the audit. */
   readonly by?: string;
-  /** The approval given beforehand, or `wait` for the Update `approve`. Default: `wait` for deletions, otherwise `none`. */
+  /**
+   * The approval if it was given beforehand; `wait`: the batch waits for the Update `approve`. Default: `wait` for deletions, otherwise
+   * `none`.
+   */
   readonly approval?: Decision | 'wait' | 'none';
   /** How long to wait for an approval, in ms; default: a day. */
   readonly approvalWithinMs?: number;
@@ -73,7 +76,7 @@ export function batchProblem(input: BatchMonitorsInput): string | null {
   return null;
 }
 
-/** Status of the monitors that an action changes; null: any. */
+/** The status that a monitor must have so that an action changes it; null: any. */
 const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
   pause: 'active',
   unpause: 'paused',
@@ -86,13 +89,13 @@ const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
   delete: null,
 };
 
-/** The filter of the calls: with the status before the action, so that the loop ends. */
+/** The filter that calls send. It has the status before the action, so that changed monitors no longer match and the loop ends. */
 export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
   const status = statusBefore[action];
   return status === null ? filter : { ...filter, status };
 }
 
-/** The filter without the status: it still finds monitors after the action. */
+/** The filter without its status. It still finds a monitor whose status the action has changed. */
 export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
   return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
 }
@@ -118,7 +121,7 @@ export function sortMonitors(action: MonitorAction, monitors: readonly MonitorSt
   };
 }
 
-/** Whether a monitor is in the state after an action; `now` is null where it is gone. */
+/** Whether a monitor is in the state after an action. `now` is null if the monitor does not exist. */
 export function isDone(action: MonitorAction, now: MonitorState | null): boolean {
   return action === 'delete' ? now === null : now !== null && now.status === statusAfter[action];
 }
@@ -130,7 +133,7 @@ export interface DryRunReport {
   readonly hasMore: boolean | null;
 }
 
-/** Describes how a dry run differs from the plan; null where it does not. */
+/** Describes a difference between a dry run and the plan; null if there is none. */
 export function contradiction(planned: readonly MonitorState[], reported: DryRunReport): string | null {
   const known = new Set(planned.map(({ id }) => id));
   const unplanned = reported.ids?.filter((id) => !known.has(id)) ?? [];
@@ -143,12 +146,12 @@ export function contradiction(planned: readonly MonitorState[], reported: DryRun
   return `the dry run has ${count} monitor(s), the list ${known.size}`;
 }
 
-/** Consecutive calls without a new effect after which a loop ends. */
+/** The number of consecutive calls without a new effect after which a batch ends. */
 export const MAX_IDLE_CALLS = 2;
 
 /**
- * The most monitors of one call. A deletion takes at most the rest of the plan, because the approval covers only that. `affected`:
- * monitors of the plan that earlier calls affected.
+ * The most monitors of one call. The approval of a deletion covers only the plan, so a deletion takes at most the monitors that are left
+ * (at least one). `affected`: monitors of the plan that earlier calls affected.
  */
 export function limitOfCall(action: MonitorAction, limit: number, planned: number, affected: number): number {
   return action === 'delete' ? Math.max(1, Math.min(limit, planned - affected)) : limit;
@@ -156,13 +159,13 @@ export function limitOfCall(action: MonitorAction, limit: number, planned: numbe
 
 /** The effect of one call. */
 export interface CallEffect {
-  /** Whether an answer landed; without one the effect was read from the monitors. */
+  /** Whether an answer landed. If not, the effect was read from the monitors. */
   readonly answered: boolean;
-  /** Number of monitors that this call was the first to affect, by its answer or by their state. */
+  /** Number of monitors that this call affected and no earlier call did, by its answer or by their state. */
   readonly fresh: number;
   /** Monitors in the answer that are not in the plan. */
   readonly unplanned: number;
-  /** Id of the first of these monitors. */
+  /** Id of the first monitor in the answer that is not in the plan. */
   readonly stranger: string | null;
   readonly hasMore: boolean | null;
 }
@@ -187,7 +190,7 @@ export interface BatchRun {
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
   readonly job: string;
-  /** Id of the workflow's first run: a job may run again. */
+  /** Id of the workflow's first run. It distinguishes batches, because the id of a job may be used again. */
   readonly run: string;
 }
 
@@ -207,7 +210,7 @@ export interface BatchProgress {
   readonly job: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
-  /** Monitors a call. */
+  /** The most monitors that one call changes. */
   readonly limit: number;
   readonly plan: BatchPlan | null;
   readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
@@ -220,5 +223,5 @@ export interface BatchProgress {
   readonly message: string | null;
 }
 
-/** The number of monitors in plans and effects; the warehouse has all. */
+/** The most monitors that a plan or an effect lists; the warehouse has all of them. */
 export const SHOWN_MONITORS = 20;

@@ -11,7 +11,7 @@ export interface CreateMonitorInput {
   readonly definition: { readonly [field: string]: Json };
   /** File (mode 0600) for the webhook secret, which the service returns only once. Default: the worker's own secret store. */
   readonly secretFile?: string;
-  /** For workers on several machines: the machine that has the file. */
+  /** The machine that has the secret file, for workers on several machines. */
   readonly host?: string;
 }
 
@@ -22,7 +22,7 @@ export interface CreatedMonitorResult {
   readonly adopted: boolean;
   /** `missing`: the answer got lost, or had no secret. To get one, delete the monitor and create it again with a new id. */
   readonly secret: 'kept' | 'missing';
-  /** Other monitors of the same creation, whose answers got lost. */
+  /** Ids of further monitors that this creation made in calls whose answers got lost. */
   readonly others: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import {
 
 /** A monitor of a batch, and the effects of its calls. */
 export interface PlannedMonitor extends MonitorState {
-  /** False: a call affected the monitor, although the plan does not have it. */
+  /** False: a call affected the monitor although it is not in the plan. */
   readonly planned: boolean;
   /** Whether a call of ours affected the monitor, by the call's answer or by the monitor's state. */
   readonly ours: boolean;
@@ -19,7 +19,7 @@ export interface PlannedMonitor extends MonitorState {
 
 export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
 
-/** The effect on one monitor, by the lists before and after. */
+/** The effect on one monitor, by the lists before and after the batch. */
 export interface MonitorEffect {
   readonly id: string;
   readonly name: string | null;
@@ -31,7 +31,7 @@ export interface MonitorEffect {
   readonly note: string | null;
 }
 
-/** Compares a monitor of a batch with its present state. Other changes were made by other clients. */
+/** Compares a monitor of a batch with its present state. A change that no call made is attributed to other clients. */
 export function effectOf(action: MonitorAction, one: PlannedMonitor, now: MonitorState | null): MonitorEffect {
   const done = isDone(action, now);
   const effect = (kind: EffectKind, note: string | null): MonitorEffect => {

@@ -8,7 +8,7 @@ export interface ExportMonitorRunsInput {
   readonly filter?: MonitorFilter;
   /** Warehouse to load into; default `out/monitors.duckdb` under the worker's directory. */
   readonly into?: string;
-  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
+  /** The machine that has the warehouse file, for workers on several machines. */
   readonly host?: string;
 }
 
@@ -16,12 +16,12 @@ export interface ExportMonitorRunsInput {
 export interface MonitorExport {
   readonly into: string;
   readonly monitors: number;
-  /** Monitors whose new runs are all read. */
+  /** Number of monitors whose new runs have all been read. */
   readonly read: number;
-  /** New runs. */
+  /** Number of new runs. */
   readonly added: number;
-  /** Runs that had not ended at the last export, read again. */
+  /** Number of runs that were read again because they had not ended at the last export. */
   readonly again: number;
-  /** Results of the runs read. */
+  /** Number of results in the runs that were read. */
   readonly results: number;
 }

@@ -11,8 +11,8 @@ export type MonitorFilter = {
 const fields: ReadonlySet<string> = new Set(['status', 'name', 'metadata'] satisfies (keyof MonitorFilter)[]);
 
 /**
- * Returns the problem of a filter, with `path` before the field; null where there is none. Filters are unchecked JSON: a field that is
- * dropped on the way to the service would match more monitors than intended.
+ * Returns the problem of a filter, with `path` before the field; null if there is none. Filters are unchecked JSON. If a field did not
+ * reach the service, the filter would match more monitors than intended.
  */
 export function filterProblem(filter: unknown, path = 'filter.'): string | null {
   if (!isObject(filter)) return 'filter must be an object';
@@ -28,13 +28,13 @@ export function filterProblem(filter: unknown, path = 'filter.'): string | null 
   if (!isObject(metadata)) return `${path}metadata must be an object of strings`;
   for (const [key, value] of Object.entries(metadata)) {
     if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a string`;
-    // Copying an object key by key drops this one.
+    // An assignment of this name sets the prototype, so a copy of the object would lack the name.
     if (key === '__proto__') return `${path}metadata: '__proto__' cannot be used as a name`;
   }
   return null;
 }
 
-/** Whether a filter can exclude monitors; without fields, or with an empty map, it matches all. */
+/** Whether a filter can exclude monitors. A filter without fields, or with an empty map of metadata, matches all monitors. */
 export function takesSome({ name, status, metadata }: MonitorFilter): boolean {
   return name !== undefined || status !== undefined || Object.keys(metadata ?? {}).length > 0;
 }

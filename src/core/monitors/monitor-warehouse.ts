@@ -5,7 +5,7 @@ import type { MonitorExport } from './monitor-export.js';
 import type { MonitorFilter } from './monitor-filter.js';
 import type { HeldMonitor, QuietMark, QuietMonitor } from './quiet-plan.js';
 
-/** A batch before its calls. */
+/** The record of a batch, written before its calls. */
 export interface BatchRecord extends BatchRun {
   readonly action: string;
   readonly filter: MonitorFilter;
@@ -14,7 +14,7 @@ export interface BatchRecord extends BatchRun {
   readonly at: number;
 }
 
-/** Monitors that one call affected. */
+/** The record of one call, with the monitors that the call affected. */
 export interface BatchCall {
   /** Number of the call in its run, from 1. */
   readonly call: number;
@@ -26,9 +26,9 @@ export interface BatchCall {
   readonly ids: readonly string[];
 }
 
-/** Monitors that a call was the first to affect. */
+/** Monitors that a call affected and no earlier call did. */
 export interface FreshMonitors {
-  /** Monitors of the plan. */
+  /** Number of these monitors in the plan. */
   readonly planned: number;
   /** Ids of monitors outside the plan. */
   readonly unplanned: readonly string[];
@@ -50,7 +50,7 @@ export interface BatchAudit {
   begin(run: BatchRun, by: string): Promise<void>;
   /** Records the effect of a call; returns the monitors that no earlier call affected. */
   record(run: BatchRun, call: BatchCall): Promise<FreshMonitors>;
-  /** The monitors of the plan that no call has affected, or all monitors of the plan and of calls. */
+  /** `pending`: the monitors of the plan that no call has affected; `all`: all monitors of the plan and of calls. */
   monitors(run: BatchRun, which: 'pending' | 'all'): Promise<readonly PlannedMonitor[]>;
   /** Records the effect on each monitor, and the end of the run. */
   finish(
@@ -59,7 +59,7 @@ export interface BatchAudit {
   ): Promise<void>;
 }
 
-/** The memory of quiet hours: the monitors that they paused, and their state at that time. */
+/** The memory of quiet hours: the monitors that quiet hours paused, and the state of each monitor at that time. */
 export interface QuietMemory {
   mark(origin: string, schedule: string): Promise<QuietMark | null>;
   setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
@@ -84,7 +84,7 @@ export interface QuietReport {
 /** A run in the warehouse. */
 export interface KnownRun {
   readonly id: string;
-  /** Whether the run has ended: then nothing new can be read of it. */
+  /** Whether the run has ended. The record of an ended run does not change. */
   readonly over: boolean;
   /** Whether all older runs of its monitor are loaded, too. */
   readonly reached: boolean;
@@ -100,16 +100,16 @@ export interface MonitorRuns {
   /** Loads the present monitors; `mark` identifies the export. Monitors that are gone stay, with `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;
   /**
-   * Ends the list of an export. `wholeSince`: the beginning of an export of all monitors, in Unix ms; monitors that no export has seen
-   * since then are marked as gone.
+   * Ends the list of an export. `wholeSince`: the beginning of an export of all monitors, in Unix ms; null for an export with a filter.
+   * Monitors that no export has seen since that time are marked as gone.
    */
   endMonitors(origin: string, mark: string, wholeSince: number | null): Promise<void>;
-  /** The ids of the next monitors of an export whose runs are not read yet. */
+  /** The ids of the next monitors whose runs an export has not read yet. */
   unread(origin: string, mark: string, limit: number): Promise<readonly string[]>;
   knownRuns(origin: string, monitor: string): Promise<readonly KnownRun[]>;
   /** Adds or replaces runs, with their results. */
   loadRuns(origin: string, mark: string, monitor: string, runs: readonly RawRecord[]): Promise<void>;
-  /** Records that the runs of a monitor are all read. */
+  /** Records that all runs of a monitor have been read. */
   endRuns(origin: string, mark: string, monitor: string): Promise<void>;
   /** The counts of an export so far, over all interruptions. */
   counts(origin: string, mark: string): Promise<ExportCounts>;

@@ -7,8 +7,8 @@ const DAY = 1440;
 const WEEK = 7 * DAY;
 
 /**
- * Quiet hours in the local time of a zone: on each of these days from `from` to the next `until` (on the next day where that is not
- * later), or from one day of the week to another.
+ * Quiet hours in the local time of a zone. Without `untilDay` they last on each of `days` from `from` to the next `until`, on the same or
+ * the next day. With `untilDay` they last from one day of the week to another.
  */
 export interface QuietHours {
   /** IANA name, such as `Europe/Berlin`. */
@@ -79,8 +79,8 @@ export function lengthOf({ from, until, days, untilDay }: QuietHours): number {
 }
 
 /**
- * The quiet hours that contain a moment, by the date of their beginning; null outside of them. When clocks are put back, the same local
- * time comes twice: hours that have ended must not begin again.
+ * Returns the date on which the quiet hours that contain a moment began; null outside of quiet hours. When clocks are put back, the same
+ * local time occurs twice. The caller must not begin quiet hours again that have ended.
  */
 export function quietAt(at: number, hours: QuietHours): string | null {
   const wall = wallClock(at, hours.tz);
@@ -97,7 +97,8 @@ export function quietAt(at: number, hours: QuietHours): string | null {
 const PUT_BACK = 180;
 
 /**
- * Whether clocks were put back to before the beginning of the quiet hours that began on the date `window`; these hours still apply.
+ * Whether clocks were put back to a time before the quiet hours that began on the date `window`. In this case these quiet hours still
+ * apply.
  */
 export function isPutBack(at: number, hours: QuietHours, window: string): boolean {
   const wall = wallClock(at, hours.tz);

@@ -13,9 +13,9 @@ export interface QuietInput {
   /** The warehouse with the memory of paused monitors. */
   readonly into: string;
   readonly host?: string;
-  /** Unpauses all paused monitors at any time and clears the memory, because the quiet hours are removed. */
+  /** The quiet hours are removed: the run unpauses all paused monitors at any time and clears the memory. */
   readonly restore?: boolean;
-  /** Unix ms instead of the clock. */
+  /** A time in Unix ms to use instead of the clock. */
   readonly now?: number;
 }
 

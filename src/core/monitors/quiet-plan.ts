@@ -21,7 +21,7 @@ export interface QuietMonitor {
   readonly before: string | null;
   /** `updatedAt` after our pause. */
   readonly after: string | null;
-  /** The person who also paused the monitor, and so wants it to stay paused. */
+  /** The person who also paused the monitor, so that it must stay paused; null: none. */
   readonly keptBy: string | null;
 }
 
@@ -29,8 +29,8 @@ export interface QuietMonitor {
 export type QuietAction = { readonly do: 'begin' | 'end'; readonly window: string } | { readonly do: 'nothing' };
 
 /**
- * The action that is due now. Pure: late, repeated or skipped runs give the same result, so a change of the clocks cannot cause a
- * second action. Ended hours are not begun again; hours without any run are skipped.
+ * Returns the action that is due now. Pure: late, repeated or skipped runs give the same result, so a change of the clocks cannot cause a
+ * second action. Quiet hours that have ended are not begun again; quiet hours without any run are skipped.
  */
 export function dueQuietAction(now: number, hours: QuietHours, mark: QuietMark | null): QuietAction {
   const window = quietAt(now, hours);
@@ -48,12 +48,12 @@ export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy
 }
 
 /**
- * The action on a monitor when quiet hours begin. `adopt`: the answer to an earlier pause of ours got lost. `join`: other quiet hours
- * paused it; the last ones to end unpause it.
+ * The action on a monitor when quiet hours begin. `adopt`: an earlier pause of ours took effect, but its answer got lost. `join`: other
+ * quiet hours have paused the monitor; the last quiet hours to end unpause it.
  */
 export type BeginStep = 'pause' | 'adopt' | 'join' | 'nothing';
 
-/** `known`: the record of these quiet hours about the monitor; `held`: that of other quiet hours. */
+/** `known`: the record that these quiet hours have of the monitor; `held`: the record that other quiet hours have of it. */
 export function beginStep(
   now: MonitorState,
   known: QuietMonitor | null,
@@ -71,7 +71,7 @@ export function beginStep(
   return isActive && known?.window !== window ? 'pause' : 'nothing';
 }
 
-/** The action on a remembered monitor when quiet hours end; with a reason where the monitor is not changed. */
+/** The action on a remembered monitor when quiet hours end. `why`: the reason for which the monitor is not changed; null: no report. */
 export type EndStep = { readonly do: 'unpause' } | { readonly do: 'forget'; readonly why: string | null };
 
 /** `now` is null where the monitor is gone. */
@@ -79,7 +79,7 @@ export function endStep(known: QuietMonitor, now: MonitorState | null): EndStep 
   const forget = (why: string | null): EndStep => ({ do: 'forget', why });
   if (now === null) return forget('it was deleted');
   const { state, before, after, keptBy } = known;
-  // The monitor is active, whether our own call arrived or not.
+  // An active monitor needs no unpause, whether our own call took effect or not.
   if (now.status === 'active' && state !== 'paused') return forget(null);
   if (now.status !== 'paused') return forget(`another client changed it: its status is ${now.status}`);
   // Another client paused the monitor before our call.

@@ -48,7 +48,7 @@ export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCod
 /** The most causes that are read; a chain of causes may be circular. */
 const MAX_CAUSES = 10;
 
-/** Returns the exit code of a failure, by the first known one among it and its causes. */
+/** Returns the exit code of a failure. The first known error in its chain of causes decides. */
 export function exitCodeOfFailure(error: unknown): ExitCode {
   let cause = error;
   for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++) {
@@ -59,7 +59,7 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
       readonly verdict?: { readonly type?: unknown };
       readonly facts?: { readonly phase?: unknown };
     };
-    // A request that was not sent, because the service would refuse it.
+    // The request was not sent, because the service would refuse it.
     if (facts?.phase === 'refused') return exitCodes.usage;
     const reason = pauseReasonOf(type) ?? pauseReasonOf(verdict?.type);
     if (reason) return exitCodeOfPause(reason);
@@ -68,10 +68,10 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
   return exitCodes.failed;
 }
 
-/** Bad input of any kind: one clear sentence (or several lines), nothing was bought. The command ends with exit code 2. */
+/** Bad input of any kind, described in one clear sentence or several lines. Nothing was bought. The command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-  /** No file is its cause, which could be another one a moment later: activities do not retry it. */
+  /** Whether activities do not retry the error. Errors about files are retried, because the file may be replaced a moment later. */
   readonly isFinal: boolean;
 
   constructor(message: string, { isFinal = false, ...options }: ErrorOptions & { readonly isFinal?: boolean } = {}) {

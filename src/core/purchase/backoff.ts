@@ -1,4 +1,4 @@
-/** Length of a block after a 429 without a wait, in ms: about a tenth of a second, doubled with each consecutive refusal. */
+/** Length of a block after a 429 that names no wait, in ms: about a tenth of a second, doubled with each consecutive refusal. */
 export function blockMs(tries: number, random: number): number {
   return backoffMs(tries, 100, 60_000, random);
 }

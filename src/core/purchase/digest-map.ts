@@ -5,17 +5,17 @@ const SLOT_WORDS = 3;
 const MAX_LOAD = 0.7;
 
 /**
- * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array: 12 bytes a slot, 17 to 34 bytes an entry, where a `Map` of
- * strings takes over 100. Entries are never deleted.
+ * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array. It takes 12 bytes per slot and 17 to 34 bytes per entry; a `Map` of
+ * strings takes over 100 per entry. Entries are never deleted.
  *
- * Only the first 64 bits of a key are kept and compared, so two different keys count as equal with a probability of n²/2^65: 3 in a
- * hundred million for a million keys.
+ * Only the first 64 bits of a key are kept and compared. Among n keys, the probability that two different ones count as equal is n²/2^65: 3
+ * in a hundred million for a million keys.
  */
 export class DigestMap {
   #slots: Uint32Array;
   #mask: number;
   #size = 0;
-  /** The latest key, in two words: fields instead of a pair, which would be an allocation a call. */
+  /** The latest key, in two words. A pair instead of two fields would be an allocation per call. */
   #high = 0;
   #low = 0;
 
@@ -46,7 +46,9 @@ export class DigestMap {
     return this.get(key) !== undefined;
   }
 
-  /** Sets or replaces; returns true for a new key. Throws `RangeError` for a value that is not a whole number in range. */
+  /**
+   * Sets or replaces the value of a key; returns true for a new key. Throws `RangeError` for a value that is not a whole number in range.
+   */
   set(key: Digest, value: number): boolean {
     if (!Number.isInteger(value) || value < 0 || value > 0xfffffffe) {
       throw new RangeError(`DigestMap values must be whole numbers from 0 to 4294967294 (got ${value})`);

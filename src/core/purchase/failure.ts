@@ -1,6 +1,6 @@
 /**
- * The meaning of a failed call, in one table. Activities turn it into Temporal failures; purchases and the limiter act on it.
- * API reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which that page does not list.
+ * The meaning of a failed call, in one table. Activities make Temporal failures from it; purchases and the limiter act on it. API
+ * reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which that page does not list.
  */
 export const failureTypes = [
   'InvalidRequest',
@@ -35,7 +35,10 @@ export interface CallFacts {
   readonly wrongShape?: boolean;
   /** The answer broke off or could not be decoded. */
   readonly truncated?: boolean;
-  /** The answer is complete but not the service's: no JSON, or no field of its contract. A proxy or a portal may have sent it. */
+  /**
+   * The answer is complete but is not from the service: it is not JSON, or has no field of the contract. A proxy or a portal may have sent
+   * it.
+   */
   readonly unrecognized?: boolean;
 }
 
@@ -63,7 +66,7 @@ export function classify(facts: CallFacts, creates = false): Verdict {
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
   if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
-  // A redirect is not followed, and says nothing about the request: the service is not at this address.
+  // A redirect is not followed. It means that the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:

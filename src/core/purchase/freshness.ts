@@ -19,10 +19,10 @@ export interface FreshnessRequest {
   readonly rebuy: boolean;
 }
 
-/** Failures that `--retry-failed` buys again; among them answers that were paid for and could not be parsed. */
+/** Tags of the failures that `--retry-failed` buys again. They include answers that were paid for and could not be parsed. */
 const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
 
-/** Returns the rules for answers that have landed already; undefined if all of them are used. `now`: Unix ms. */
+/** Returns the rules for answers that have already landed; undefined if all landed answers are used. `now`: Unix ms. */
 export function freshnessOf(request: FreshnessRequest, now: number): Freshness | undefined {
   const freshness: Freshness = {
     ...(request.refreshAfterMs === null ? {} : { freshAfter: now - request.refreshAfterMs }),

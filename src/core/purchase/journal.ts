@@ -5,7 +5,10 @@ import type { Price, SpendCap } from './spend.js';
 /** The outcome of one unit: the `status` in the warehouse. */
 export type UnitStatus = 'success' | 'error';
 
-/** Tag of a unit whose run was ended because its job was cancelled: its cost counts, but the next request for the unit buys it again. */
+/**
+ * Tag of a unit whose run was ended because its job was cancelled. The cost of the run counts, but the next request for the unit buys it
+ * again.
+ */
 export const ENDED_WITH_JOB = 'JOB_CANCELLED';
 
 /** One unit's share of an answer. */
@@ -45,7 +48,7 @@ export interface UnitRecord {
   readonly source: string | null;
   readonly misread?: string;
   readonly result: Json;
-  /** `wholeStatus` of the outcome; `told` is an old name that stored records keep. */
+  /** `wholeStatus` of the outcome; `told` is an old name of the field, which stored records keep. */
   readonly told?: Json;
 }
 
@@ -57,7 +60,7 @@ export interface Landed {
   readonly errorTag: string | null;
 }
 
-/** A purchase with an answered start: its run is in progress at the service, its answer comes later. */
+/** A purchase whose start was answered: its run is in progress at the service, and its answer comes later. */
 export interface Started {
   readonly intentId: string;
   /** The recorded facts, such as the id of the run. */
@@ -66,7 +69,7 @@ export interface Started {
   readonly at: number;
 }
 
-/** A purchase whose answer got lost. A run that it may have started can be searched for. */
+/** A purchase whose answer got lost. If the purchase may have started a run, that run can be searched for. */
 export interface Lost {
   readonly intentId: string;
   /** The time of the intent, and the deadline of its answer, in Unix ms. */
@@ -81,15 +84,15 @@ export interface Claimed {
   readonly unknowns: number;
   /** The latest unknown outcome. */
   readonly lost?: Lost;
-  /** Set where the run of the unit is in progress: the caller takes over the intent, follows the run and lands its answer. */
+  /** Set if the run of the unit is in progress: the caller takes over the intent, follows the run and lands its answer. */
   readonly started?: Started;
 }
 
-/** The result of a claim. Each requested key is in exactly one of the three. */
+/** The result of a claim. Each requested key is in exactly one of these lists. */
 export interface Claim {
   readonly landed: readonly Landed[];
   readonly mine: readonly Claimed[];
-  /** Another live owner is buying these units; wait with `waitForAny`. */
+  /** Units that another live owner is buying; wait for them with `waitForAny`. */
   readonly theirs: readonly string[];
 }
 
@@ -98,14 +101,17 @@ export interface Intent extends Price {
   /** Name of the purchase's segment. All purchases of a slice have the same segment. */
   readonly segment: string;
   readonly operation: string;
-  /** The part of the request that decides its price beside the operation, such as the effort of an agent run; default: the empty text. */
+  /**
+   * The part of the request, such as the effort of an agent run, that decides its price together with the operation. Default: the empty
+   * text.
+   */
   readonly tier?: string | undefined;
   readonly keys: readonly string[];
   /** The deadline of the answer, in Unix ms. */
   readonly deadline: number;
   /**
-   * The cap of the job. The intent is refused with `OverBudget` where it would exceed this cap or one of the team's. It reserves
-   * `reservedMicros` under each cap, by the cost of the job's answers of today (UTC) with the same operation and tier.
+   * The cap of the job. An intent that would exceed this cap or a cap of the team is refused with `OverBudget`. The intent reserves
+   * `reservedMicros` under each cap. The amount depends on the cost of the job's answers of today (UTC) with the same operation and tier.
    */
   readonly cap?: SpendCap;
 }
@@ -118,7 +124,7 @@ export interface LandedAnswer {
 
 /** A purchase without an answer: it may have been charged. */
 export interface UnknownOutcome {
-  /** Name of its journal segment; `book` is an old name that stored records and tables keep. */
+  /** Name of its journal segment; `book` is an old name of the field, which stored records and tables keep. */
   readonly book: string;
   readonly operation: string;
   readonly keys: readonly string[];
@@ -147,23 +153,26 @@ export interface Journal {
   /** Divides keys into landed, mine and theirs, atomically for all callers. Repeated keys count once. */
   claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim>;
   /**
-   * Writes an intent for units that its owner has claimed; returns its id. Rejects with {@link ClaimLost} where the owner has lost the
-   * claim, with `OverBudget` where it would exceed a cap.
+   * Writes an intent for units that its owner has claimed; returns the id of the intent. Rejects with {@link ClaimLost} if the owner has
+   * lost the claim, and with `OverBudget` if the intent would exceed a cap.
    */
   intend(intent: Intent): Promise<string>;
   /** Writes an answer and releases its units: they have landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
   /**
-   * Records that the start of an intent was answered, with its run. The intent stays open and its estimate counts, also after its owner has
-   * died or released it: the next claim of the unit takes the intent over. An intent that was an unknown outcome is open again and belongs
+   * Records that the start of an intent was answered, with its run. The intent stays open and its estimate counts, even after its owner has
+   * died or released it. The next claim of the unit takes the intent over. An intent that was an unknown outcome is open again and belongs
    * to the owner of the unit.
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
-  /** Closes an intent without an answer. `maybe` makes it an unknown outcome; `body` is the text that came instead, and is kept. */
+  /**
+   * Closes an intent without an answer. `maybe`: the intent becomes an unknown outcome. `body` is the text that came instead of an answer;
+   * the journal keeps it.
+   */
   miss(intentId: string, reason: string, charged: 'never' | 'maybe', body?: string | null): Promise<void>;
   /**
-   * Ends units without a purchase: refused input, given up after unknown outcomes, or (with `answer` and its time) an answer that the
-   * warehouse still has.
+   * Ends units without a purchase: their input was refused, they had too many unknown outcomes, or the warehouse still has their answer
+   * (`answer`, with its time).
    */
   recordOutcomes(
     owner: string,
@@ -172,18 +181,21 @@ export interface Journal {
     units: readonly UnitOutcome[],
     answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
   ): Promise<void>;
-  /** Releases all keys that this owner claimed and did not land. Its open intents become unknown outcomes, unless they were noted. */
+  /**
+   * Releases all keys that this owner claimed and that have not landed. Open intents of the owner become unknown outcomes; noted intents
+   * stay open.
+   */
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been released. */
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
-  /** Returns the landed ones among these keys; claims nothing. */
+  /** Returns those of these keys that have landed; claims nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
-  /** Reads the bodies of landed units and marks missing and damaged ones, so that `rebuyBefore` applies to them. */
+  /** Reads the bodies of landed units and marks missing and damaged bodies, so that `rebuyBefore` applies to their units. */
   verify(keys: readonly string[]): Promise<void>;
   /**
-   * Returns paths of unit files (JSON lines of {@link UnitRecord}) that together hold all of these landed keys, perhaps with others. Of
-   * several lines with one key the newest counts. `scratch` is a path where the journal may write such a file. Rejects with {@link
-   * BodiesGone} where bodies were pruned or fail their checksum.
+   * Returns paths of unit files (JSON lines of {@link UnitRecord}) that together hold all of these landed keys. The files may hold other
+   * keys, too. Of several lines with one key the newest counts. `scratch` is a path where the journal may write such a file. Rejects with
+   * {@link BodiesGone} if bodies were pruned or fail their checksum.
    */
   unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
   /** Returns the records of landed keys, by key. */
@@ -199,8 +211,8 @@ export interface Journal {
 }
 
 /**
- * The owner has lost its claim: its process counted as dead, or another answer landed first. Nothing was written; claim the units
- * again.
+ * The owner has lost its claim: its process counted as dead, or another answer landed first. Nothing was written. The caller must claim the
+ * units again.
  */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost';

@@ -1,25 +1,25 @@
-/** Dollars of a request by its number of results. The first band that the number fits in counts; null: no bound. */
+/** Dollars of a request by its number of results. The first band that holds the number counts; null: the band has no upper bound. */
 export type PriceBands = readonly (readonly [upToResults: number | null, dollars: number])[];
 
 /** Kinds of content that are priced by the page. */
 const contentTypes = ['text', 'highlights', 'summary'] as const;
 export type ContentType = (typeof contentTypes)[number];
 
-/** Prices in dollars that are valid from a day on. The cost in an answer takes precedence. */
+/** Prices in dollars that are valid from a day on. If an answer has a cost, that cost counts instead. */
 export interface PriceTable {
   /** The first UTC day on which the table is valid, such as `2026-03-01`. */
   readonly since: string;
-  /** A request by its type of search (`findSimilar` is one); then each result above ten. */
+  /** `search`: price of a request by its type of search or `findSimilar`. `searchResult`: price of each result above ten. */
   readonly search: Readonly<Record<string, PriceBands>>;
   readonly searchResult: number;
-  /** A page of a search, for each requested type of content. */
+  /** Price of one page in a search, for each requested type of content. */
   readonly searchPage: Readonly<Record<ContentType, number>>;
-  /** A page and type of content of a contents request; subpages are pages. */
+  /** Price of one page and type of content in a contents request. A subpage counts as a page. */
   readonly contentsPage: number;
   readonly answer: number;
   readonly research: number;
   readonly monitorRun: number;
-  /** A run by its effort. For an effort that is billed by usage: the most that a run without a budget costs. */
+  /** Price of a run by its effort. For an effort that is billed by usage: the most that a run without a budget costs. */
   readonly agentRun: Readonly<Record<string, number>>;
   /** The parts of a run that is billed by usage. */
   readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
@@ -31,7 +31,7 @@ const contractNeural: PriceBands = [
   [null, 1],
 ];
 
-/** The contract's standard prices (API reference: prices), which were the public ones before March 2026. */
+/** The contract's standard prices (API reference: prices). They were also the public prices before March 2026. */
 const contract: PriceTable = {
   since: '1970-01-01',
   search: {
@@ -49,10 +49,10 @@ const contract: PriceTable = {
   searchPage: { text: 0.001, highlights: 0.001, summary: 0.001 },
   contentsPage: 0.001,
   answer: 0.005,
-  // No price is published: this is above the cost of the retired service's example tasks (API reference: /research).
+  // No price is published. This value is above the cost of the example tasks of the retired service (API reference: /research).
   research: 0.1,
   monitorRun: 0.015,
-  // Metered efforts (auto, max, ultra) end at a budget, by default 5 or 20.
+  // Runs of metered efforts (auto, max, ultra) end when their budget is used up, by default 5 or 20 dollars.
   agentRun: { minimal: 0.012, low: 0.025, medium: 0.1, high: 0.5, xhigh: 1, auto: 5, max: 20, ultra: 20 },
   agentUse: { computeUnit: 0.1, search: 0.005, email: 0.02, phoneNumber: 0.07 },
 };
@@ -108,13 +108,13 @@ export function contentTypesOf(options: Options): readonly ContentType[] {
   );
 }
 
-/** Estimate of a contents request in micro-dollars. Without a type of content the service returns and bills text. */
+/** Estimate of a contents request in micro-dollars. If no type of content is requested, the service returns and bills text. */
 export function estimateContents(options: Options, urls: number, table: PriceTable): number {
   const kinds = Math.max(1, contentTypesOf(options).length);
   return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
-/** Types with a price that does not depend on the query: `auto` may become deep, and deep has a range of prices. */
+/** Types of search whose price does not depend on the query. The others: `auto` may become deep, and deep has a range of prices. */
 const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
 
 /** The most that a search may cost, in micro-dollars; the service states a range that depends on the query. */
@@ -146,7 +146,7 @@ export function isMetered(effort: unknown): boolean {
 }
 
 /**
- * The most that an agent run can cost, in micro-dollars: its own budget, otherwise the price of its effort; for an unknown effort the
+ * The most that an agent run can cost, in micro-dollars: its own budget, or else the price of its effort. An unknown effort counts at the
  * highest price.
  */
 export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {

@@ -1,8 +1,8 @@
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
-  /** The job, as the prefix of its segments: `<job>/`. Recorded histories have this old name of the field. */
+  /** The prefix of the job's segments: `<job>/`. The name `bookPrefix` is old; recorded histories have it. */
   readonly bookPrefix: string;
-  /** Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
+  /** The cap in micro-dollars. Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;
 }
 
@@ -12,7 +12,7 @@ export interface SpendCaps {
   readonly monthMicros: number | null;
 }
 
-/** The spend of requests in a period, also of those that landed later. Amounts in micro-dollars. */
+/** The spend of the requests that were sent in a period, even if their answers landed later. Amounts in micro-dollars. */
 export interface PeriodSpend {
   /** Unix ms. */
   readonly since: number;
@@ -29,7 +29,7 @@ export type UsageGroup = 'job' | 'operation' | 'day';
 export interface UsageLine {
   /** Job id (`calls` for single calls), operation, or UTC day (`2026-11-21`). */
   readonly group: string;
-  /** Requests with a landed answer, and the units in them. */
+  /** Number of requests with a landed answer, and number of their units. */
   readonly requests: number;
   readonly units: number;
   readonly landedMicros: number;
@@ -39,8 +39,8 @@ export interface UsageLine {
 }
 
 /**
- * The team's spend, computed from the journal, so that a crash cannot make the two differ. `Journal.intend` enforces the caps in the same
- * write as the intent.
+ * The team's spend. It is computed from the journal, so a crash cannot cause a difference between spend and journal. `Journal.intend`
+ * enforces the caps in the same write as the intent.
  */
 export interface Spend {
   caps(): Promise<SpendCaps>;
@@ -52,17 +52,17 @@ export interface Spend {
 }
 
 /**
- * An intent would exceed a cap (of several, the one with the least remaining); nothing was written. If `openMicros` is not 0, requests
- * in flight may still free some of it by costing less than their estimate.
+ * An intent would exceed a cap; nothing was written. Of several exceeded caps, this is the one with the least remaining. If `openMicros` is
+ * not 0, requests in flight may still free a part of the cap by costing less than their estimate.
  */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
   /** The cost of requests as a multiple of their list price; see {@link observedMultiple}. */
   readonly multiple: number;
-  /** The cap is high enough, but the first requests of this kind are in flight: their answers show the real cost. */
+  /** The cap is high enough, but the first requests of this kind are still in flight, and their real cost is not known yet. */
   readonly unproven: boolean;
   constructor(
-    /** `worker`: the worker's cap of a run of a job. */
+    /** The owner of the cap. `worker`: the worker's cap for one run of a job. */
     readonly scope: 'job' | 'worker' | 'day' | 'month' | 'call',
     readonly capMicros: number,
     /** The rest of the cap, at least 0. */
@@ -89,22 +89,22 @@ export class OverBudget extends Error {
 export interface Price {
   /** The most that the request may cost by the price table, or the bound that is sent with it. */
   readonly estimateMicros: number;
-  /** The cost by the price table, if lower than the estimate; default: the estimate. */
+  /** The cost by the price table, if it is lower than the estimate. Default: the estimate. */
   readonly listMicros?: number | undefined;
 }
 
 /**
  * Under a cap, at most `FIRST_REQUESTS` requests of one operation and tier are in flight until `FIRST_ANSWERS` answers have shown their
- * cost. So a wrong price table affects only these requests.
+ * cost. This bounds the damage of a wrong price table.
  */
 export const FIRST_REQUESTS = 2;
 export const FIRST_ANSWERS = 3;
-/** The number of latest answers that decide the multiple. */
+/** The number of latest answers from which the observed multiple is computed. */
 export const ANSWERS_KEPT = 100;
 
 /**
- * The cost of an answer as a multiple of its list price; null where all units failed, because failed units are free. `charged`: the number
- * of units that succeeded.
+ * The cost of an answer as a multiple of its list price. Failed units are free, so the result is null if all units failed at no cost.
+ * `charged`: the number of units that succeeded.
  */
 export function costMultiple(
   listMicros: number,

@@ -22,7 +22,10 @@ export interface AgentRowsInput
     | 'scheduled'
     | 'staged'
   > {
-  /** A Liquid template over the columns, such as `Find the CEO of {{name}}`; with several rows a run, a text without columns. */
+  /**
+   * A Liquid template over the columns, such as `Find the CEO of {{name}}`. If several rows share a run, the query is a text without
+   * columns.
+   */
   readonly query: string;
   /** JSON Schema of a row's output, of type object: its properties become columns. */
   readonly outputSchema?: Json;
@@ -30,11 +33,14 @@ export interface AgentRowsInput
   readonly effort?: string;
   readonly systemPrompt?: string;
   readonly dataSources?: Json;
-  /** Other fields of the request (API reference: /agent/runs), such as `budget` or `input`; their texts are templates, too. */
+  /** Other fields of the request (API reference: /agent/runs), such as `budget` or `input`. Texts in these fields are templates, too. */
   readonly request?: { readonly [field: string]: Json };
 }
 
-/** Returns the problem of fields that are set twice, beside `request` and in it: only one of them would be sent. */
+/**
+ * Returns the problem of fields that are set both in `request` and outside of it: only one of the two values would be sent. Null if there
+ * is none.
+ */
 export function setTwice({ request = {}, ...named }: AgentRowsInput): string | null {
   const twice = requestFields.filter((name) => Object.hasOwn(request, name) && named[name] !== undefined);
   return twice.length === 0

@@ -2,7 +2,7 @@ import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 
-/** The last recorded state of a job, for readers while no worker answers. */
+/** The last recorded state of a job. Commands show it while no worker answers. */
 export interface JobState {
   readonly phase: Exclude<JobPhase, 'planning'>;
   readonly reason?: PauseReason;
@@ -17,17 +17,17 @@ export interface JobState {
   readonly counts?: WarehouseSummary;
 }
 
-/** The record of a job between commands. It proves nothing by itself: it leads to journal, warehouse and workflow. */
+/** The record of a job between commands. It is only an index: journal, warehouse and workflow hold the truth about the job. */
 export interface JobEntry {
   readonly staged: StagedJob;
-  /** The job's name comes from `--job`: then the name is its identity, not the path. */
+  /** Whether the job's name comes from `--job`. A job with such a name is identified by the name, other jobs by the path of their input. */
   readonly named: boolean;
   readonly csv: string | null;
   /** Generation whose rows were all loaded when its workflow ended; null before that. */
   readonly completed: string | null;
-  /** Earlier stages of the job, newest first: a run in progress may still load one. */
+  /** Earlier stages of the job, newest first. A run in progress may still load an earlier stage. */
   readonly earlier?: readonly Stage[];
-  /** Id of the job's workflow, where another client chose that id. */
+  /** Id of the job's workflow, if another client chose the id. */
   readonly workflowId?: string;
   /** Absent in records of earlier versions. */
   readonly state?: JobState;
@@ -40,16 +40,16 @@ export interface JobEntry {
   };
 }
 
-/** A stage of a job, and the path of its CSV. */
+/** A staged job, and the path of its CSV. */
 export interface Stage {
   readonly staged: StagedJob;
   readonly csv: string | null;
 }
 
-/** Earlier stages of a job that are kept. */
+/** The number of earlier stages of a job that are kept. */
 const KEEP_STAGES = 3;
 
-/** The entry of a job that is staged again, with the stages of its former entry. */
+/** Returns the entry of a job that is staged again. The stages of the former entry become earlier stages. */
 export function entryAfter(before: JobEntry | null, now: JobEntry): JobEntry {
   if (before === null) return now;
   const others = [{ staged: before.staged, csv: before.csv }, ...(before.earlier ?? [])].filter(
@@ -72,12 +72,15 @@ export interface Owner {
   readonly pid: number;
 }
 
-/** Work of commands that has not ended: a job, an agent run, an export. Work without such an entry belongs to the workers. */
+/**
+ * Work that commands started and that has not ended: a job, a walk, an agent run, a batch or an export. Work without such an entry belongs
+ * to the workers.
+ */
 export interface OwnedWork {
   readonly workflowId: string;
   /** The name for people. */
   readonly job: string;
-  /** Processes in the order of arrival: the first living one owns the work, the others watch it. */
+  /** Processes in the order of arrival. The first living process owns the work; the other processes watch it. */
   readonly owners: readonly Owner[];
 }
 
@@ -91,13 +94,16 @@ export interface Claim {
   lives(owner: Owner): boolean;
 }
 
-/** The changes of a decision; null removes. `entry`: the entry of a job to write in the same step; absent: it is not changed. */
+/**
+ * The changes that a decision makes. A null value removes. `entry`: the entry of a job to write in the same step; absent: no entry is
+ * changed.
+ */
 export interface Claimed {
   readonly owned: OwnedWork | null;
   readonly entry?: { readonly job: string; readonly now: JobEntry | null };
 }
 
-/** A walk that ran here: leads to its workflow and its warehouse, which hold the truth about it. */
+/** A walk that ran in this folder or store. Its workflow and its warehouse hold the truth about the walk. */
 export interface WalkEntry {
   /** The id of the walk's workflow, without the prefix of ids that commands make. */
   readonly job: string;
@@ -118,7 +124,9 @@ export interface Allowed {
   readonly host: string | null;
 }
 
-/** The jobs of a folder, or of a store that many workers share. Keyed by the job's id, for all API keys: a job outlives its key. */
+/**
+ * The jobs of a folder, or of a store that many workers share. Entries are keyed by the job's id alone, because a job outlives its API key.
+ */
 export interface JobEntries {
   get(job: string): Promise<JobEntry | null>;
   /** Adds or replaces the entry of `staged.job`; durable when it returns. */
@@ -130,8 +138,8 @@ export interface JobEntries {
   /** All walks, the least recently changed first. */
   walks(): Promise<readonly WalkEntry[]>;
   /**
-   * Decides the owner of a workflow's work, and perhaps its job's entry, atomically. Nothing is written where `decide` throws. `decide`
-   * may be called more than once.
+   * Decides the owner of a workflow's work atomically; the decision may also write the entry of its job. If `decide` throws, nothing is
+   * written. `decide` may be called more than once.
    */
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
   /** Adds files and servers that a person has entered to the allowlist. */

@@ -18,31 +18,31 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
-/** The memo of workflows that this program starts itself: their input was checked here, or kept from an earlier start. */
+/** The memo of workflows that this program starts itself. The input of such a workflow was checked here, or comes from an earlier start. */
 export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Ids of jobs and stages become names of files, folders and segments, so they must not contain a path. */
+/** Ids of jobs and stages become parts of the names of files, folders and segments, so they must not contain a path. */
 export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
 /**
- * Why a job is paused: by a person, no credits, an exhausted budget, a refused key, a block of more than an hour, answers that are not
- * the service's, or a request that the service refuses for every row.
+ * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
+ * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row.
  */
 export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service' | 'request';
 
 /**
- * `stopped`: a scheduled run that met a reason to pause, or a job whose command was stopped. Its id is free; the next run, the same
- * command or `resume` continues it.
+ * `stopped`: a scheduled run had a reason to pause, or the command of the job was stopped. The id of a stopped job is free. The next run,
+ * the same command or `resume` continues the job.
  */
 export type JobPhase = 'planning' | 'running' | 'paused' | 'done' | 'stopped' | 'failed' | 'cancelled';
 
 /** Workflow id of a job, so that a job runs once at a time. */
 export const workflowIdOf = (job: string): string => `searchflow-${job}`;
 
-/** The job of a workflow id that a command made; other ids are returned unchanged. */
+/** Returns the job of a workflow id that a command made. Other ids are returned unchanged. */
 export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(/^searchflow-/, '');
 
 /** Whether the work has not ended. */
@@ -59,72 +59,85 @@ export type ContentsJobOptions = { readonly [name: string]: Json };
 export interface EnrichCsvInput {
   /** Path of the CSV file on the worker's machine, `.gz` allowed. */
   readonly input: string;
-  /** Column with the URLs, for `contents` and `findSimilar`; default: that of the job's last run, else found by name and contents. */
+  /**
+   * Column with the URLs, for `contents` and `findSimilar`. Default: the column of the job's last run; in the first run it is found by name
+   * and contents.
+   */
   readonly urlColumn?: string;
-  /** Scheme for URLs without one; default: that of the job's last run, else such rows are bad. */
+  /** Scheme that is added to URLs without one. Default: the scheme of the job's last run; in the first run such rows are bad. */
   readonly defaultScheme?: DefaultScheme;
   /** The operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
   /**
-   * For the other operations: the part of the request that is rendered for each row. Its texts are Liquid templates over the columns,
-   * such as `{ "query": "{{name}} official site" }`.
+   * For operations without a column of URLs: the part of the request that is rendered for each row. Its texts are Liquid templates over the
+   * columns, such as `{ "query": "{{name}} official site" }`.
    */
   readonly template?: Json;
-  /** For `agent`: rows in `input.data` of one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
+  /** For `agent`: number of rows that share one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
   readonly rowsPerRun?: number;
   /** For `research`: `v0` or `v1` (API reference: /research). */
   readonly variant?: string;
-  /** DuckDB file to load into; default `out/<name>.duckdb` under the worker's directory. */
+  /** Path of a DuckDB file, or address of a PostgreSQL database, to load into; default `out/<name>.duckdb` under the worker's directory. */
   readonly into?: string;
   /** Path of an enriched CSV that is written at the end. */
   readonly csv?: string;
   /** Name of the job; default: the file's name without its extension. */
   readonly job?: string;
-  /** The part of the request that all rows share: contents options (default: those of the job's last run, else `{ "text": true }`), or the rest of the request beside the template. */
+  /**
+   * The part of the request that all rows share. With a template: the fields that the template does not have. Without one: contents
+   * options. Their default is those of the job's last run, in the first run `{ "text": true }`.
+   */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
-  /** URLs a request, 1–100; default 100. */
+  /** Number of URLs in one request, 1–100; default 100. */
   readonly batch?: number;
-  /** Buys only the first rows; the same job without it buys the rest. Default: all rows. */
+  /** Number of first rows to buy. A later run of the job without a limit buys the rest. Default: all rows. */
   readonly limit?: number;
   readonly freshness?: Freshness;
-  /** Answers that landed longer ago than this (ms) at the time of staging are bought again. Default: an answer never expires. */
+  /** Age in ms: answers that landed longer ago than this at the time of staging are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
   /**
-   * Buys again the rows that failed for a transient reason before this run. `freshness` takes precedence over `refreshAfterMs` and this.
+   * Buys again the rows that failed for a transient reason before this run. If `freshness` is set, it replaces `refreshAfterMs` and this
+   * field.
    */
   readonly retryFailed?: boolean;
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it; without any of this one it is refused. */
+  /**
+   * Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the job. If no worker of this
+   * service is running, the job is refused.
+   */
   readonly origin?: string;
-  /** For workers on several machines that share a store: the machine that has the file. Refused where it has no worker. */
+  /**
+   * The machine that has the input file, for workers on several machines that share a store. If that machine has no worker, the job is
+   * refused.
+   */
   readonly host?: string;
-  /** Ends as `stopped` instead of pausing: the next scheduled run continues. */
+  /** Where the job would pause, it ends as `stopped` instead, and the next scheduled run continues. */
   readonly scheduled?: boolean;
-  /** The cap of this run of the job: the job pauses (`budget`) before it costs more. Default: no cap. */
+  /** The cap of this run. The job pauses (`budget`) before the run costs more. Default: no cap. */
   readonly maxCostDollars?: MaxCost;
   /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
-  /** Records refused rows as failed even if the service refuses all of them; default: the job then pauses (`request`). */
+  /** Records refused rows as failed, even if the service refuses all rows. Default: if all rows are refused, the job pauses (`request`). */
   readonly skipRefused?: boolean;
   /**
-   * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads file, CSV, warehouse and request from
-   * its own folder or store; of the fields here only `limit` is used.
+   * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads input, CSV, warehouse and request from
+   * its own folder or store. Of the fields in this object only `limit` is used.
    */
   readonly staged?: StagedName & Partial<StagedJob>;
 }
 
-/** Dollars, or `none` for no cap. Not null: JSON turns NaN into null. */
+/** Dollars, or `none` for no cap. Null is not accepted, because JSON turns NaN into null. */
 export type MaxCost = number | 'none';
 
 /** Content of the signal `resume`. */
 export interface Resumption {
-  /** The cap of the run of the job, counted from its start; absent: not changed. */
+  /** The cap of the current run; the cost since the start of the run counts. Absent: the cap is not changed. */
   readonly maxCostDollars?: MaxCost;
   /** See `EnrichCsvInput.skipRefused`; absent: not changed. */
   readonly skipRefused?: boolean;
 }
 
-/** Names staged rows, and the number of rows that a run asks for. */
+/** Names staged rows; `limit` is the number of rows that a run asks for. */
 export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
 /** The result of staging: the job's rows are in slices, and its source is no longer needed. */
@@ -138,40 +151,40 @@ export interface StagedJob {
   readonly columns: readonly string[];
   /** The column of URLs; null where requests come from a template. */
   readonly unitColumn: string | null;
-  /** Scheme that was added to URLs without one; absent: none. */
+  /** Scheme that was added to URLs without one. Absent: no scheme was added. */
   readonly defaultScheme?: 'http' | 'https';
   readonly options: ContentsJobOptions;
-  /** The part of the request that is rendered for each row; absent where that is the URL. */
+  /** The part of the request that is rendered for each row. Absent if a row is a URL. */
   readonly template?: Json;
   /**
-   * Number of rows that share one agent run, if there are several. Each row is an object of `input.data` with a `row_id`. The output must
-   * be a list `rows` of objects with these ids; it is kept with each row.
+   * Number of rows that share one agent run; absent: one. Each row is an object of `input.data` with a `row_id`. The output must be a list
+   * `rows` of objects with these ids; each object is kept with its row.
    */
   readonly rowsPerRun?: number;
   readonly variant?: string;
-  /** Units a request. */
+  /** Number of units in one request. */
   readonly batch: number;
-  /** Number of first rows to buy; absent: all. The stage always has the whole input. */
+  /** Number of first rows to buy; absent: all. The stage has the whole input in any case. */
   readonly limit?: number;
   readonly generation: string;
   readonly rows: number;
   readonly badRows: number;
   readonly distinctUnits: number;
   readonly slices: number;
-  /** Rows of every slice but the last. */
+  /** Number of rows in each slice except the last. */
   readonly rowsPerSlice: number;
-  /** Slices in progress at once: enough requests to use the whole rate limit. */
+  /** Number of slices in progress at once. It is large enough to use the whole rate limit. */
   readonly window: number;
   /** Directory of the slices, on the machine that staged them; see the port `Stages`. */
   readonly stageDir: string;
-  /** For workers on several machines and a warehouse that is a file: the machine that has the file. */
+  /** The machine that has the warehouse file, for workers on several machines. */
   readonly host?: string;
 }
 
 /** The number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
 
-/** The number of slices with rows to buy; the last one may also have rows after the limit. */
+/** The number of slices with rows to buy. The last of these slices may also have rows after the limit. */
 export function wantedSlices(staged: Pick<StagedJob, 'rows' | 'limit' | 'slices' | 'rowsPerSlice'>): number {
   return staged.limit === undefined ? staged.slices : Math.ceil(wantedRows(staged) / staged.rowsPerSlice);
 }
@@ -194,7 +207,7 @@ export interface SliceInput {
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
   readonly adopts?: boolean;
-  /** Start or last resume of the job in Unix ms: earlier refusals of the account (401, 402) do not count. */
+  /** Time of the start or last resume of the job, in Unix ms. Refusals of the account (401, 402) before this time do not count. */
   readonly resumedAt: number;
   /** The cap of the job; the cost of its earlier runs counts, too. */
   readonly cap?: SpendCap;
@@ -202,19 +215,19 @@ export interface SliceInput {
   readonly maxRunMs?: number;
   /** See `EnrichCsvInput.skipRefused`. */
   readonly skipRefused?: boolean;
-  /** Cost of the job before this run, in micro-dollars: the worker's own cap is for the cost of one run. */
+  /** Cost of the job before this run, in micro-dollars. It is needed because the worker's own cap is for the cost of one run. */
   readonly spentBeforeMicros?: number;
 }
 
 /** Input of the activity that ends the runs at the service for slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];
-  /** Milliseconds after which runs that have not ended are left running; absent: the activity waits for them. */
+  /** Milliseconds after which runs that have not ended are left running. Absent: the activity waits until they have ended. */
   readonly withinMs?: number;
 }
 
 export interface SliceResult {
-  /** False: time was up, the rest of the slice is left to the next attempt. */
+  /** False: the time was up, and the rest of the slice is left to the next attempt. */
   readonly complete: boolean;
   readonly rows: number;
   readonly requests: number;
@@ -240,17 +253,19 @@ export interface SliceHeartbeat {
 export interface JobProgress {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
-  /** Paused while requests are still in flight or answers are being loaded: cost and rows are not final yet. */
+  /** True while a paused job still has requests in flight or loads answers: cost and rows are not final yet. */
   readonly landing?: boolean;
   /** Why the job is paused or failed, and how to resume it; one sentence. */
   readonly message: string | null;
   readonly job: string;
-  /** Rows of the input, and those that are loaded; a slice in progress counts once it is done. */
+  /** Number of rows of the input, and number of loaded rows. The rows of a slice in progress count once the slice is done. */
   readonly rows: number;
   readonly rowsDone: number;
   readonly slices: number;
   readonly slicesDone: number;
-  /** Loaded rows with an error, counted at the start and at each pause; failed units of later slices are added. */
+  /**
+   * Number of loaded rows with an error. Loaded rows are counted at the start and at each pause; failed units of later slices are added.
+   */
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
@@ -265,7 +280,7 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** For a stopped run: the reason. `message` has it as a sentence, with what to do. */
+  /** For a stopped run: the reason. `message` describes the reason and what to do in a sentence. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
   /** Number of first rows that the run asked for; absent: all. */
@@ -273,7 +288,7 @@ export interface JobSummary {
   readonly into: string;
   readonly csv: string | null;
   readonly warehouse: WarehouseSummary;
-  /** Purchases of this run of the job. */
+  /** Counts of the purchases of this run. */
   readonly requests: number;
   readonly costMicros: number;
   /** Price of the same requests by the price table. Absent from older workers. */

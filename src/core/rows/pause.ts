@@ -21,22 +21,25 @@ export const COMMAND_ENDED = 'its command ended';
 /** The message of a cancelled job without a further reason. */
 export const JOB_CANCELLED = 'the job was cancelled';
 
-/** Type of the failure where not one more unit fits under a cap; its detail is an {@link OverBudgetFacts}. */
+/** Type of the failure where a cap allows not even one more unit. Its detail is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
 export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
   Partial<Pick<OverBudget, 'multiple'>>;
 
-/** The message of a pause mentions answers that cost more than this multiple of their list price. */
+/** If answers cost more than this multiple of their list price, the message of a pause says so. */
 const DEARER = 1.05;
 
 /** Type of the failure after several consecutive answers of another server; nothing more is sent. */
 export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
 
-/** Type of the failure where the service refuses the first requests of a job alike, or all of a slice; its detail is an {@link AllRefusedFacts}. */
+/**
+ * Type of the failure where the service refuses the first requests of a job, or all requests of a slice, for the same reason. Its detail is
+ * an {@link AllRefusedFacts}.
+ */
 export const ALL_REFUSED = 'AllRefused';
 
-/** The number of refused requests, and of the rows that the job asks for. */
+/** The number of refused requests, and the number of rows that the job asks for. */
 export interface AllRefusedFacts {
   readonly requests: number;
   readonly rows: number;
@@ -58,7 +61,7 @@ export function pauseReasonOf(type: unknown): PauseReason | null {
   return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
 }
 
-/** The action of a person, by tag or else by type; `, then resume …` follows. */
+/** What a person must do, by the tag of the failure, or else by its type. The message continues with `, then resume …`. */
 const remedies: Readonly<Record<string, string>> = {
   NO_MORE_CREDITS: "the team's prepaid credits are used up. Buy more credits",
   API_KEY_BUDGET_EXCEEDED: "this API key's budget at the service is used up. Raise it there or use another key",
@@ -72,12 +75,12 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the pause for a failure; null where a pause does not help. `job` is the name to resume; null for a scheduled run, which ends: the
- * next run continues it. `maxCostMicros` is the cap of the run, `spentMicros` its cost with requests in flight and unknown outcomes, where
- * known.
+ * Returns the pause for a failure; null if a pause does not help. `job` is the name for `resume`; null for a scheduled run, which ends and
+ * is continued by the next run. `maxCostMicros` is the cap of the run. `spentMicros` is the cost of the run with requests in flight and
+ * unknown outcomes, or null if unknown.
  *
- * The message names a command only where the typed command would stop at the same cap again. Otherwise the CLI adds the command as it was
- * typed.
+ * The message has a command line only if the command that was typed would pause for the same reason again. In other cases the CLI adds the
+ * command that was typed.
  */
 export function pauseOf(
   failure: Failure,

@@ -1,4 +1,7 @@
-/** Operations that can be bought for rows: `contents` of a column of URLs, or the answer to a request that is rendered for each row. */
+/**
+ * Operations that can be bought for rows. `contents` buys the pages of a column of URLs. Each other operation buys the answer to a request
+ * that is rendered for each row.
+ */
 export const rowOperations = ['contents', 'search', 'answer', 'findSimilar', 'agent', 'research'] as const;
 export type RowOperation = (typeof rowOperations)[number];
 
@@ -11,14 +14,14 @@ export function isLongRunning(operation: string): boolean {
   return operation === 'agent' || operation === 'research';
 }
 
-/** Whether runs of the operation can be ended early: research tasks cannot. */
+/** Whether runs of the operation can be ended early. Research tasks cannot. */
 export function canBeEnded(operation: string): boolean {
   return operation === 'agent';
 }
 
-/** Field of the rows of a shared run, in its input and its output. */
+/** Name of the field that holds the rows in the input and in the output of a shared run. */
 export const ROWS_FIELD = 'rows';
-/** Tag and reason of a row that is missing from the output of its run. */
+/** Tag and reason of a row that is missing from the output of its shared run. */
 export const leftOut = {
   tag: 'MISSING_FROM_RESPONSE',
   reason: 'the output of the run has no object with the row_id of this row',

@@ -6,7 +6,7 @@ import type { Json } from '../text/json.js';
 export interface JobRecord {
   /** Stable id of the job, such as `brands-3f9a1c`. */
   readonly job: string;
-  /** The name for people, and of its view: `brands`. */
+  /** The short name of the job, which is also the name of its view: `brands`. */
   readonly name: string;
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
@@ -18,16 +18,16 @@ export interface JobRecord {
   /** Identifies the content and options of this run of the job: other content is another generation. */
   readonly generation: string;
   readonly options: Json;
-  /** How the request of a row is made; absent where it is a URL. */
+  /** How the request of a row is made. Absent if the unit of a row is a URL. */
   readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
 }
 
-/** The row's part of a request, beside the options that all rows share. */
+/** The part of a request that comes from the row; the other part is the options that all rows share. */
 export interface RowRequest {
   readonly template: Json;
-  /** Rows that share a run; see `StagedJob.rowsPerRun`. */
+  /** Number of rows that share a run; see `StagedJob.rowsPerRun`. */
   readonly rowsPerRun: number;
 }
 
@@ -38,7 +38,7 @@ export interface RowRequest {
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
   readonly n: number;
-  /** 16 hex digits of the hash of the row's cells: a row keeps its hash when the file is edited elsewhere. */
+  /** 16 hex digits of the hash of the row's cells. The hash stays the same when other rows of the file are edited. */
   readonly h: string;
   /** Unit key, or null. */
   readonly k: string | null;
@@ -48,7 +48,7 @@ export interface StagedRow {
   readonly e: string | null;
   /** For a bad row: line, column and problem as a text. */
   readonly m: string | null;
-  /** True where an earlier row of the input has the same unit: the cost is in that earlier row. */
+  /** True if an earlier row of the input has the same unit. The cost is recorded at the earlier row. */
   readonly d?: true;
   /** The cells, unchanged. */
   readonly i: readonly string[];
@@ -59,15 +59,15 @@ export interface LoadBatch {
   readonly job: string;
   readonly generation: string;
   readonly slice: number;
-  /** Token of the loading attempt; the ledger keeps that of the first one. */
+  /** Token of the loading attempt. The ledger keeps the token of the first attempt. */
   readonly attempt: string;
   /** Path of the staged slice. */
   readonly rowsFile: string;
   /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
-  /** The file has only some of the slice's rows: they are loaded, and the ledger gets no line. */
+  /** Whether the file has only some of the slice's rows. These rows are loaded, and the ledger gets no line. */
   readonly partial?: boolean;
-  /** An answer is for several rows: a row without an object in it has failed (`MISSING_FROM_RESPONSE`). */
+  /** Whether one answer is for several rows. A row for which the answer has no object fails as `MISSING_FROM_RESPONSE`. */
   readonly sharedAnswers?: boolean;
 }
 
@@ -86,7 +86,7 @@ export interface WarehouseSummary {
   readonly invalid: number;
   /** Rows of this generation that are not loaded yet. */
   readonly missing: number;
-  /** Rows of earlier contents of the file that are no longer in it; kept, with `vanished_at`. */
+  /** Rows of an earlier input that are missing from the current one. They are kept, with `vanished_at`. */
   readonly vanished: number;
   readonly tags: Readonly<Record<string, number>>;
 }
@@ -95,7 +95,7 @@ export interface WarehouseSummary {
 export interface LoadedRows {
   /** Rows with an error, in all slices. */
   readonly failed: number;
-  /** Loaded rows of the slices without a line in the ledger. */
+  /** Number of loaded rows in each slice that has no line in the ledger. */
   readonly partial: readonly (readonly [slice: number, rows: number])[];
 }
 
@@ -110,14 +110,14 @@ export interface RunRecord
   readonly startedAt: number;
   readonly endedAt: number;
   readonly phase: 'done' | 'stopped';
-  /** Why the run stopped, as a code and as a sentence. */
+  /** Why the run stopped: `reason` as a code, `message` as a sentence. */
   readonly reason: string | null;
   readonly message: string | null;
   readonly requests: number;
   readonly costMicros: number;
 }
 
-/** An answer in the rows of a job with misread fields. */
+/** An answer with misread fields, from the rows of a job. */
 export interface MisreadAnswer {
   readonly key: string;
   readonly unit: string;
@@ -136,29 +136,35 @@ export interface MisreadAnswer {
  */
 export interface RowWarehouse {
   /**
-   * Records the job and moves loaded rows to their positions in the new generation, in one transaction: unchanged rows are kept, rows
-   * that are no longer in the input are marked, the others are to be loaded. Repeated calls for a generation change nothing. Returns the
-   * numbers of the slices with rows to load.
+   * Records the job and moves loaded rows to their positions in the new generation, in one transaction. Unchanged rows are kept. Rows that
+   * are no longer in the input are marked as vanished. Repeated calls for a generation change nothing. Returns the numbers of the slices
+   * with rows to load.
    */
   openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
   /**
-   * Compares the ledger with the loaded rows, and removes the lines of slices with missing or stale rows. Returns the numbers of the
-   * slices to load, like `openJob`. Rejects with `WarehouseUnusable` where the warehouse has another generation of the job, or none.
+   * Compares the ledger with the loaded rows, and removes the lines of slices with missing or stale rows. Returns the numbers of the slices
+   * to load, like `openJob`. Rejects with `WarehouseUnusable` if the warehouse does not have this generation of the job.
    */
   unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
   /** Whether any row of the job is loaded, of any generation. Never creates a file. */
   holdsRows(job: string): Promise<boolean>;
   /** Whether any answer is loaded, of any job. Never creates a file. */
   holdsAnswers(): Promise<boolean>;
-  /** Returns the costs of those units whose answer is loaded, for any job, and fresh enough. Never creates a file. */
+  /** Returns the costs of those units whose answer is loaded, by any job, and fresh enough. Never creates a file. */
   known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
-  /** Like `known`, but returns the answers in the form of the journal, the newest of each key; the caller sets `operation`. */
+  /**
+   * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
+   * `operation`.
+   */
   answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
-  /** Numbers of the slices of this generation in the ledger whose rows are all loaded; `null` where the job or its warehouse does not exist. Never creates a file. */
+  /**
+   * Returns the numbers of the slices of this generation that are in the ledger and whose rows are all loaded. Returns `null` if the job or
+   * its warehouse does not exist. Never creates a file.
+   */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Counts the rows of this generation that are loaded. */
   loadedRows(job: string, generation: string, freshness?: Freshness): Promise<LoadedRows>;
-  /** Unit keys of this slice whose rows are missing or stale in the warehouse, each once. */
+  /** Returns the distinct unit keys of this slice whose rows are missing or stale in the warehouse. */
   pendingKeys(
     job: string,
     generation: string,
@@ -169,19 +175,19 @@ export interface RowWarehouse {
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
-  /** Replaces answers in their rows by those in a unit file; their costs stay. Returns the number of rows. */
+  /** Replaces answers in their rows by those in a unit file; the costs do not change. Returns the number of changed rows. */
   putAnswers(job: string, unitFile: string): Promise<number>;
-  /** Adds or updates unknown outcomes of the job, one row each. */
+  /** Adds or updates unknown outcomes of the job, one row for each. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
-  /** Records how a run ended; the same run again replaces its record. */
+  /** Records how a run ended. A second record of the same run replaces the first. */
   recordRun(run: RunRecord): Promise<void>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
   /** Writes the enriched CSV: rows in their order, input columns unchanged, result columns added. Replaces the file in one step. */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
   /**
-   * Writes the rows as Parquet files `part-00000.parquet` … into their own directory, in their order, with the columns and values of the
-   * job's view. Replaces the directory in one step; refuses a directory with other files.
+   * Writes the rows as Parquet files `part-00000.parquet` … into a directory of their own, in their order. The files have the columns and
+   * values of the job's view. Replaces the directory in one step; refuses a directory with other files.
    */
   exportParquet(
     job: string,
@@ -190,7 +196,7 @@ export interface RowWarehouse {
   close(): Promise<void>;
 }
 
-/** Another process holds the warehouse: wait, then retry. */
+/** Another process holds the warehouse. The caller must wait and retry. */
 export class WarehouseBusy extends Error {
   override readonly name = 'WarehouseBusy';
   constructor(
@@ -202,7 +208,7 @@ export class WarehouseBusy extends Error {
   }
 }
 
-/** The warehouse cannot be used until a person fixes something: wrong table, no permission, disk full, damaged file. */
+/** The warehouse cannot be used until a person fixes a problem: wrong table, no permission, full disk, damaged file. */
 export class WarehouseUnusable extends Error {
   override readonly name = 'WarehouseUnusable';
 }
@@ -210,5 +216,5 @@ export class WarehouseUnusable extends Error {
 /** The warehouse has no rows of the job: nothing was loaded yet, or its tables are gone. */
 export class JobNotLoaded extends WarehouseUnusable {}
 
-/** The load is too large at once: a smaller part may fit into the memory of the warehouse. */
+/** The load needs more memory than the warehouse has. A smaller part of it may fit. */
 export class TooMuchAtOnce extends WarehouseUnusable {}

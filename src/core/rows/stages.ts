@@ -6,13 +6,13 @@ export type StagedRows = Pick<StagedJob, 'job' | 'generation' | 'slices' | 'stag
 /** Staged rows of jobs, available to every worker that may get a slice. */
 export interface Stages {
   /**
-   * Shares the slices in `stageDir` of this machine; a no-op where they are shared already. Returns when every worker can read all of
-   * them. Stages of the job other than the newest few may be deleted.
+   * Shares the slices in `stageDir` of this machine. Does nothing if they are shared already. Returns when every worker can read all of
+   * them. May delete stages of the job, except the newest few.
    */
   share(staged: StagedRows): Promise<void>;
   /**
-   * Returns the path on this machine of one slice (gzip JSON lines of `StagedRow`), fetched where needed. Rejects with what to do where
-   * it is gone.
+   * Returns the path on this machine of one slice (gzip JSON lines of `StagedRow`); fetches the slice if this machine does not have it. If
+   * the slice is gone, rejects with an error that says what to do.
    */
   slice(staged: StagedRows, slice: number): Promise<string>;
 }

@@ -4,7 +4,7 @@ import type { Json } from '../text/json.js';
 export interface AgentRequest {
   readonly query: string;
   readonly systemPrompt?: string;
-  /** Rows to work on, and rows to leave out. */
+  /** `data`: rows to work on; `exclusion`: rows to leave out. */
   readonly input?: {
     readonly data?: readonly { readonly [name: string]: Json }[];
     readonly exclusion?: readonly { readonly [name: string]: Json }[];
@@ -21,7 +21,7 @@ export interface AgentRequest {
   readonly [field: string]: unknown;
 }
 
-/** Efforts of agent runs that the service documents. The contract names `auto` only, and others may follow. */
+/** Efforts of agent runs that the service documents. The contract names only `auto`; the service may add efforts. */
 export const efforts = ['auto', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 
 /** A year, in seconds: no run of the service lasts that long. */
@@ -29,13 +29,16 @@ export const MAX_RUN_SECONDS = 31_536_000;
 /** 24 days, in seconds: timers of the worker cannot be longer. */
 export const MAX_DURATION_SECONDS = 2_073_600;
 
-/** How a run is bought. */
+/** Options of the purchase of a run. */
 export interface RunOptions {
-  /** An answer that landed longer ago than this (ms) is bought again; default: a landed answer never expires, 0: always a new one. */
+  /**
+   * Age in ms: an answer that landed longer ago than this is bought again. Default: a landed answer never expires. 0: a new answer is
+   * always bought.
+   */
   readonly refreshAfterMs?: number;
   /**
-   * The cap of the run, in dollars: a run that is billed by usage gets it as its budget; a run with a higher fixed price is not
-   * started.
+   * The cap of the run, in dollars. A run that is billed by usage gets the cap as its budget. A run whose fixed price is higher than the
+   * cap is not started.
    */
   readonly maxCostDollars?: number;
   /** Tokens of beta features (API reference: beta features). */
@@ -44,9 +47,12 @@ export interface RunOptions {
 }
 
 export interface RunAgentOptions extends RunOptions {
-  /** Age in seconds at which the run is stopped, so that its output is kept (`max`, `ultra`), or cancelled. */
+  /**
+   * Age in seconds at which the run is ended. Runs of the efforts `max` and `ultra` are stopped, so that their output is kept; other runs
+   * are cancelled.
+   */
   readonly maxDurationSeconds?: number;
-  /** Delete the run at the service once its result has landed. */
+  /** Whether the run is deleted at the service once its result has landed. */
   readonly deleteAfter?: boolean;
 }
 
@@ -58,35 +64,37 @@ export interface RunResearchOptions extends Omit<RunOptions, 'beta' | 'extraHead
 /** The state of a run. Times in Unix ms by the worker's clock. */
 export interface RunSnapshot {
   readonly runId: string | null;
-  /** The service's status; null before the start was answered. */
+  /** The service's status; null until the start has been answered. */
   readonly status: string | null;
   readonly startedAt: number | null;
-  /** Number of the run's events so far; null where the service has no list of them. */
+  /** Number of the run's events so far; null if the service has no list of events. */
   readonly events: number | null;
   readonly costDollars: number | null;
   readonly waitingFor: string | null;
 }
 
-/** Answer of the `progress` query of `runAgent` and `runResearch`: the run at its last poll. */
+/** Answer of the `progress` query of `runAgent` and `runResearch`: the state of the run at its last poll. */
 export interface RunProgress extends RunSnapshot {
   readonly phase: 'running' | 'ending' | 'done';
   readonly ageMs: number;
   readonly polledAt: number | null;
 }
 
-/** A request whose answer is part of a result. `bought`: this run of the workflow paid for it. */
+/** A request whose answer is part of a result. `bought`: whether this run of the workflow paid for the request. */
 export interface RunRequest {
   readonly requestId: string | null;
   readonly costDollars: number;
   readonly bought: boolean;
 }
 
-/** Result of the `runAgent` workflow: the ended run, with any status and `stopReason`. */
+/** Result of the `runAgent` workflow: the run after its end, with any status and `stopReason`. */
 export interface AgentRunResult {
   readonly runId: string;
   readonly status: string;
   readonly stopReason: string | null;
-  /** The output; null where there is none, or where it is too large for a history: then `landed` names it. */
+  /**
+   * The output; null if there is none or if it is too large for a history. A large output is read from the journal by the keys in `landed`.
+   */
   readonly text: string | null;
   readonly structured: Json;
   readonly grounding: readonly Json[];
@@ -100,7 +108,7 @@ export interface AgentRunResult {
   readonly leftOutBytes: number | null;
 }
 
-/** Result of the `runResearch` workflow: the ended task. `task` is null where it is too large for a history. */
+/** Result of the `runResearch` workflow: the task after its end. `task` is null if it is too large for a history. */
 export interface ResearchResult {
   readonly taskId: string | null;
   readonly status: string | null;
@@ -115,7 +123,7 @@ export interface ResearchResult {
 export interface RunStep<Q, C> {
   readonly request: Q;
   readonly call: C;
-  /** Start of the workflow in Unix ms: answers that landed since then belong to it. */
+  /** Start of the workflow in Unix ms. Answers that landed after this time belong to the workflow. */
   readonly askedAt: number;
   /** The activity ends after this time, in ms. */
   readonly sliceMs?: number;
@@ -123,7 +131,7 @@ export interface RunStep<Q, C> {
   readonly untilAgeMs?: number;
 }
 
-/** The result of following a run in one activity. `look` is its snapshot, named as in recorded histories. */
+/** The result of following a run in one activity. `look` is the last snapshot of the run; recorded histories have this old name. */
 export type RunStepResult<R> =
   | { readonly ended: R; readonly look: null }
   | { readonly ended: null; readonly look: RunSnapshot };

@@ -1,7 +1,7 @@
 /** When a schedule runs. */
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
-/** The shortest interval: results rarely change faster. */
+/** The shortest interval, in ms. Results rarely change faster. */
 const LEAST_EVERY_MS = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -13,10 +13,10 @@ const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'
 const needed = `it must have five fields (${fields.join(', ')}), such as "0 6 * * *"`;
 
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-/** The most days of each month. */
+/** The largest number of days that each month can have. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Returns the problems of a timing that can be found without the Temporal server. */
+/** Returns the problems of a timing that can be found without a request to the Temporal server. */
 export function timingProblems(timing: ScheduleTiming): readonly string[] {
   if ('cron' in timing) return [cronProblem(timing.cron), zoneProblem(timing.tz)].filter((problem) => problem !== null);
   return timing.everyMs >= LEAST_EVERY_MS ? [] : ['every must be at least a minute, such as 15m, 6h or 1d'];
@@ -35,9 +35,9 @@ function cronProblem(cron: string): string | null {
   return neverComes(day, month) ? `cron: '${cron}' never fires: no such month has a day ${day}` : null;
 }
 
-/** Whether the first of these days is after the end of all these months. Forms that only the server can judge count as possible. */
+/** Whether the first of these days is after the end of each of these months. Forms that only the server can judge count as possible. */
 function neverComes(day: string, month: string): boolean {
-  // A part that begins with no number, such as *, begins with the first day.
+  // A part that does not begin with a number, such as *, begins with the first day.
   const first = Math.min(...day.split(',').map((part) => Number.parseInt(part, 10) || 1));
   const lengths = month
     .split(',')
@@ -46,7 +46,7 @@ function neverComes(day: string, month: string): boolean {
   return lengths.length > 0 && first <= 31 && first > Math.max(...lengths);
 }
 
-/** `2`, `feb`, `2-11/3`, `*`: the months from 1 to 12. */
+/** Returns the months, 1 to 12, of a part such as `2`, `feb`, `2-11/3` or `*`. */
 function monthsOf(part: string): number[] {
   const [range = '', step] = part.split('/');
   const [from = '', to = step === undefined ? from : '12'] = /^[*?]$/.test(range) ? ['1', '12'] : range.split('-');
@@ -70,12 +70,12 @@ function zoneProblem(tz: string): string | null {
   }
 }
 
-/** Time in ms within which a missed run is still started; the overlap policy drops runs in between. */
+/** Time in ms within which a missed run is still started. The overlap policy drops runs that would overlap. */
 export function catchUpMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(DAY, Math.max(HOUR, timing.everyMs)) : DAY;
 }
 
-/** The most by which a run is delayed, in ms, so that schedules of the same minute do not all begin at once. */
+/** The longest delay of a run in ms. It spreads the starts of schedules that have the same minute. */
 export function jitterMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(30_000, Math.floor(timing.everyMs / 10)) : 10_000;
 }
@@ -88,7 +88,7 @@ const units = [
   [1000, 's'],
 ] as const;
 
-/** `every 15m`, `0 6 * * * (Europe/Berlin)`. */
+/** Returns a timing as text, such as `every 15m` or `0 6 * * * (Europe/Berlin)`. */
 export function timingText(timing: ScheduleTiming): string {
   if ('cron' in timing) return `${timing.cron} (${timing.tz})`;
   const { everyMs } = timing;

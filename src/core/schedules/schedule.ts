@@ -14,7 +14,7 @@ export type ScheduledWorkflow = keyof ScheduledInputs;
 export type ScheduledWork = {
   readonly [Workflow in ScheduledWorkflow]: {
     readonly workflow: Workflow;
-    /** Id of the job's own workflow: while it runs already, the scheduled run is skipped. */
+    /** Id of the job's own workflow. If a workflow with this id is running, the scheduled run is skipped. */
     readonly workflowId: string;
     readonly input: ScheduledInputs[Workflow];
   };
@@ -28,13 +28,13 @@ export type ScheduledJobInput = ScheduledWork & {
   readonly when?: string;
 };
 
-/** How a scheduled run ended; a failed run has no outcome, its workflow failed. */
+/** How a scheduled run ended. A failed run has no outcome, because its workflow failed. */
 export interface ScheduledOutcome {
   readonly schedule: string;
-  /** `stopped`: a person must fix something, see `message`; the next run continues. `skipped`: the job was already running. */
+  /** `stopped`: a person must fix a problem, see `message`; the next run continues. `skipped`: the job was already running. */
   readonly phase: 'done' | 'stopped' | 'skipped';
   readonly message: string | null;
-  /** Summary of the job; null where it was not run. */
+  /** Summary of the job; null if the run was skipped. */
   readonly summary: JobSummary | WalkSummary | MonitorExport | null;
 }
 
@@ -43,13 +43,16 @@ export interface ScheduledRun {
   readonly workflowId: string;
   /** Unix ms. */
   readonly at: number;
-  /** `waiting`: no worker that could continue it is running. `forgotten`: Temporal keeps the results of workflows for a limited time. */
+  /**
+   * `waiting`: no worker is running that could continue the run. `forgotten`: Temporal has deleted the result of the workflow after its
+   * retention time.
+   */
   readonly phase: ScheduledOutcome['phase'] | 'running' | 'waiting' | 'failed' | 'cancelled' | 'forgotten';
   readonly message: string | null;
   readonly summary: ScheduledOutcome['summary'];
 }
 
-/** A run of a workflow on this worker: first as `running`, then with its end. */
+/** A run of a workflow on this worker. It is reported as `running` first, then with its end. */
 export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
   readonly job: string;
   readonly workflowType: string;

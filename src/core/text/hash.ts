@@ -1,4 +1,4 @@
-/** A 53-bit hash (cyrb53), because core has no `crypto`. Not for security: collisions can be made. */
+/** A 53-bit hash (cyrb53), because core has no `crypto`. Not for security: collisions can be constructed. */
 export function hash(text: string): number {
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;

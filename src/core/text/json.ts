@@ -18,7 +18,7 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** JSON that is kept byte for byte, with its digits, order and repeated names: its text, on one line. */
+/** JSON that is kept byte for byte as a text on one line. Digits, the order of names and repeated names stay as they are. */
 export class RawJson {
   constructor(readonly text: string) {}
 }

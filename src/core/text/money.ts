@@ -1,4 +1,4 @@
-/** The most dollars of a cap: sums of such amounts are exact in micro-dollars. */
+/** The largest cap in dollars. Sums of such amounts are exact in micro-dollars. */
 export const MOST_DOLLARS = 1_000_000_000;
 
 /** Converts dollars, as answers give them, to whole micro-dollars; `null` for an invalid amount. */
@@ -19,7 +19,7 @@ export function toDollars(micros: number): number {
 
 const thousands = /\B(?=(\d{3})+$)/g;
 
-/** Micro-dollars for people: cents, or up to six decimals where they are needed, so that no cost looks like zero. */
+/** Formats micro-dollars as dollars with two decimals, or up to six if the amount needs them. So no cost looks like zero. */
 export function dollars(micros: number): string {
   const exact = (Math.abs(micros) / 1e6).toFixed(6);
   const [whole = '0', decimals = ''] = exact.split('.');

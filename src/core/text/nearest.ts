@@ -1,4 +1,4 @@
-/** The most changed letters of a misspelt name. */
+/** The largest distance between a misspelt name and a suggested one. */
 const MOST_FAR = 4;
 
 /** Returns the known name that is closest to a misspelt one; null where none is close. */
@@ -7,7 +7,7 @@ export function nearest(misspelt: string, known: readonly string[]): string | nu
   if (same !== undefined) return same;
   const near = known
     .map((name) => ({ name, far: distance(misspelt, name) }))
-    // A name that differs in every letter is not a suggestion.
+    // A name that differs in every letter is no suggestion.
     .filter(({ name, far }) => far < Math.max(name.length, misspelt.length))
     .sort((a, b) => a.far - b.far)[0];
   return near && near.far <= MOST_FAR ? near.name : null;
@@ -20,7 +20,10 @@ export function sameName(one: string, other: string): boolean {
 
 const plain = (name: string): string => name.replace(/[-_ ]/g, '').toLowerCase();
 
-/** Insertions and deletions from one text to the other; a replacement counts as both, so that `KEY` is closer to `API_KEY` than to `QPS`. */
+/**
+ * Returns the number of insertions and deletions from one text to the other. A replacement counts as two, so that `KEY` is closer to
+ * `API_KEY` than to `QPS`.
+ */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i++) {
