@@ -18,8 +18,8 @@ import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
 /** Opens the warehouses of walks. */
 export interface WalkWarehouses {
   /**
-   * Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` where only another machine can open it, and with
-   * `BadInput` where the allowlist refuses it.
+   * Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` if only another machine can open the warehouse, and with
+   * `BadInput` if the allowlist refuses it.
    */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
@@ -32,26 +32,31 @@ export interface ActivityDeps extends Here {
   readonly purchase: Purchase;
   /** Agent runs and research tasks in progress at the service. */
   readonly runs: WorkerRuns;
-  /** The cap of one run of a job on this worker, in micro-dollars; a run can only lower it. Null or absent: no cap. */
+  /**
+   * The cap of one run of a job on this worker, in micro-dollars. The cap of a run itself counts only if it is lower. Null or absent: no
+   * cap.
+   */
   readonly maxCostPerJobMicros?: number | null;
   /** The prices in force now. */
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
-  /** Returns the warehouse of a job, one per address. Throws `WarehouseBusy` where the job belongs to a worker of another machine or service. */
+  /** Returns the warehouse of a job, one per address. Throws `WarehouseBusy` if only a worker of another machine or service can open it. */
   warehouseFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): RowWarehouse;
-  /** The store for secrets that the service shows only once. Null: operations that return such a secret are refused before they are sent. */
+  /**
+   * The store for secrets that the service returns only once. Null: operations that return such a secret are refused before they are sent.
+   */
   readonly secrets: SecretStore | null;
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**
-   * Returns the stage of a name in the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for an unknown
-   * name.
+   * Returns the stage that a name identifies from the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for
+   * an unknown name.
    */
   staged(named: StagedName): Promise<Stage>;
-  /** Returns the path of a job's CSV: from its workflow, or from the latest command. */
+  /** Returns the path of a job's CSV. The path comes from the workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
-  /** Records the state of a job; for a finished job also that its warehouse holds all its rows. */
+  /** Records the state of a job. For a finished job also records that its warehouse holds all its rows. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Records a walk, so that commands find it by its name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;

@@ -13,7 +13,7 @@ import type { ActivityDeps } from './deps.js';
 import { waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
 
-/** Attempts before Temporal retries the activity, with longer waits. */
+/** Number of attempts in one activity. After them Temporal retries the activity, with longer waits. */
 const MAX_TRIES = 8;
 
 /**
@@ -37,7 +37,7 @@ export async function sendFree<I, O>(
     const cost = rateCostOf(endpoint, input as I);
     rateCost = cost;
     await waitingFor(null, (waits) => waitForTurn(limiter, cost, { signal: control.stop, first: true, waits }));
-    // A cancelled free call is ended at once. A change (PATCH) gets time to land; otherwise it could take effect after the next attempt.
+    // A cancelled call is ended at once. Only a change (PATCH) gets time to land; otherwise it could take effect after the next attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     const answer = await waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal }));
     if (answer.queued) limiter.queued(rateCost);
@@ -57,8 +57,8 @@ export async function sendFree<I, O>(
 }
 
 /**
- * Makes a free call in an activity of many calls. Retryable failures are retried here while the wait is short, so that one failure does
- * not restart an activity of a hundred calls. Rejects with the failure that `toFailure` returns.
+ * Makes a free call in an activity that makes many calls. Retryable failures are retried here while the wait is short, so that one failure
+ * does not restart an activity of a hundred calls. Rejects with the failure that `toFailure` returns.
  */
 export async function sendFreeWithRetries<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,

@@ -30,12 +30,12 @@ export interface Meant {
   readonly host?: string;
 }
 
-/** The input of a workflow's first activity; `startedBy`: neither a command nor a workflow of ours started the workflow. */
+/** The input of a workflow's first activity. `startedBy` is set if neither a command nor a workflow of ours started the workflow. */
 export type First<I> = I & { readonly startedBy?: 'client' };
 
 /**
- * Throws a retryable failure where this worker serves another service than the requested one. A batch that was planned on the sandbox must
- * not delete real monitors because a key was set before its approval.
+ * Throws a retryable failure if the input names another service than this worker's. For example, a batch that was planned on the sandbox
+ * must not delete real monitors after the worker got an API key.
  */
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;
@@ -43,8 +43,8 @@ export function onlyFor({ origin }: { readonly origin: string }, meant: string |
 }
 
 /**
- * The same for the first activity of a workflow. A client has no list of workers: a service or machine that no living worker has is
- * refused for good, because the workflow would wait for ever without a reason that the client sees.
+ * Checks the service like `onlyFor`, in the first activity of a workflow. If a client started the workflow and no living worker has its
+ * service or machine, the workflow fails for good. Otherwise it would wait for ever, and the client would not see the reason.
  */
 export async function onlyForServed(deps: Here, { startedBy, ...meant }: First<Meant>): Promise<void> {
   const { origin = deps.origin, host = deps.host } = meant;

@@ -3,7 +3,7 @@ import { toFailure } from '../call/failure.js';
 import { heartbeatFrom } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
-/** One wait of an activity. `reason` is reported at once. A request without a reason is reported once it takes long. */
+/** One wait of an activity. Its `reason` is reported at once. A request in flight has no reason and is reported once it takes long. */
 interface ActivityWait {
   readonly at: number;
   reason: string | null;
@@ -25,7 +25,7 @@ export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Heartbeats with the reason of the activity's wait, `{ waitingFor }`, or null while it does not wait. */
+/** Sends heartbeats with the reason of the activity's wait, `{ waitingFor }`, or with null while the activity does not wait. */
 export function heartbeatOfWaits(everyMs?: number): { stop(): void } {
   const context = Context.current();
   return heartbeatFrom(() => {
@@ -41,7 +41,7 @@ function waitOf(context: Context, now: number): string | null {
   return reason ?? longWaitFor(requests, 'request', now);
 }
 
-/** Reports a wait with a reason, which `work` may change: such as a block of the rate, or the warehouse. */
+/** Reports a wait while `work` runs. The reason is for example a block of the rate, or the warehouse; `work` may change it. */
 export async function waitingFor<T>(
   reason: string | null,
   work: (because: (reason: string | null) => void) => Promise<T>,
@@ -54,7 +54,7 @@ export async function waitingFor<T>(
   );
 }
 
-/** Reports a request in flight, once it takes long. */
+/** Reports a request in flight once the request takes long. */
 export function waitingForAnswer<T>(send: () => Promise<T>): Promise<T> {
   return entered({ at: Date.now(), reason: null, request: true }, send);
 }

@@ -12,7 +12,7 @@ export interface SendDeps {
   readonly limiter: Limiter;
 }
 
-/** Makes one attempt at a free call in its turn of the team's rate. Where the service asks for a pause, the whole team pauses. */
+/** Makes one attempt at a free call in its turn of the team's rate. If the service asks for a pause, all calls of the team wait. */
 export async function callInTurn<I, O>(
   { transport, limiter }: SendDeps,
   endpoint: Endpoint<I, O>,
@@ -32,7 +32,9 @@ export async function callInTurn<I, O>(
   }
 }
 
-/** Makes up to `tries` attempts while the failure is retryable. Rejects with the signal's reason when aborted. */
+/**
+ * Makes up to `tries` attempts; a further attempt is made only after a retryable failure. Rejects with the signal's reason when aborted.
+ */
 export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,

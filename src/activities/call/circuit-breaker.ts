@@ -7,7 +7,7 @@ const MAX_HOLD_MS = 300_000;
 /** Consecutive answers of another server after which a person must check the connection. */
 export const MAX_UNRECOGNIZED = 10;
 
-/** Another server, such as a proxy, answers for the service. Nothing is sent until a person has fixed that. */
+/** Another server, such as a proxy, answers instead of the service. Nothing is sent until a person has fixed the connection. */
 export class ServiceUnrecognized extends Error {
   override readonly name = 'ServiceUnrecognized';
   constructor(last: ApiError, count: number) {
@@ -17,14 +17,14 @@ export class ServiceUnrecognized extends Error {
 }
 
 /**
- * Holds paid calls back while the service fails all of them: an outage must not use up the few repeat purchases that an unknown
+ * Holds paid calls back while the service fails all of them. Without it an outage would use up the few repeat purchases that an unknown
  * outcome is allowed. While the service is unhealthy, one call at a time probes it, at doubling intervals.
  */
 export class CircuitBreaker {
   #failures = 0;
   #unrecognized = 0;
   #successes = 0;
-  /** Failed probes since the service became unhealthy; null while it is healthy. */
+  /** Number of failed probes since the service became unhealthy; null while the service is healthy. */
   #level: number | null = null;
   #until = 0;
   #trying = false;
@@ -35,22 +35,22 @@ export class CircuitBreaker {
     this.#now = now;
   }
 
-  /** Milliseconds until the next probe; 0 while healthy. */
+  /** Milliseconds until the next probe; 0 while the service is healthy. */
   get holdMs(): number {
     return this.#level === null ? 0 : Math.max(0, this.#until - this.#now());
   }
 
-  /** Calls that got an answer. */
+  /** Number of calls that got an answer. */
   get successes(): number {
     return this.#successes;
   }
 
-  /** Answers of another server since the last success. */
+  /** Number of answers of another server since the last success. */
   get unrecognized(): number {
     return this.#unrecognized;
   }
 
-  /** Treats the service as possibly unhealthy: one call at a time probes it until one succeeds. */
+  /** Treats the service as possibly unhealthy: calls are sent one at a time until one of them succeeds. */
   suspect(): void {
     this.#level ??= 0;
   }

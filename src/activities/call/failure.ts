@@ -18,7 +18,10 @@ export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
 }
 
-/** The service refused all requests of a purchase alike, so that what they share must be wrong. `rows`: of the job, where there is one. */
+/**
+ * The service refused all requests of a purchase for the same reason, so the part that they share must be wrong. `rows`: number of rows of
+ * the job; null for a purchase without a job.
+ */
 export class AllRefused extends Error {
   override readonly name = 'AllRefused';
   constructor(
@@ -29,7 +32,7 @@ export class AllRefused extends Error {
     super(refusal.message, { cause: refusal });
   }
 
-  /** The same for a job of so many rows. */
+  /** Returns the same error with the number of rows of the job. */
   of(rows: number): AllRefused {
     return new AllRefused(this.refusal, this.requests, rows);
   }
@@ -45,16 +48,16 @@ export const localFailures = {
   waiting: 'Waiting',
 } as const;
 
-/** Attempts at an unexpected failure before the job ends with its reason: it must not hang silently. */
+/** Attempts at an unexpected failure before the job fails with the reason. Without this bound the job would hang silently. */
 const MAX_UNEXPECTED = 10;
-/** Attempts at a bad input: a file that is being replaced is complete a moment later. */
+/** Attempts at a bad input. An input file that is being replaced may be complete at the next attempt. */
 const MAX_INPUT = 3;
-/** Names of input errors, matched by name because some of their classes cannot be imported here. */
+/** Names of input errors. Errors are matched by name, because some of their classes cannot be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
 
 /**
- * The one map from an error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a
- * body.
+ * Maps any error to a Temporal failure; no other function does so. Details hold facts for programs (status, tag, request id), never a key
+ * or a body.
  */
 export function toFailure(error: unknown, attempt = 1): unknown {
   if (error instanceof ServiceUnrecognized) {
@@ -138,14 +141,14 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   return error;
 }
 
-/** Whether a database refuses permanently: a login error (SQLSTATE 28, 3D), or a missing or forbidden object (42). */
+/** Whether the refusal of a database is permanent: a login error (SQLSTATE 28, 3D), or a missing or forbidden object (42). */
 function isStoreUnusable(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof TemporalFailure) return false;
   const { code } = error as { readonly code?: unknown };
   return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
-/** The failure that hands a long wait to Temporal; it does not count as a failure of the activity. */
+/** Returns the failure that leaves a long wait to Temporal. It is not logged as a failure of the activity. */
 export function waiting(ms: number, why: string | null): ApplicationFailure {
   return ApplicationFailure.create({
     type: localFailures.waiting,

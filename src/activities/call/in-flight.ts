@@ -1,4 +1,4 @@
-/** Bounds how many paid requests one worker process has in flight; first come, first served. */
+/** Bounds the number of paid requests that one worker process has in flight. Permits are given first come, first served. */
 export class InFlight {
   /** Requests that were sent and whose answers are not on the disk yet. */
   sent = 0;
@@ -9,7 +9,7 @@ export class InFlight {
     this.#free = limit;
   }
 
-  /** Takes a permit; the caller releases it with `leave`. Rejects with the signal's reason when aborted first. */
+  /** Takes a permit, which the caller releases with `leave`. Rejects with the signal's reason if aborted before that. */
   enter(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason);
     if (this.#free > 0) {

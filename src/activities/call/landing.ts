@@ -7,12 +7,12 @@ import type { RawJson } from '../../core/text/json.js';
 /** The part of an answer that is kept. */
 export type Landing = Pick<UnitOutcome, 'misread'> & { readonly result: RawJson };
 
-/** The landing of a whole answer, byte for byte. */
+/** Returns the part of an answer that lands: the whole answer, byte for byte. */
 export function landingOf({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misread'>): Landing {
   return { result: rawJson(raw()), ...(misread.length > 0 ? { misread: misreadText(misread) } : {}) };
 }
 
-/** The results of an answer, each byte for byte. */
+/** Returns the results of an answer, each byte for byte. */
 export function rawResults({ raw }: Pick<Answer<unknown>, 'raw'>): readonly RawJson[] | undefined {
   const results = membersOf(raw())?.get('results');
   return results && elementsOf(results)?.map(rawJson);

@@ -1,4 +1,4 @@
-/** Does work on items, at most `width` at a time. Rejects with the first failure, once all started work has ended. */
+/** Runs `work` for each item, at most `width` at a time. Rejects with the first failure after all started work has ended. */
 export async function mapConcurrent<T>(
   items: readonly T[],
   width: number,

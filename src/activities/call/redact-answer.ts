@@ -1,7 +1,7 @@
 import { Secret } from '../../core/connections/secret.js';
 import type { Json } from '../../core/text/json.js';
 
-/** Returns an answer without its secrets at any depth: the form that may be kept in the journal and in Temporal's history. */
+/** Returns an answer without the secrets in it, at any depth. Only this form may be kept in the journal and in Temporal's history. */
 export function withoutSecrets(answer: unknown, names: readonly string[] = []): Json {
   if (names.length === 0 || answer === null || typeof answer !== 'object') return answer as Json;
   if (Array.isArray(answer)) return answer.map((item) => withoutSecrets(item, names));

@@ -20,13 +20,13 @@ import { isApiError } from '../call/failure.js';
 import type { LoadingWindow } from './walk-loader.js';
 import { fetchPage } from './walk-page.js';
 
-/** Events a page: the service's maximum. */
+/** Number of events in a page: the service's maximum. */
 const PAGE_SIZE = 200;
 /** The most consecutive pages that may repeat an earlier page. Loading a page again changes nothing. */
 const MAY_REPEAT = 3;
-/** Attempts at a page whose answer has an earlier cursor: the service may repeat a cursor by mistake. */
+/** Attempts at a page whose answer repeats an earlier cursor or page, because the service may repeat it by mistake. */
 const TRIES = 4;
-/** Pagination loops in a row before a walk fails; after each one the range is read again in halves. */
+/** Consecutive pagination loops after which a walk fails. After each earlier loop the range is read again in halves. */
 const MAX_CIRCLES = 3;
 
 export interface WalkOptions {
@@ -37,22 +37,23 @@ export interface WalkOptions {
   readonly splits: boolean;
   /** Whether there is time for another page. */
   hasTime(): boolean;
-  /** Whether to read the event times of a page, for the progress; other pages are not parsed. */
+  /** Whether the event times of a page are read for the progress. If not, the page is not parsed. */
   readsTimes(): boolean;
   report(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
 
 export interface Walked {
-  /** The state of the walk after the last page that was put. */
+  /** The state of the walk after the last page that was passed to the loader. */
   readonly walked: WalkState;
-  /** The parts that replace the window; null where it stays as it is. `begin`: the state in which the walk of each part begins. */
+  /** The parts that replace the window; null if the window is not replaced. `begin`: the state in which the walk of each part begins. */
   readonly parts: readonly Span[] | null;
   readonly begin?: WalkState;
 }
 
 /**
- * Walks a window from its state and puts each page. Ends with the last page, when its time is up, or when cancelled. A window with too many
- * events or an unusable cursor ends with the parts that replace it. Where the walk fails, it rejects once all pages have landed.
+ * Walks a window from its state and passes each page to the loader. Ends with the last page, when the time is up, or when cancelled. A
+ * window with too many events or an unusable cursor ends with the parts that replace it. If the walk fails, the function rejects after all
+ * pages have landed.
  */
 export async function walkOn(
   deps: WalkDeps,
@@ -64,7 +65,7 @@ export async function walkOn(
   const { signal, careful, report } = options;
   let state = window.walk;
   const waits = (waitingFor: string | null) => report({ waitingFor });
-  /** Returns the next page, and the state of the walk after it. */
+  /** Requests the next page; returns it with the state of the walk after it. */
   const ask = async (): Promise<[RawList, WalkState]> => {
     for (let tries = 1; ; tries++) {
       const { memory } = loading;
@@ -102,7 +103,10 @@ export async function walkOn(
   }
 }
 
-/** Restarts the window from its beginning, in halves where possible; null where a restart cannot help. */
+/**
+ * Returns parts that restart the window from its beginning, in halves if it can be split. Null if the error is not about the list. Throws
+ * if a restart cannot help.
+ */
 function restartOf(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
   const problem =
     error instanceof WalkError ? error : isApiError(error) ? expiredCursor(state, error.facts, error) : null;
@@ -110,7 +114,7 @@ function restartOf(error: unknown, state: WalkState, window: EventWindow): Requi
   const { from, to } = window;
   const parts = halve(window) ?? [{ from, to }];
   const circles = isCircle(problem) ? (state.circles ?? 0) + 1 : 0;
-  // A window that was read from its beginning and cannot be split would fail again.
+  // A window that cannot be split and was already read from its beginning would fail again.
   const helps = parts.length > 1 || window.walk.pages > 0;
   if (circles === MAX_CIRCLES || (circles > 0 && !helps)) throw inCircles(problem, window);
   if (!helps) throw problem;
@@ -133,13 +137,15 @@ function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): Ev
   };
 }
 
-/** Bytes at the beginning and the end of a page that identify it: an event begins with its id. */
+/**
+ * Number of bytes at the beginning and at the end of a page that identify the page. They include ids, because an event begins with its id.
+ */
 const PRINT = 1024;
 
 function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
   const bytes = Buffer.from(items.buffer, items.byteOffset, items.byteLength);
   const ends = bytes.toString('latin1', 0, PRINT) + bytes.toString('latin1', Math.max(0, bytes.length - PRINT));
-  // The warehouse counts the events.
+  // The warehouse counts the events, so none are counted here.
   return {
     items: 0,
     hasMore,
@@ -149,7 +155,8 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
 }
 
 /**
- * Event times of a page in its order, in Unix ms, without unreadable ones. Empty for a page that is not a list: the warehouse refuses it.
+ * Returns the readable event times of a page in the order of the page, in Unix ms. Empty for a page that is not a list; the warehouse
+ * refuses such a page.
  */
 function timesOf({ items }: RawList): number[] {
   const read = readJson(Buffer.from(items), true);

@@ -10,26 +10,26 @@ import {
 } from '../../core/events/event-warehouse.js';
 import type { WalkState } from '../../core/events/walk.js';
 
-/** Bytes of pages that are gathered for one load: a load has costs that do not depend on its size. */
+/** Bytes of pages that are gathered for one load. Fewer, larger loads are faster, because each load has a fixed cost. */
 const ENOUGH = 12 * 1_048_576;
-/** Bytes for the first load, so that the warehouse starts early. */
+/** Bytes of pages that are gathered for the first load. The number is small, so that the first load begins early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;
 /** Bytes above which callers wait until a load has ended. */
 const FULL = 16 * 1_048_576;
-/** The longest time that a page waits for a load, in ms. */
+/** The longest time in ms that pages are gathered while no load runs. */
 const LINGER_MS = 1_000;
 
-/** One window's part in the loads that all windows of a warehouse share. */
+/** One window that takes part in the loads that all windows of a warehouse share. */
 export interface LoadingWindow {
-  /** Memory for pages that will be put; the loader takes it back after their load. */
+  /** Memory for the pages of the window. The loader takes it back after their load. */
   readonly memory: BodyMemory;
   /** Adds a page and the state of the walk after it. Waits while too many bytes are pending. */
   put(page: RawPage, walk: WalkState): Promise<void>;
   /** Counts of the pages that are loaded so far. */
   soFar(): LoadedPages;
-  /** Waits until all pages are durable; returns their counts. Rejects with the error of their load. */
+  /** Waits until all pages of the window are durable; returns their counts. Rejects with the error of their load. */
   landed(): Promise<LoadedPages>;
-  /** Ends this window's part. */
+  /** Ends the window's part in the loads. Its pages that have not been loaded are dropped. */
   leave(): void;
 }
 
@@ -37,7 +37,7 @@ interface Pending {
   readonly key: StreamKey & { readonly window: number; readonly attempt: string };
   pages: RawPage[];
   walk: WalkState | null;
-  /** Pages that are put and not durable yet. */
+  /** Number of pages that were put and are not durable yet. */
   onTheWay: number;
   sum: LoadedPages;
   error: unknown;
@@ -45,8 +45,8 @@ interface Pending {
 }
 
 /**
- * Loads the pages of many windows into one warehouse, many in a transaction: while one load runs, the next is gathered. A page
- * without events fails only its own window.
+ * Loads the pages of many windows into one warehouse, in shared transactions. While one load runs, pages for the next are gathered. A page
+ * whose records are not events fails only its own window.
  */
 export class WalkLoader {
   readonly #warehouse: EventWarehouse;
@@ -112,7 +112,7 @@ export class WalkLoader {
     for (const wake of this.#room.splice(0)) wake();
   }
 
-  /** Starts a load where enough is gathered, or where all windows wait for one; otherwise soon. */
+  /** Starts a load if enough pages are gathered or all windows wait for a load. Otherwise a timer starts it. */
   #consider(): void {
     if (this.#loading || this.#bytes === 0) return;
     const allWait = [...this.#windows].every((one) => one.waiting.length > 0);

@@ -15,20 +15,20 @@ import { longWaitFor } from '../purchase/purchase-stats.js';
 export interface PageOptions {
   readonly signal: AbortSignal;
   readonly careful: boolean;
-  /** The memory for the page. */
+  /** The memory that the page is read into. */
   readonly memory: BodyMemory;
   /** Gets the reason of a wait, and null when the wait is over. */
   waits(reason: string | null): void;
 }
 
 /**
- * Requests one page in its turn of the team's rate. Retryable failures are retried here as long as the wait is short; Temporal does the
- * longer waits. Rejects with `ApiError` or with the failure of a long wait.
+ * Requests one page in its turn of the team's rate. Retryable failures are retried here while the wait is short; longer waits are left to
+ * Temporal. Rejects with `ApiError` or with the failure of a long wait.
  */
 export async function fetchPage(deps: WalkDeps, query: EventFilter, options: PageOptions): Promise<RawList> {
   const { transport, limiter } = deps;
   const rateCost = rateCostOf(listEventsEndpoint, query);
-  /** Consecutive answers of another server. */
+  /** Number of consecutive answers of another server. */
   let unrecognized = 0;
   for (let attempt = 0; ; attempt++) {
     // A turn usually comes within a second, so the block is not checked before the turn is requested.
@@ -47,7 +47,8 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
-      // A wait in Temporal would reset the count of answers by another server, so waits after such answers stay short.
+      // A new attempt by Temporal would reset the count of answers by another server. So waits after such answers are short enough to
+      // happen here.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));

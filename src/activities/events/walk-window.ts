@@ -16,14 +16,17 @@ import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import { walkOn } from './follow-cursor.js';
 import { WalkLoader } from './walk-loader.js';
 
-/** The interval, in ms, at which one page is parsed for its times. Parsing delays a request, so other pages are not parsed. */
+/**
+ * The interval, in ms, at which one page is parsed for its event times. Other pages are not parsed, because parsing delays the next
+ * request.
+ */
 const POLL_EVERY_MS = 1000;
 
 const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
 
 /**
- * `walkWindow`: walks one window from its last landed cursor; pages are loaded while the next ones are fetched. Ends after a minute, or
- * earlier where it splits the window. Repeated or concurrent attempts neither lose nor double an event.
+ * `walkWindow`: walks one window from its last landed cursor. Pages are loaded while the next ones are fetched. Ends after a minute, or
+ * earlier if the window is split. Repeated or concurrent attempts neither lose nor double an event.
  */
 export function createWalkWindow(deps: WalkDeps) {
   const loaders = new WeakMap<EventWarehouse, WalkLoader>();
@@ -98,14 +101,17 @@ export function createWalkWindow(deps: WalkDeps) {
 }
 
 /**
- * Updates the current state after a pause, cancel or failure, because the next run may start much later. A failure here is ignored: the
- * next run repeats the update and reports the reason.
+ * Updates the current state after a pause, a cancel or a final failure, because the next run may start much later. A failure of the update
+ * is ignored: the next run repeats the update and reports the reason.
  */
 async function foldQuietly(warehouse: EventWarehouse, { origin }: WalkWindowInput['walk']): Promise<void> {
   await warehouse.foldAll(origin).catch(() => undefined);
 }
 
-/** A list that cannot be walked needs a person. A page of another shape does, too, once its events have been checked field by field. */
+/**
+ * Returns the failure of a walk. A list that cannot be walked needs a person. A page of another shape needs a person only from the second
+ * attempt on, which checks each event field by field.
+ */
 function toWalkFailure(error: unknown, attempt: number): unknown {
   if (error instanceof WalkError) return ApplicationFailure.nonRetryable(error.message, error.name);
   if (error instanceof MisshapenPage && attempt > 1)

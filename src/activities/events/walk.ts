@@ -29,30 +29,31 @@ export interface FinishWalk {
   readonly stopped: string | null;
 }
 
-/** The numbers of the windows that are left, or the summary where none are. */
+/** The numbers of the windows that are left; if none are left, the summary. */
 export type WalkEnd =
   | { readonly pending: readonly number[]; readonly summary: null }
   | { readonly pending: readonly []; readonly summary: WalkSummary };
 
-/** The wait for a warehouse, in heartbeats. */
+/** The name of the warehouse in the waits that heartbeats report. */
 const WAREHOUSE = 'the warehouse';
 
 /** The activities of a page walk. */
 export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk' | 'host' | 'servedElsewhere'>) {
   return {
     /**
-     * `openWalk`: continues the pending windows of an earlier run, else begins a run: for a sync up to a minute before the
-     * service's now, for a backfill its range, or what was added since. No windows: there is nothing to do.
+     * `openWalk`: continues the pending windows of an earlier run. If there are none, begins a run: a sync up to one minute before the
+     * present time at the service, a backfill over the part of its range that is not loaded yet. If the result has no windows, there is
+     * nothing to do.
      */
     async openWalk(input: First<WalkInput>): Promise<OpenedWalk> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, input);
         const walk = walkOf(deps, input);
-        // A walk is recorded once its warehouse is open and the service accepts its types and start.
+        // If the warehouse is refused, or the types or the start of a new walk, the walk is not recorded.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         const note = () => deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk)).catch(async (error: unknown) => {
-          // Recorded, so that commands list a walk that waits for its warehouse.
+          // The walk is recorded in this case, too, so that commands list a walk that waits for its warehouse.
           await note();
           throw error;
         });
@@ -69,7 +70,10 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
 
     walkWindow: createWalkWindow(deps),
 
-    /** `finishWalk`: finds windows whose counts were lost with a worker; without such windows it returns the summary of the run. */
+    /**
+     * `finishWalk`: returns the windows that the warehouse still lists as pending. If there are none, or if the run was stopped, returns
+     * the summary of the run.
+     */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return withHeartbeat(async () => {
         onlyFor(deps, walk.origin);
@@ -120,15 +124,15 @@ function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
   }
 }
 
-/** Whether a backfill has been read up to its end. */
+/** Whether a backfill has been read up to the end of its range. */
 function isOver(input: WalkInput, { to }: StreamState): boolean {
   if (input.kind !== 'backfill' || input.verify || input.until === undefined) return false;
   return to !== null && to >= Date.parse(input.until);
 }
 
 /**
- * Checks types and start of a walk with a request and returns the service's time. Returns null without types and start, or without an
- * answer. Rejects where the service refuses the types, or where the start is not before its time.
+ * Checks types and start of a walk with one request and returns the service's time. Returns null if the walk has neither types nor a start,
+ * or if the request got no answer. Rejects if the service refuses the types, or if the start is after the end of the range.
  */
 async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly string[]): Promise<number | null> {
   const start = input.kind === 'backfill' && input.from !== undefined ? Date.parse(input.from) : null;
@@ -140,7 +144,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
     return now;
   } catch (error) {
     const refuses = error instanceof ApplicationFailure && refusals.includes(error.type ?? '');
-    // After other failures the walk is recorded and then paused or retried.
+    // After any other failure the walk is recorded and then paused or retried.
     if (!refuses && error instanceof ApplicationFailure) return null;
     throw error;
   }
@@ -148,7 +152,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
 
 const refusals: readonly string[] = [localFailures.badInput, 'InvalidRequest'];
 
-/** The range of a backfill from its start; rejects with `BadInput` where it is empty. */
+/** Returns the range of a backfill from its start. Rejects with `BadInput` if the range is empty. */
 function spanOf(input: WalkInput, from: number | null, now: number): Span & { readonly to: number } {
   const until = input.kind === 'backfill' ? input.until : undefined;
   const to = Math.min(until === undefined ? now : Date.parse(until), now - SETTLE_MS);
@@ -156,7 +160,7 @@ function spanOf(input: WalkInput, from: number | null, now: number): Span & { re
   return { from, to };
 }
 
-/** The range of a new run, by the service's clock; null where it is too soon for one. */
+/** Returns the range of a new run, by the service's clock; null if the range would be empty. */
 async function runOf(
   deps: WalkDeps,
   input: WalkInput,
@@ -166,7 +170,7 @@ async function runOf(
   const now = asked ?? (await sendFree(deps, listEventsEndpoint, { limit: 1 })).date ?? Date.now();
   if (input.kind === 'sync') return planSync(known ?? { watermark: null, sweptAt: null }, now);
   const from = input.from === undefined ? null : Date.parse(input.from);
-  // An earlier run read up to `known.to`: only what came after is left.
+  // An earlier run read up to `known.to`, so only later events are left.
   if (known?.to != null && !input.verify) {
     const { to } = spanOf(input, null, now);
     return to > known.to ? { from: known.to - OVERLAP_MS, to, sweep: false } : null;

@@ -39,15 +39,15 @@ export interface BatchStep extends Omit<BatchRun, 'origin'> {
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
-  /** Monitors a call. */
+  /** The most monitors that one call changes. */
   readonly limit: number;
   readonly into: string;
   readonly host?: string;
 }
 
-/** Failures after which the effect of a call is read from the monitors: no answer, or an unreadable one. */
+/** Types of failures without a readable answer. After such a failure the effect of the call is read from the monitors. */
 const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
-/** Attempts at a plan while list and dry run differ: a monitor may have changed between the two. */
+/** Attempts at a plan while list and dry run differ. They may differ because a monitor changed between the two. */
 const PLAN_TRIES = 3;
 
 /** The activities of the workflow `batchMonitors`. */
@@ -79,8 +79,8 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `decideMonitorBatch`: records the decision. After a wait the plan is checked again: monitors that match or changed since then
-     * were not approved, and end the batch.
+     * `decideMonitorBatch`: records the decision. After a wait the plan is checked again. If a monitor has changed since the plan, or
+     * matches and is not in the plan, it was not approved, and the batch ends.
      */
     async decideMonitorBatch(
       step: BatchStep & {
@@ -98,7 +98,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `affectMonitors`: makes one call exactly once, also when a worker ends meanwhile, and records its effect in the audit. */
+    /** `affectMonitors`: makes one call exactly once, even if a worker ends meanwhile, and records the effect of the call in the audit. */
     async affectMonitors(step: BatchStep & { readonly call: number }): Promise<CallEffect> {
       const { action, filter, limit, call } = step;
       onlyFor(deps, step.origin);
@@ -158,7 +158,7 @@ async function agreedPlan(deps: ActivityDeps, { action, filter }: BatchStep) {
   }
 }
 
-/** Throws where monitors match that are not in the plan, or that have changed since. */
+/** Throws if a matching monitor is not in the plan or has changed since the plan. */
 async function holdToPlan(
   deps: ActivityDeps,
   { action, filter }: BatchStep,
@@ -179,7 +179,10 @@ async function holdToPlan(
   );
 }
 
-/** The number of unplanned monitors in the state that the action leads to. A missing one may never have existed. */
+/**
+ * Returns how many of these unplanned monitors are in the state that the action leads to. Returns 0 for a deletion: a missing monitor may
+ * never have existed.
+ */
 async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
   if (ids.length === 0 || step.action === 'delete') return 0;
   const now = await currentStates(
@@ -190,7 +193,7 @@ async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly stri
   return ids.filter((id) => isDone(step.action, now(id))).length;
 }
 
-/** Returns the answer of a call; one too large for Temporal is read from the journal. */
+/** Returns the answer of a call. An answer that is too large for Temporal is read from the journal. */
 async function answerOf(
   { journal }: ActivityDeps,
   result: OperationResult<MonitorBatchResponse>,
@@ -202,7 +205,7 @@ async function answerOf(
   return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
 }
 
-/** Returns planned monitors that no answer names and that are in the state that the action leads to. */
+/** Returns the monitors of the plan that are in the state that the action leads to although no answer names them. */
 async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
   const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
   if (pending.length === 0) return [];
@@ -210,10 +213,10 @@ async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWareh
   return pending.filter(({ id }) => isDone(step.action, now(id))).map(({ id }) => id);
 }
 
-/** Above this number the whole list is read instead of single monitors. */
+/** The most monitors that are read one by one. If more must be read, the whole list is read instead. */
 const MAX_SINGLE_POLLS = 10;
 
-/** Returns the present state of monitors. A monitor that the filter does not find may have been renamed, so it is read by its id. */
+/** Returns the present state of monitors. If the filter does not find a monitor, it may have been renamed, so it is read by its id. */
 async function currentStates(
   deps: ActivityDeps,
   { action, filter }: BatchStep,

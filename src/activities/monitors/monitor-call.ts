@@ -14,7 +14,7 @@ export function createMonitorCallActivities(deps: ActivityDeps) {
     readonly [Name in MonitorCall['operation']]: Call;
   };
   return {
-    /** `callMonitor`: makes one operation on a monitor, at the requested service. */
+    /** `callMonitor`: makes one operation on a monitor, on a worker of the requested service. */
     async callMonitor({ operation, input, ...meant }: First<MonitorCall>): Promise<OperationResult<Json>> {
       await onlyForServed(deps, meant);
       return operations[operation](input);

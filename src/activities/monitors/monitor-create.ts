@@ -24,14 +24,14 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
-  /** Reads from the store which secrets were kept: an answer may have had none. */
+  /** Reads from the store whether the secret of each monitor was kept. The answer to a creation may have had no secret. */
   const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
     const kept = new Set(await (await storeOf(step))?.names());
     return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
   };
 
   return {
-    /** `makeMonitor`: makes one call exactly once; the secret is stored before anything else. */
+    /** `makeMonitor`: makes one call exactly once. The secret is stored before anything else. */
     async makeMonitor(step: First<CreateStep>): Promise<MadeMonitor> {
       const { definition, key } = step;
       await onlyForServed(deps, step);
@@ -44,7 +44,10 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       return withHeartbeat(async () => (await withSecrets(step, [monitor]))[0] as MadeMonitor);
     },
 
-    /** `findMadeMonitors`: returns the monitors of a creation whose answer got lost, the latest first, and whether their secrets were kept. */
+    /**
+     * `findMadeMonitors`: returns the monitors of a creation whose answer got lost, the latest monitor first, and whether their secrets
+     * were kept.
+     */
     async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);

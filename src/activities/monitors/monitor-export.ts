@@ -25,7 +25,7 @@ export interface ExportStep {
 /** Counts of an export at the end of a slice. */
 export type ExportSlice = ExportCounts & { readonly complete: boolean };
 
-/** Monitors whose runs are read at once. */
+/** Number of monitors whose runs are read at the same time. */
 const WIDTH = 5;
 
 /** The activities of the workflow `exportMonitorRuns`. */
@@ -51,7 +51,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `exportRunSlice`: reads runs of monitors that are not read yet, for about a minute. */
+    /** `exportRunSlice`: reads runs of monitors whose runs are not read yet, for about a minute. */
     async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
@@ -75,7 +75,10 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
   };
 }
 
-/** Reads the runs of a monitor, newest first, until all earlier ones are known; then reads again the runs that were still in progress. */
+/**
+ * Reads the runs of a monitor, newest first, up to a page with a run whose older runs are all loaded. Then reads again the earlier runs
+ * that had not ended.
+ */
 async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
   const { origin } = deps;
   const known = new Map((await runs.knownRuns(origin, monitor)).map((run) => [run.id, run]));
@@ -97,7 +100,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
       if (page.some(({ id }) => known.get(id)?.reached)) break;
     }
   } catch (error) {
-    // The monitor was deleted after it was listed: its runs stay as they are.
+    // The monitor was deleted after it was listed. Its runs stay as they are.
     if (!isNotFound(error)) throw error;
     return;
   }

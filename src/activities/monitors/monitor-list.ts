@@ -12,15 +12,15 @@ import { sendFreeWithRetries } from '../base/free-call.js';
 import { localFailures } from '../call/failure.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 
-/** Monitors a page: the service's maximum. */
+/** Number of monitors in a page: the service's maximum. */
 const PAGE = 100;
 
-/** Digits of the digest that identifies a version of a monitor. */
+/** Number of digits of the digest that identifies a version of a monitor. */
 const DIGEST = 16;
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'sha256'>;
 
-/** Yields every page of a list in order. Rejects with `WalkError` where it cannot be walked on. */
+/** Yields every page of a list in order. Rejects with `WalkError` if the walk of the list cannot continue. */
 export async function* pagesOf<I, T>(
   deps: Deps,
   endpoint: Endpoint<I, PageEnvelope<T>>,
@@ -36,7 +36,7 @@ export async function* pagesOf<I, T>(
   }
 }
 
-/** Returns the matching monitors of all pages, each once: the list may shift while it is read. */
+/** Returns the matching monitors of all pages, each once. A list that shifts while it is read may repeat a monitor. */
 export async function listStates(deps: Deps, filter: MonitorFilter): Promise<MonitorState[]> {
   const found = new Map<string, MonitorState>();
   for await (const page of pagesOf(deps, listMonitorsEndpoint, { ...filter })) {
@@ -45,7 +45,7 @@ export async function listStates(deps: Deps, filter: MonitorFilter): Promise<Mon
   return [...found.values()];
 }
 
-/** Returns the present state of one monitor; null where there is none. */
+/** Returns the present state of one monitor; null if the monitor does not exist. */
 export async function readState(deps: Deps, id: string): Promise<MonitorState | null> {
   try {
     const { data } = await sendFreeWithRetries(deps, getMonitorEndpoint, { id });
@@ -56,7 +56,7 @@ export async function readState(deps: Deps, id: string): Promise<MonitorState | 
   }
 }
 
-/** Sets the status of a monitor; null where there is none. Repeating it changes at most `updatedAt`. */
+/** Sets the status of a monitor; returns null if the monitor does not exist. A repeated call changes at most `updatedAt`. */
 export async function setStatus(deps: Deps, id: string, status: 'active' | 'paused'): Promise<MonitorState | null> {
   try {
     const { data } = await sendFreeWithRetries(deps, updateMonitorEndpoint, { id, status });

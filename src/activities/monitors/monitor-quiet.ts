@@ -17,8 +17,8 @@ import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
 /**
- * Monitors whose intents are written together, and also the number of concurrent calls: a monitor is changed within seconds after it was
- * read.
+ * `CHUNK`: number of monitors whose intents are written together. It is small, so that a monitor is changed within seconds after it was
+ * read. `WIDTH`: number of concurrent calls.
  */
 const CHUNK = 25;
 const WIDTH = 5;
@@ -31,7 +31,7 @@ export interface QuietStep extends QuietInput {
 /** The activity of quiet hours: one PATCH of the status for each monitor. */
 export function createMonitorQuietActivities(deps: ActivityDeps) {
   return {
-    /** `takeQuietTurn`: makes the changes that are due now. A retry continues where the attempt before ended. */
+    /** `takeQuietTurn`: makes the changes that are due now. A retry continues where the earlier attempt ended. */
     async takeQuietTurn(step: First<QuietStep>): Promise<QuietOutcome> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
@@ -84,7 +84,7 @@ class QuietRun {
     const concerned = matching.filter((one) => stepOf(one) !== 'nothing');
     for (const chunk of chunksOf(concerned)) await this.#pause(chunk, known, held, window);
     await this.#memory.setMark(...this.#key, { window, state: 'begun' });
-    // Counted from the warehouse, because an earlier attempt may have paused some.
+    // The count is read from the warehouse, because an earlier attempt may have paused some of the monitors.
     const now = await this.#memory.remembered(...this.#key);
     this.#paused = now.filter((one) => one.window === window).length;
   }
@@ -122,7 +122,7 @@ class QuietRun {
     });
     await this.#memory.remember(...this.#key, paused);
     await this.#memory.forget(...this.#key, gone);
-    // Monitors that are not paused yet keep their intents; known results are recorded.
+    // Known results have been recorded. Monitors that are not paused yet keep their intents.
     cancellationSignal.throwIfAborted();
   }
 
@@ -144,12 +144,12 @@ class QuietRun {
       const others = held.get(id);
       if (step.do === 'unpause' && others) {
         done.push(id);
-        // Reported but not recorded in the warehouse: it happens in each run.
+        // The report is not written into the warehouse, because it repeats in each run.
         this.#left.push({ id, name, what: `quiet hours ${others.schedule} still apply` });
         return;
       }
       if (step.do === 'unpause') {
-        // The answer to the pause may have got lost, so its time is known only now.
+        // If the answer to the pause got lost, the time of the pause is known only now.
         ours.push({ ...known, state: 'unpausing', after: now?.updatedAt ?? null });
         return;
       }

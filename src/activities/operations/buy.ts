@@ -10,7 +10,10 @@ import { toFailure, waiting } from '../call/failure.js';
 import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 
-/** Results above this many bytes are returned as a reference: Temporal refuses payloads of 2 MB, after they were paid for. */
+/**
+ * Results above this many bytes are returned as a reference. Temporal refuses payloads of 2 MB, and the refusal would come after the
+ * payment.
+ */
 export const MAX_INLINE_BYTES = 256 * 1024;
 
 /** The result of an operation's activity. Amounts in dollars. */
@@ -26,7 +29,10 @@ export type OperationResult<T> =
       readonly costDollars: number;
     };
 
-/** One request whose answer is part of a result. `bought`: this call paid for it; otherwise it had landed before, or is free. */
+/**
+ * One request whose answer is part of a result. `bought`: this call paid for the request; otherwise the answer had landed before, or is
+ * free.
+ */
 export interface RequestShare {
   readonly requestId: string | null;
   readonly costDollars: number;
@@ -36,11 +42,11 @@ export interface RequestShare {
 /** Options of one call that are not part of the request. */
 export interface CallOptions {
   /**
-   * An answer that landed longer ago than this (ms) is bought again. Default: a landed answer never expires. 0: always a new one,
-   * though never twice within one activity, however often it is retried.
+   * Age in ms: an answer that landed longer ago than this is bought again. Default: a landed answer never expires. 0: a new answer is
+   * always bought, but only once within one activity, however often it is retried.
    */
   readonly refreshAfterMs?: number;
-  /** Another form of the operation: `v0` or `v1` of research. */
+  /** Variant of the operation: `v0` or `v1` of research. */
   readonly variant?: string;
   /** Tokens of beta features. */
   readonly beta?: readonly string[];
@@ -49,7 +55,10 @@ export interface CallOptions {
   readonly maxCostDollars?: number;
 }
 
-/** Purchase fields of an activity of one operation: a segment a day, an owner per attempt. */
+/**
+ * Returns the purchase fields for an activity of one operation. All purchases of a day share a segment; each attempt is an owner of its
+ * own.
+ */
 export function lonePurchase(
   options: CallOptions = {},
 ): Pick<PurchaseRequest, 'segment' | 'owner' | 'resumedAt' | 'freshness' | 'mostMicros'> {
@@ -67,7 +76,7 @@ export function lonePurchase(
   };
 }
 
-/** The cap in micro-dollars. JSON turns NaN into null, which must not mean "no cap". */
+/** Returns the cap in micro-dollars. Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 function mostOf({ maxCostDollars }: CallOptions): number | undefined {
   if (maxCostDollars === undefined) return undefined;
   const micros = toMicros(maxCostDollars);
@@ -115,7 +124,7 @@ function shares(records: readonly UnitRecord[], startedAt: number): RequestShare
   return [...byRequest].map(([requestId, { micros, bought }]) => ({ requestId, costDollars: micros / 1e6, bought }));
 }
 
-/** Packs a result for Temporal: the value where it is small, else a reference to the journal. */
+/** Makes a result for Temporal: the value itself if it is small, otherwise a reference to the journal. */
 export function packed<T>(
   data: T,
   purchaseRequest: PurchaseRequest,
@@ -135,7 +144,7 @@ export function packed<T>(
 }
 
 /**
- * Fails the activity where a unit ended without an answer: refused, unknown outcome, unreadable. `shape` is the failure of an
+ * Throws if a unit ended without an answer: it was refused, its outcome is unknown, or its answer is unreadable. `shape` is the error of an
  * unreadable answer to this call.
  */
 export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {

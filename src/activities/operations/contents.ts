@@ -21,7 +21,7 @@ interface Status {
 export interface ContentsResult {
   readonly results: readonly Json[];
   readonly statuses: readonly Status[];
-  /** Other fields of the answer, where one request of this call bought all of it. */
+  /** Other fields of the answer. They are set only if one request of this call bought the whole answer. */
   readonly [name: string]: unknown;
 }
 
@@ -32,7 +32,7 @@ export function createContentsActivity(deps: ActivityDeps) {
     call: CallOptions = {},
   ): Promise<OperationResult<ContentsResult | ContentsResponse>> {
     const { urls, ids, ...options } = input ?? {};
-    // Only a list of texts is bought URL by URL; a request with another type of list is refused as a whole.
+    // Only a list of texts is bought URL by URL. A request with any other list is refused as a whole.
     const byUrl = Array.isArray(urls) && urls.every((url) => typeof url === 'string');
     if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
@@ -44,7 +44,7 @@ export function createContentsActivity(deps: ActivityDeps) {
     const request = { options, wire, units, unitsPerRequest: PER_REQUEST, onAnswer };
     const purchaseRequest = contentsPurchase(deps, { ...lonePurchase(call), ...request });
     const { records, requests } = await buyNow(deps, purchaseRequest);
-    // With no answer for any URL, the call as a whole failed.
+    // If no URL got an answer, the whole call failed.
     if (records.every(unanswered)) failUnlessSuccess(records[0]);
     const whole = requests.length === 1 && requests[0]?.bought ? answers[0] : undefined;
     const { results: _results, statuses: _statuses, ...rest } = whole ?? {};
@@ -57,7 +57,7 @@ export function createContentsActivity(deps: ActivityDeps) {
   };
 }
 
-/** Refuses a bad request. Single bad URLs are reported in their statuses instead. */
+/** Throws for a bad request. Single bad URLs are reported in their statuses instead. */
 function refuseBad(
   { transport }: ActivityDeps,
   input: ContentsRequest,
@@ -73,7 +73,7 @@ function refuseBad(
   }
 }
 
-/** The status of a URL with all fields of the answer, also unknown ones. */
+/** Returns the status of a URL with all fields of the answer, also unknown ones. */
 function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatusCode, told }: UnitRecord): Status {
   return {
     id: unit,
@@ -84,7 +84,7 @@ function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatu
   };
 }
 
-/** Whether the record holds a failure of ours (refused, unreadable, unknown outcome) instead of the service's status. */
+/** Whether the record has no status of the service: the unit was refused, is unreadable or has an unknown outcome. */
 function unanswered({ status, error_tag: tag, result }: UnitRecord): boolean {
   const refused = typeof result === 'object' && result !== null && 'error' in result;
   return status === 'error' && (tag === 'UNKNOWN_OUTCOME' || tag === 'RESPONSE_SHAPE' || refused);

@@ -10,14 +10,14 @@ import { withoutSecrets } from '../call/redact-answer.js';
 import type { CallOptions, OperationResult } from './buy.js';
 import { buyWhole, checkRequest } from './whole-request.js';
 
-/** Attempts at storing a secret, and the time between them in ms. */
+/** Attempts at storing a secret, and the time between attempts in ms. */
 const TRIES = 5;
 const RETRY_MS = 200;
 
 /**
- * `createMonitor` (API reference: /monitors): the secret, which the service returns only once, is stored before anything else. A
- * missing or unwritable store is detected before the monitor is created; a store that fails afterwards ends the activity with a
- * failure that names the monitor and is not retried.
+ * `createMonitor` (API reference: /monitors): the service returns the secret only once, so the secret is stored before anything else. A
+ * missing or unwritable store is detected before the monitor is created. If the store fails later, the activity fails without a retry, and
+ * the failure names the monitor.
  */
 export async function createMonitor<I>(
   deps: ActivityDeps,
@@ -39,7 +39,7 @@ async function usable(secrets: SecretStore | null): Promise<SecretStore> {
   const needed = 'createMonitor needs a secret store for the webhook secret, which the service returns only once';
   if (secrets === null) throw refused(`${needed} (option secretFile); nothing was sent`);
   try {
-    // Removes nothing, but fails where the later write would fail.
+    // This call removes nothing, but fails if the later write would fail.
     await secrets.remove('webhook/');
     return secrets;
   } catch (error) {

@@ -10,7 +10,7 @@ import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
-/** Purchase fields of one run: answers that landed since its workflow began belong to it. */
+/** Returns the purchase fields of one run. Answers that landed after the start of its workflow belong to the run. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,
@@ -24,7 +24,7 @@ export function runOrderFields(
         : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
     refused: 'throw' as const,
     freshness: {
-      // A run that may have been started is not started again unless a person asks for it.
+      // A run that may already have been started is started again only if a person asks for it.
       retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
       retryBefore: askedAt,
       ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
@@ -40,7 +40,9 @@ export interface LongRunningSlice {
   snapshot(): RunSnapshot;
 }
 
-/** Makes or follows one long-running purchase for a slice. Returns its record once it has landed, else a snapshot of the run. */
+/**
+ * Makes or follows one long-running purchase for one slice of time. Returns its record if it has landed, otherwise a snapshot of the run.
+ */
 export async function buyLongRunning(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
@@ -79,13 +81,13 @@ export async function buyLongRunning(
   }
 }
 
-/** A refusal by the worker's own cap names that cap. */
+/** Returns the error to report. If the worker's own cap refused the request, the error names that cap. */
 function reported({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
   if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
   return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
 }
 
-/** Returns the record of a run that ended in any way; fails where there is none: refused, lost, gone. */
+/** Returns the record of a run that ended in any way. Throws if the run was refused, was lost or is gone. */
 export function failUnlessEnded(record: UnitRecord): UnitRecord {
   const { error_tag: tag, operation } = record;
   if (tag === 'RUN_GONE') {
@@ -107,7 +109,7 @@ export function requestOf(
   return { requestId, costDollars: micros / 1e6, bought: Date.parse(at) >= askedAt };
 }
 
-/** The bytes of a value that is too large to be returned to a workflow; null where it is not. */
+/** Returns the size in bytes of a value that is too large for a workflow; null if the value is small enough. */
 export function tooLarge(value: unknown): number | null {
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
   return bytes > MAX_INLINE_BYTES ? bytes : null;

@@ -17,8 +17,10 @@ export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
  * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so the
- * same request is not bought twice. For a free call that acts each time, the id of the activity is part of the unit, so that all attempts
- * of the activity act once; a person checks a lost answer. A request that the service would refuse is refused before anything is written.
+ * same request is not bought twice. A request that the service would refuse is refused before anything is written.
+ *
+ * For a free call whose every execution has an effect, the id of the activity is part of the unit. So all attempts of the activity execute
+ * the call once. If its answer gets lost, a person must check the effect.
  */
 export async function buyWhole<I, O>(
   deps: ActivityDeps,
@@ -40,7 +42,7 @@ export async function buyWhole<I, O>(
   return packed(readLeniently(endpoint, result)?.value ?? (result as O), purchaseRequest, requests);
 }
 
-/** Throws the failure of a request that the service would refuse; sends and writes nothing. */
+/** Throws if the service would refuse the request; sends and writes nothing. */
 export function checkRequest<I, O>(
   { transport }: Pick<ActivityDeps, 'transport'>,
   endpoint: Endpoint<I, O>,
@@ -67,7 +69,7 @@ function wholeRequestPurchase<I, O>(
   { send, keep, onFailure }: { send: SendOptions; keep: Keep | undefined; onFailure(error: Error): void },
 ): PurchaseRequest {
   const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
-  // Variant and beta features are part of the key, because they have other answers.
+  // Other variants and beta features give other answers, so both are part of the key.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
   // The input was checked against the endpoint's types before.
   const known = input as I;
@@ -75,7 +77,8 @@ function wholeRequestPurchase<I, O>(
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';
   return {
     ...lone,
-    // A start with an unknown outcome may have created a run: a new call does not repeat the start; only `refreshAfterMs` starts another run.
+    // A start with an unknown outcome may have created a run, so a new call does not repeat the start. Only `refreshAfterMs` starts another
+    // run.
     ...(starts && {
       freshness: { ...lone.freshness, retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME') },
     }),
@@ -121,7 +124,7 @@ async function keptOf<I, O>(
   return secrets ? { result: withoutSecrets(answer.data, secrets) } : landingOf(answer);
 }
 
-/** Identifies this activity in all its attempts. */
+/** Identifies this activity; the value is the same in all attempts. */
 function thisActivity(): Json {
   const { workflowExecution, activityId, scheduledTimestampMs } = Context.current().info;
   return [workflowExecution?.workflowId ?? null, workflowExecution?.runId ?? null, activityId, scheduledTimestampMs];

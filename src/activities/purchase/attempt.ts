@@ -22,7 +22,7 @@ export interface PurchaseDeps {
   readonly random?: () => number;
 }
 
-/** An intent that is open. Times in Unix ms. */
+/** An open intent. Times in Unix ms. */
 export interface Asked {
   readonly id: string;
   readonly estimateMicros: number;
@@ -30,31 +30,32 @@ export interface Asked {
   /** The amount that the intent takes from the cap of this purchase. */
   readonly takenMicros: number;
   readonly at: number;
-  /** The time at which the answer is overdue. */
+  /** The time after which the answer is overdue. */
   readonly deadline: number;
 }
 
-/** An answered start: the run is noted and in progress. */
+/** A start that was answered: its run is noted and in progress. */
 export interface Running {
   readonly asked: Asked;
   readonly facts: RunFacts;
 }
 
-/** A start without an answer: the run that it may have started is searched for. */
+/** A start without an answer. The run that it may have started is searched for. */
 export interface LostStart {
   readonly asked: Asked;
   readonly error: ApiError;
 }
 
 /**
- * How an attempt ended. `blocked`: held back before it was sent. The caller handles an error of the service.
+ * How an attempt ended. `blocked`: a block held the request back before it was sent. An `ApiError` is returned, so that the caller decides
+ * about a retry.
  */
 export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
 
 /** The most bytes that are kept of an unreadable answer. */
 const MAX_KEPT_BYTES = 65_536;
 
-/** How far an attempt got. */
+/** The progress of an attempt. */
 interface Course {
   sent: boolean;
   result: 'succeeded' | 'failed' | 'undecided';
@@ -62,13 +63,16 @@ interface Course {
   unrecognized: boolean;
 }
 
-/** The most characters of a tier: it may be any text of a row. */
+/** The most characters of a tier. A tier may come from a row, so its text can have any length. */
 const MAX_TIER = 64;
 
-/** Identifies a run of this purchase at the service: the unit's key and the intent's id. */
+/** Identifies a run of this purchase at the service, by the unit's key and the intent's id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
 
-/** Makes single attempts at a purchase request: slot, turn, intent, call, and the recorded outcome. */
+/**
+ * Makes single attempts at a purchase request. An attempt takes a slot and a turn, writes the intent, sends the request and records the
+ * outcome.
+ */
 export class Attempt {
   readonly #deps: PurchaseDeps;
   readonly #purchaseRequest: PurchaseRequest;
@@ -88,8 +92,8 @@ export class Attempt {
   }
 
   /**
-   * Makes one attempt; calls `granted` once the budget is reserved. `limitMicros` bounds the cost of a run that can be bounded.
-   * Local failures (journal, limiter) are thrown.
+   * Makes one attempt; calls `granted` once the budget is reserved. `limitMicros` is the bound of a run's cost; null for no bound. Throws
+   * local failures, such as those of journal and limiter.
    */
   async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
     const course: Course = { sent: false, result: 'undecided', unrecognized: false };
@@ -104,7 +108,7 @@ export class Attempt {
       if (!runs) course.sent = false;
       return end;
     } finally {
-      // A run that may have been started keeps its slot.
+      // A slot is kept if its run may have been started.
       if (!runs && !course.sent) await longRunning.slots.free(key);
     }
   }
@@ -164,7 +168,7 @@ export class Attempt {
       course.unrecognized = error.facts.unrecognized ?? false;
       if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
         return await this.#missed(asked, batch, error);
-      // A start that got an answer is not in flight; its run is searched for at once.
+      // After an answer the start is no longer in flight, so its run is searched for at once.
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
@@ -227,7 +231,7 @@ export class Attempt {
     return { id: intentId, ...price, takenMicros, at, deadline };
   }
 
-  /** Closes an intent without a readable answer; `body` is what came instead. */
+  /** Closes an intent without a readable answer; `body` is the text that came instead. */
   async miss(
     { id, takenMicros }: Asked,
     reason: string,
@@ -241,7 +245,7 @@ export class Attempt {
     this.#stats.unknownMicros += takenMicros;
   }
 
-  /** Waits for the start time of a turn. Returns false, with the intent closed, where a block began meanwhile. */
+  /** Waits for the start time of a turn. If a block has begun meanwhile, closes the intent and returns false. */
   async #start(grant: Grant, asked: Asked): Promise<boolean> {
     const { limiter, accountBreaker } = this.#deps;
     let go: boolean;
@@ -260,7 +264,7 @@ export class Attempt {
   async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
     const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;
-    // Failed units count as free, unless all failed and there is a charge.
+    // Failed units are free. Only if all units failed and the answer has a cost, the cost is split over the failed units.
     const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
     let share = 0;
     const units = bought.units.map((unit): UnitOutcome => {
@@ -278,7 +282,7 @@ export class Attempt {
     stats.costMicros += total;
   }
 
-  /** Records a failed call. An unreadable answer was paid for, so it lands as it is. */
+  /** Records a failed call. An unreadable answer was paid for, so its text lands unchanged. */
   async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
     const { verdict } = error;
     if (verdict.type === 'ResponseShape') {
@@ -300,7 +304,7 @@ export class Attempt {
   }
 }
 
-/** The estimate of a request; `limitMicros` is the bound that it is sent with. */
+/** Returns the estimate of a request. `limitMicros` is the bound of the cost that is sent with the request; null for no bound. */
 export function priceOf(
   purchaseRequest: PurchaseRequest,
   batch: readonly Unit[],
@@ -315,12 +319,12 @@ function firstBytes(text: string, most: number): string {
   return bytes.length <= most ? text : bytes.subarray(0, most).toString();
 }
 
-/** The outcome of a unit that ended without a result. */
+/** Returns the outcome of a unit that ended without a result. */
 export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
   return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
 }
 
-/** Writes an answer in hand to the disk, with retries for some seconds: a full disk may get space again. */
+/** Writes an answer to the disk, with retries for some seconds, because a full disk may get space again. */
 async function persist(write: () => Promise<void>): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -5,7 +5,9 @@ import type { AttemptEnd } from './attempt.js';
 import type { PurchaseRequest } from './purchase-request.js';
 import type { Waits } from './waits.js';
 
-/** The first and the longest wait for the budget of requests in flight, in ms. Each check takes a turn of the rate. */
+/**
+ * The first and the longest time between checks of a budget that requests in flight may free, in ms. Each check takes a turn of the rate.
+ */
 const POLL_MS = 500;
 const MAX_POLL_MS = 5000;
 const SHORT = 'the budget: requests in flight may cost less than estimated';
@@ -19,18 +21,18 @@ export class BudgetGate {
   why = SHORT;
   checking = false;
   users = 0;
-  /** Aborted when an attempt has ended: its reserved amount may be free again. */
+  /** Aborted when an attempt ends, because its reserved amount may be free again. */
   ended = new AbortController();
-  /** Consecutive requests that fit under the budget at once. */
+  /** Number of consecutive requests that fit under the budget. */
   #granted = 0;
 
-  /** `bounded`: there is a budget, so the first requests may have to wait. */
+  /** `bounded`: whether there is a budget. If there is one, even the first requests may have to wait. */
   constructor(bounded: boolean) {
     this.short = bounded;
   }
 
   granted(): void {
-    // The first requests do not show that the budget is enough: they may be in flight without an answer.
+    // The first requests do not show that the budget is enough, because their answers may not have come yet.
     if (++this.#granted > FIRST_REQUESTS) this.short = false;
   }
 
@@ -46,7 +48,7 @@ export class BudgetGate {
   }
 }
 
-/** The gates of one process, one for each job with a budget. */
+/** The gates of one process: one gate for each job with a budget. */
 export class BudgetGates {
   readonly #gates = new Map<string, BudgetGate>();
 
@@ -65,14 +67,14 @@ export class BudgetGates {
 }
 
 /**
- * The budget of one purchase. While there is enough, no request waits. After a refusal one request of the job at a time asks for more, so
- * that many waiting requests do not use up the rate limit. Once a few in a row fit, all requests ask again.
+ * The budget of one purchase. While the budget is enough, no request waits. After a refusal only one request of the job at a time asks for
+ * budget, so that many waiting requests do not use up the rate limit. After a few consecutive requests fit, all requests ask again.
  */
 export class PurchaseBudget {
   readonly #waits: Waits;
   readonly #stop: AbortSignal;
   readonly #gate: BudgetGate;
-  /** Requests that wait for the budget, or for their turn to ask for it. */
+  /** Number of requests that wait for the budget or for their turn to ask for it. */
   #waiting = 0;
 
   constructor(waits: Waits, stop: AbortSignal, gate: BudgetGate) {
@@ -81,14 +83,14 @@ export class PurchaseBudget {
     this.#gate = gate;
   }
 
-  /** The reason of a wait; null where there is none. */
+  /** The reason of a wait; null if no request waits. */
   get waitingFor(): string | null {
     return this.#waiting > 0 && this.#gate.checking ? this.#gate.why : null;
   }
 
   /**
-   * Makes an attempt once the budget allows it; the attempt calls `granted` when its amount is reserved. While requests in flight may
-   * free some budget, it waits; otherwise `cut` makes the attempt smaller or throws.
+   * Makes an attempt once the budget allows it. The attempt calls `granted` when its amount is reserved. If the budget is short and
+   * requests in flight may free a part of it, the attempt is repeated later. Otherwise `cut` makes the attempt smaller or throws.
    */
   async pay(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
@@ -105,12 +107,12 @@ export class PurchaseBudget {
     }
   }
 
-  /** A long-running unit has landed: its reserved amount may be free again. */
+  /** A long-running unit has ended: its reserved amount may be free again. */
   landed(): void {
     this.#gate.attemptEnded();
   }
 
-  /** Returns null once the budget is not short. */
+  /** Makes the attempt while other requests of the job wait. Returns null if the budget is no longer short. */
   async #payInTurn(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
     cut: (over: OverBudget) => void,

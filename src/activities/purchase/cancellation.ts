@@ -1,16 +1,16 @@
 import { Context } from '@temporalio/activity';
 import type { Control, Progress } from './purchase.js';
 
-/** Time for paid calls in flight to land after their activity is cancelled, in ms. */
+/** Time in ms that paid calls in flight get to land after their activity is cancelled. */
 export const LAND_MS = 10_000;
-/** The longest time of one slice, in ms; its rest is left to the next attempt. */
+/** The longest time of one slice, in ms. The rest of the slice is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Waits longer than this are left to Temporal, in ms. */
+/** Waits longer than this, in ms, are left to Temporal. */
 export const YIELD_AFTER_MS = 30_000;
 
 /**
- * The signals of one running activity. `stop` fires at its cancellation (a pause, a cancel, the worker's end) or when its time is up;
- * `cut` fires ten seconds after a cancellation. `done` clears the timers.
+ * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or its time
+ * is up. `cut` fires ten seconds after a cancellation. `done` clears the timers.
  */
 export function cancellation(options: {
   readonly timeUpMs?: number;
@@ -38,7 +38,7 @@ export function cancellation(options: {
   };
 }
 
-/** Heartbeats from a timer, so that a long wait or load does not count as dead. `details` is called for each. */
+/** Sends heartbeats from a timer, so that an activity with a long wait or load does not count as dead. Each heartbeat calls `details`. */
 export function heartbeatFrom(details: () => unknown, everyMs = 1000): { stop(): void } {
   const context = Context.current();
   const sendHeartbeat = () => context.heartbeat(details());

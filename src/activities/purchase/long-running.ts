@@ -6,20 +6,20 @@ import { type Asked, tagOf } from './attempt.js';
 import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
 import { Request, type Shared } from './request.js';
 
-/** A run may have begun this long before its intent, by the service's clock, in ms. */
+/** How long before its intent a run may have begun by the service's clock, in ms. The service's clock may differ from ours. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** Time between searches for a run, and before the last search once the answer to its start is overdue, in ms. */
+/** Time in ms between searches for a run whose start got no answer. `LAST_POLL_MS`: the same after the answer is overdue. */
 const POLL_MS = 20_000;
 const LAST_POLL_MS = 3000;
-/** An overdue run is followed for this long after it is taken over, to see whether it has ended, in ms. */
+/** The time in ms for which an overdue run is followed after a new attempt takes it over. It shows whether the run has ended. */
 const OVERDUE_POLL_MS = 3000;
-/** A longer timer would fire at once. */
+/** The longest timer, in ms. A timer with a longer time would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** A run is listed at most this long after its start, in ms: before that, its absence proves nothing. */
+/** A run appears in the list within this time after its start, in ms. Before that, its absence from the list proves nothing. */
 const LISTED_MS = 15_000;
 
 /**
- * Follows the run of one unit to its end and lands it. A run in progress is taken over. After a start without an answer, its run is
+ * Follows the run of one unit to its end and lands its answer. A run in progress is taken over. If a start got no answer, its run is
  * searched for. A run is started only if there is neither.
  */
 export class LongRunningUnit {
@@ -53,7 +53,7 @@ export class LongRunningUnit {
     return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
   }
 
-  /** Searches for the run of a start by a dead process: its intent is an unknown outcome until the run is found. */
+  /** Searches for the run of a start that an ended process made. The intent is an unknown outcome until the run is found. */
   async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
     const { attempt, giveUp } = this.#shared;
     const found = await this.#findRun({ id: intentId, at, deadline }, null);
@@ -66,7 +66,7 @@ export class LongRunningUnit {
     return found === 'none' ? this.#startAgain(asked) : this.#follow(asked, found);
   }
 
-  /** Searches for the run of a start whose intent is open. `message`: the service's error, if there was one. */
+  /** Searches for the run of a start whose intent is open. `message`: the service's error message; null if there was none. */
   async #search(asked: Asked, message: string | null): Promise<void> {
     const { attempt, giveUp } = this.#shared;
     const found = await this.#findRun(asked, message);
@@ -90,13 +90,13 @@ export class LongRunningUnit {
     return deps.journal.note(intentId, purchaseRequest.owner, facts);
   }
 
-  /** Searches for the run of a start until a later search would not find more. */
+  /** Searches for the run of a start. Ends when the run is found, or when a later search would not find more. */
   async #findRun(
     { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
     message: string | null,
   ): Promise<RunFacts | 'none' | null> {
     const { waits, purchaseRequest, stats, stop } = this.#shared;
-    // The start was sent before this moment. Waits are also bounded from here, in case the wall clock is wrong.
+    // The start was sent before this moment. The waits are also bounded by this monotonic clock, because the wall clock may be wrong.
     const begun = performance.now();
     const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
@@ -135,7 +135,7 @@ export class LongRunningUnit {
     } catch (error) {
       if (stop.aborted) stats.leftRunning++;
       if (stop.aborted || !overdue.signal.aborted) throw error;
-      // The intent stays open and the slot taken: the run is still in progress and may be taken over.
+      // The intent stays open and the slot stays taken, because the run is still in progress and may be taken over.
       const age = Math.round((Date.now() - asked.at) / 60_000);
       await record(
         this.#unit,
@@ -153,9 +153,9 @@ export class LongRunningUnit {
 }
 
 /**
- * Returns how long a run is followed from now, in ms, and the time from which the intervals of its polls are counted. `at`: the time of its
- * intent. `retryBefore`: the time of the last `--retry-failed`, which starts the count again. An overdue run is followed for three more
- * seconds. Times in Unix ms.
+ * `leftMs`: how long a run is followed from now, at least three seconds. `startedAt`: the time from which the intervals of its polls are
+ * counted. `at`: the time of the intent. `retryBefore`: the time of the last `--retry-failed`, from which `maxRunMs` is counted again.
+ * Times in Unix ms.
  */
 export function followTime({
   at,
@@ -172,7 +172,7 @@ export function followTime({
   return { leftMs, startedAt: leftMs > OVERDUE_POLL_MS ? at : now };
 }
 
-/** Null where the note says that the start created no run and the intent is not closed yet. */
+/** Returns the facts of a noted run. Null if the note says that the start created no run. */
 function readFacts(facts: Json): RunFacts | null {
   const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
   if (typeof run !== 'string') return null;

@@ -10,26 +10,26 @@ export interface Unit {
   readonly unit: string;
 }
 
-/** The answer to one request, before its cost is split. */
+/** The answer to one request, before its cost is split over the units. */
 export interface Bought {
   readonly requestId: string | null;
-  /** Null where the answer has no cost: the estimate is used. */
+  /** Null if the answer has no cost; then the estimate counts. */
   readonly costMicros: number | null;
-  /** Whether the request waited in the service's own queue, where the answer says so. */
+  /** Whether the request waited in the service's own queue; null or absent if the answer does not say. */
   readonly queued?: boolean | null;
   readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
 }
 
-/** The recorded facts of an answered start. */
+/** The recorded facts of a start that was answered. */
 export interface RunFacts {
   readonly run: string;
-  /** The id of the request that started the run, where known. */
+  /** The id of the request that started the run; null if unknown. */
   readonly requestId: string | null;
 }
 
-/** How one start is made. */
+/** The parameters of one start. */
 export interface Start {
-  /** Identifies this purchase. A run whose start got no answer is found by this tag. */
+  /** Identifies this purchase. If the start gets no answer, its run is found by this tag. */
   readonly tag: string;
   /** The bound of the run's cost, in micro-dollars; null where there is none. */
   readonly limitMicros: number | null;
@@ -40,109 +40,118 @@ export interface StartToFind {
   readonly tag: string;
   /** The earliest time of the run's start, in Unix ms. */
   readonly since: number;
-  /** The service's error message, if there was one: it may name a run. */
+  /** The service's error message, which may name a run; null if there was none. */
   readonly message: string | null;
 }
 
 /** Slots for runs in progress, as purchases need them; see the port `Slots`. */
 export interface RunSlots {
-  /** Starts wait for a read of the list of runs: the time when it began, in Unix ms. Null or absent: there is no such read. */
+  /** Set while starts wait for a read of the list of runs: the time when the read began, in Unix ms. */
   readonly listedSince?: number | null;
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
   free(owner: string): Promise<void>;
-  /** Reports that the service refused a start because it has no free slot. */
+  /** Reports that the service refused a start because the service has no free slot. */
   refused(): Promise<void>;
 }
 
 /** How a long-running unit is bought. Each request is for one unit. */
 export interface LongRunning {
-  /** One attempt. Throws `ApiError`. */
+  /** Starts the run of a unit in one attempt. Throws `ApiError`. */
   start(unit: Unit, start: Start, signal: AbortSignal): Promise<RunFacts & { readonly queued?: boolean | null }>;
-  /** Waits for the end; null where the service no longer returns the run. Rejects with the signal's reason when aborted; the run stays in progress. */
+  /**
+   * Waits for the end of a run; returns null if the service no longer returns the run. Rejects with the signal's reason when aborted; the
+   * run stays in progress.
+   */
   follow(unit: Unit, facts: RunFacts, startedAt: number, signal: AbortSignal): Promise<Bought | null>;
-  /** Returns the run of a start without an answer; `none` where no run was started, null where that is not certain. */
+  /**
+   * Searches for the run of a start without an answer. `none`: certainly no run was started; null: no run was found, but one may have been
+   * started.
+   */
   find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
-  /** The bound of the run's cost for this remaining budget, in micro-dollars; null where the cost cannot be bounded. */
+  /** Returns the bound of the run's cost for this remaining budget, in micro-dollars; null if the cost cannot be bounded. */
   bound(unit: Unit, remainingMicros: number): number | null;
-  /** Only runs in progress are followed; nothing is started. */
+  /** True: runs in progress are followed and no run is started. */
   readonly startsNothing: boolean;
-  /** A run that takes longer (ms) is left running and its unit ends as `RUN_OVERDUE`. Absent: it is followed to its end. */
+  /** The age in ms after which a run is left running and its unit ends as `RUN_OVERDUE`. Absent: a run is followed to its end. */
   readonly maxRunMs?: number | undefined;
   readonly slots: RunSlots;
 }
 
-/** The units to buy, and how a request for some of them is made. */
+/** The units to buy, and the functions that make a request for some of them. */
 export interface PurchaseRequest {
   readonly segment: string;
-  /** The token of this attempt, under which it claims units and writes intents. */
+  /** The token of this attempt. The attempt claims units and writes intents under it. */
   readonly owner: string;
   readonly operation: string;
   readonly rateCost: RateCost;
   readonly units: readonly Unit[];
   readonly unitsPerRequest: number;
-  /** The most that a request for these units may cost; fewer units cost no more. */
+  /** Returns the most that a request for these units may cost. A request for fewer units never costs more. */
   estimateMicros(units: readonly Unit[]): number;
-  /** The cost of a request for these units by the price table, where it is lower than the estimate. Default: the estimate. */
+  /** Returns the cost of a request for these units by the price table, if it is lower than the estimate. Default: the estimate. */
   listMicros?(units: readonly Unit[]): number;
-  /** The part of the request that decides the price beside the operation. Default: the empty text. */
+  /** Returns the part of the request that decides the price together with the operation. Default: the empty text. */
   tier?(units: readonly Unit[]): string;
-  /** One attempt. Throws `ApiError`. */
+  /** Makes one attempt at a request for these units. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
-  /** Instead of `send`, for runs at the service. */
+  /** Used instead of `send` for runs at the service. */
   readonly longRunning?: LongRunning | undefined;
-  /** After this many milliseconds without an answer the intent is overdue. */
+  /** Milliseconds without an answer after which an intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
-  /** Returns answers to these units that the journal lacks, such as those of a warehouse: they are recorded and not bought again. */
+  /** Returns answers to these units that the journal lacks, such as answers in a warehouse. They are recorded and not bought again. */
   readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
-  /** A unit that the service refuses: `record` it as failed and continue, or `throw` for the whole request. */
+  /**
+   * What follows if the service refuses a unit. `record`: the unit is recorded as failed, and the purchase continues. `throw`: the purchase
+   * fails.
+   */
   readonly refused: 'record' | 'throw';
-  /** Whether the service has accepted such a request before this purchase. Default: no. */
+  /** Returns whether the service has accepted a request of this kind before this purchase. Default: no. */
   readonly accepted?: (() => Promise<boolean>) | undefined;
-  /** Units are recorded as failed also where the service refuses all of them. */
+  /** Whether refused units are recorded as failed even if the service refuses all of them. */
   readonly recordsAll?: boolean | undefined;
-  /** How often a unit with an unknown outcome is bought again. Default: 3. 0 for a start. */
+  /** How often a unit with an unknown outcome is bought again; 0 for starts of runs. Default: 3. */
   readonly maxRebuys?: number | undefined;
-  /** The cap of the job, beside the team's caps. */
+  /** The cap of the job. It applies together with the team's caps. */
   readonly cap?: SpendCap | undefined;
   /** The cap of this purchase, in micro-dollars. */
   readonly mostMicros?: number | undefined;
 }
 
 export interface Control {
-  /** Aborted: send nothing more, let requests in flight land. */
+  /** When aborted: nothing more is sent, and requests in flight land. */
   readonly stop: AbortSignal;
-  /** Aborted: end requests in flight. */
+  /** When aborted: requests in flight are ended. */
   readonly cut: AbortSignal;
-  /** Longer waits (ms) are returned to the caller as `waitMs`. */
+  /** Waits longer than this, in ms, end the purchase; `waitMs` of its receipt is the wait. */
   readonly yieldAfterMs: number;
   progress?(progress: Progress): void;
 }
 
 export interface Progress {
   readonly landed: number;
-  /** Units that this purchase bought and that ended in an error. */
+  /** Number of units that this purchase bought and that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
-  /** Units whose runs are followed. */
+  /** Number of units whose runs are followed. */
   readonly running: number;
   readonly waitingFor: string | null;
 }
 
 /** How a purchase ended. */
 export interface Receipt {
-  /** Every unit has landed (as success or as a failure with a reason). */
+  /** Whether every unit has landed, as a success or as a failure with a reason. */
   readonly complete: boolean;
   readonly requests: number;
   readonly bought: number;
   readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
-  /** Runs that were followed when the purchase was stopped; they stay in progress at the service. */
+  /** Number of runs that were followed when the purchase was stopped. They stay in progress at the service. */
   readonly leftRunning: number;
-  /** If not complete: the milliseconds to wait before a retry. */
+  /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;
 }

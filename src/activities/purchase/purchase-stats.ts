@@ -12,10 +12,13 @@ import {
 const LIST = 'the list of runs';
 const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
 
-/** Waits of this length are reported, in ms. */
+/** Waits of at least this length, in ms, are reported. */
 const LONG_MS = 6000;
 
-/** Describes the long ones of these waits, by their start times (Unix ms); null without any. `what`: a noun to count, or `the …`. */
+/**
+ * Describes the long waits among these; null if there are none. `begun`: the start of each wait, in Unix ms. `what`: a noun to count, or
+ * `the …`.
+ */
 export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
   if (long.length === 0) return null;
@@ -25,26 +28,26 @@ export function longWaitFor(begun: readonly { readonly at: number }[], what: str
 
 /** The counts and costs of a purchase so far. */
 export class PurchaseStats {
-  /** Units that have ended, in this purchase or before it. */
+  /** Number of units that have ended, in this purchase or before it. */
   landed = 0;
   requests = 0;
   bought = 0;
   failed = 0;
   costMicros = 0;
   unknownOutcomes = 0;
-  /** Requests in flight, their reserved amount, and the amount of unknown outcomes, in micro-dollars. */
+  /** Requests in flight: their number and their reserved amount. Then the amount of unknown outcomes. Amounts in micro-dollars. */
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
-  /** Runs that are followed, with their beginnings in Unix ms. */
+  /** Runs that are followed. `at`: the start of the run, in Unix ms. */
   readonly runs = new Set<{ readonly at: number }>();
-  /** Runs that are no longer followed though they have not ended. */
+  /** Number of runs that are no longer followed although they have not ended. */
   leftRunning = 0;
-  /** Units that wait for a slot. */
+  /** Number of units that wait for a slot. */
   queueing = 0;
-  /** Requests that were sent and whose answers are not on the disk yet, with the times of sending in Unix ms. */
+  /** Requests that were sent and whose answers are not on the disk yet. `at`: the time of sending, in Unix ms. */
   readonly requestsSent = new Set<{ readonly at: number }>();
-  /** Reads of the service's list of runs, with their beginnings in Unix ms. */
+  /** Reads of the service's list of runs that are in progress. `at`: the start of the read, in Unix ms. */
   readonly #lists = new Set<{ readonly at: number }>();
   /** The number of unknown outcomes of each unit. */
   readonly unknowns = new Map<string, number>();
@@ -60,7 +63,7 @@ export class PurchaseStats {
     return this.requestsSent.size;
   }
 
-  /** Describes long waits for requests, the list of runs, or runs; null where there is none. */
+  /** Describes a long wait for requests, for the list of runs, or for runs; null if there is none. */
   longWait(now: number): string | null {
     return (
       longWaitFor([...this.requestsSent], 'request', now) ??
@@ -80,7 +83,10 @@ export class PurchaseStats {
     }
   }
 
-  /** Describes why units wait for a slot; `listedSince`: when the first read of the list of runs began, null once it has ended. */
+  /**
+   * Describes why units wait for a slot; null if none waits. `listedSince`: when the first read of the list of runs began; null once that
+   * read has ended.
+   */
   slotWait(listedSince: number | null, now: number): string | null {
     if (this.queueing === 0) return null;
     return listedSince === null ? NO_SLOT : longWaitFor([{ at: listedSince }], LIST, now);

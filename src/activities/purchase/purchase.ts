@@ -25,23 +25,23 @@ export type {
   Unit,
 } from './purchase-request.js';
 
-/** After this many units were refused with the same sentence, and none bought, the request as a whole counts as refused. */
+/** Number of units that must be refused with the same sentence, while no unit is bought, so that the whole purchase counts as refused. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
 
-/** The message of a refusal without the id of its request. */
+/** Returns the message of a refusal without the id of its request. */
 const sentenceOf = ({ message, requestId }: ApiError): string =>
   requestId === null ? message : message.replaceAll(requestId, '');
 
 export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
 /**
- * The only way to make a call that costs money. It claims the units, writes each intent before sending and each answer before
+ * Makes calls that cost money; no other function does so. It claims the units, writes each intent before sending and each answer before
  * returning, retries by the failure table, keeps within its budget, and never buys a landed unit again.
  *
- * Rejects with `ApiError` for failures that no retry helps (bad key, no credits), with `AllRefused` where the service refuses the first
- * units alike, or all of them, and with `OverBudget` where not one more unit fits under a cap. It rejects after requests in flight have landed; all that was bought
- * until then is in the journal.
+ * Rejects with `ApiError` for failures that no retry helps (refused key, no credits). Rejects with `AllRefused` if the service refuses the
+ * first units, or all units, for the same reason. Rejects with `OverBudget` if a cap allows not even one more unit. It rejects only after
+ * requests in flight have landed; the journal then has all that was bought.
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
   const gates = new BudgetGates();
@@ -70,9 +70,12 @@ class Run {
   readonly #shared: Shared;
   readonly #tasks = new Set<Promise<void>>();
   #fatal: unknown = null;
-  /** Units that were refused alone, until it is known whether the request as a whole is refused. */
+  /**
+   * Units that the service refused in a request of their own. They are recorded once it is known that the purchase as a whole is not
+   * refused.
+   */
   readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
-  /** Whether the service is known to have accepted such requests before. */
+  /** Whether the service is known to have accepted a request of this kind before. */
   #accepted = false;
   #waitMs = 0;
   #waitingFor: string | null = null;
@@ -83,7 +86,7 @@ class Run {
     this.#control = control;
     this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#aborted.signal]);
-    // Each request of the purchase adds a listener; this is not a leak.
+    // Each request of the purchase adds a listener, so a large number of them is not a leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
       deps,
@@ -113,7 +116,7 @@ class Run {
     }
     if (this.#fatal) throw this.#fatal;
     if (this.#isAllRefused) throw this.#allRefused(this.#refusals[0]?.error as ApiError);
-    // A purchase that was stopped before any success records no refusal: another service may have answered.
+    // If a purchase was stopped before any success, its refusals may come from another service, so they are not recorded.
     if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
@@ -129,18 +132,19 @@ class Run {
     };
   }
 
-  /** Claims units and buys them; waits for units that other attempts are buying, until none is left. */
+  /** Claims units and buys them. Waits for units that other attempts are buying and claims those again, until no unit is left. */
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, longRunning } = this.#purchaseRequest;
-    // Runs that a live attempt follows are left to that attempt. A dead attempt is detected within this time.
+    // A purchase that starts nothing leaves runs of live attempts to those attempts. It waits this long, because a dead attempt is detected
+    // within this time.
     const patience = longRunning?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#stats.landed += claim.landed.length;
-      // Earlier calls got no answer: the next calls are sent one at a time until one succeeds.
+      // Earlier requests for these units got no answer, so calls are sent one at a time until one of them succeeds.
       const { health } = this.#deps;
       if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
       const lost: Unit[] = [];
@@ -161,7 +165,7 @@ class Run {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
-  /** Records known answers that the journal lacks; returns the units that are left to buy. */
+  /** Records answers that are known elsewhere and that the journal lacks; returns the units that are left to buy. */
   async #withoutKnown(mine: readonly Claimed[]): Promise<readonly Claimed[]> {
     const { owner, segment, operation, known } = this.#purchaseRequest;
     if (!known || mine.length === 0) return mine;
@@ -180,7 +184,7 @@ class Run {
     return mine.filter(({ key }) => !adopted.has(key));
   }
 
-  /** Waits for units that another attempt is buying; false where that takes too long. */
+  /** Waits for units that another attempt is buying. Returns false if the wait takes longer than `patience`. */
   async #waitForOthers(theirs: readonly string[], patience: AbortSignal | null): Promise<boolean> {
     try {
       await this.#deps.journal.waitForAny(theirs, patience ? AbortSignal.any([this.#stop, patience]) : this.#stop);
@@ -211,7 +215,10 @@ class Run {
     this.#aborted.abort(error);
   }
 
-  /** Throws if the service refuses the first requests of all with the same sentence: what they share is the cause, and the rest would be refused, too. */
+  /**
+   * Collects a refused unit. Throws if the service has accepted no request and refuses the first units with the same sentence. Then the
+   * part that all units share is the cause, and the service would refuse the rest, too.
+   */
   async #refuse(unit: Unit, error: ApiError): Promise<void> {
     const { accepted, recordsAll } = this.#purchaseRequest;
     this.#refusals.push({ unit, error });
@@ -221,13 +228,13 @@ class Run {
     if (!this.#accepted && this.#acceptsNone) throw this.#allRefused(error);
   }
 
-  /** Whether the service has accepted no request for these units. */
+  /** Whether the service has not accepted any request for these units. */
   get #acceptsNone(): boolean {
     const { landed, requests, running } = this.#stats;
     return landed === 0 && requests === 0 && running === 0;
   }
 
-  /** Whether each unit was refused, with the same status and tag. */
+  /** Whether every unit was refused with the same status and tag. */
   get #isAllRefused(): boolean {
     const [first] = this.#refusals;
     const all = this.#refusals.length >= REFUSALS_TO_FAIL && this.#refusals.length === this.#byKey.size;
@@ -262,14 +269,14 @@ class Run {
     this.#stats.failed += units.length;
   }
 
-  /** Reports progress. Ends the run where all remaining requests wait so long that Temporal should wait instead. */
+  /** Reports progress. If all remaining requests wait for a long time, ends the purchase, so that Temporal waits instead. */
   async #tick(): Promise<void> {
     const { blockedUntil, blockReason, heldBy = null } = await this.#deps.limiter.view();
     const blockMs = blockedUntil === null ? 0 : blockedUntil - Date.now();
     let hold = Math.max(blockMs, this.#deps.health.holdMs);
     let why = blockMs > 0 ? blockReason : hold > 0 ? 'the service to recover' : null;
     const first = this.#waits.first;
-    // The wait for another purchase of the job has no known end.
+    // A wait for another purchase of the job has no known end.
     const known = first !== null && Number.isFinite(first.until);
     if (hold === 0 && known && this.#waits.size === this.#tasks.size) {
       hold = first.until - performance.now();

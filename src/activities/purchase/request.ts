@@ -10,11 +10,14 @@ import type { PurchaseStats } from './purchase-stats.js';
 import { splitByBudget, splitRefused } from './split-batch.js';
 import type { Waits } from './waits.js';
 
-/** Repeat purchases after an unknown outcome; then the unit ends with `UNKNOWN_OUTCOME`. */
+/** How often a unit with unknown outcomes is bought again. After that the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
-/** Attempts at a unit that another server answers; then the unit ends with `UNKNOWN_OUTCOME`. */
+/** Number of requests for a unit that another server may answer. After that the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_UNRECOGNIZED_TRIES = 3;
-/** Longest wait after a refusal because no slot is free, in ms: the list of runs shows when one is free. */
+/**
+ * Longest wait in ms after the service refused a start because no slot is free. The wait is short, because the list of runs shows when a
+ * slot is free.
+ */
 const MAX_FULL_WAIT_MS = 5000;
 
 /** The state that the requests of one purchase share. */
@@ -28,16 +31,16 @@ export interface Shared {
   readonly waits: Waits;
   /** Buys these units with a request of their own. */
   readonly spawn: (units: readonly Unit[]) => void;
-  /** Reports a refused unit; the purchase decides whether the request as a whole is refused. */
+  /** Reports a refused unit. The purchase then decides whether it is refused as a whole. */
   readonly refuse: (unit: Unit, error: ApiError) => Promise<void>;
-  /** Whether the service has accepted no request of this purchase. */
+  /** Whether the service has not accepted any request of this purchase. */
   readonly acceptsNone: () => boolean;
   readonly giveUp: (units: readonly Unit[]) => Promise<void>;
-  /** Ends a unit without a purchase. */
+  /** Ends a unit as failed without a purchase. */
   readonly record: (unit: Unit, tag: string, message: string) => Promise<void>;
 }
 
-/** Whether a unit had too many unknown outcomes to be bought again. */
+/** Whether a unit has too many unknown outcomes to be bought again. */
 export function hopeless({ purchaseRequest, stats }: Pick<Shared, 'purchaseRequest' | 'stats'>, key: string): boolean {
   return stats.unknownsOf(key) > (purchaseRequest.maxRebuys ?? MAX_REBUYS);
 }
@@ -47,15 +50,15 @@ export function lostTooOften({ maxRebuys = MAX_REBUYS }: PurchaseRequest): strin
   return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}; it may have been charged`;
 }
 
-/** One request and its attempts until it has landed, was split, was given up or was stopped. */
+/** One request and its attempts. It ends when its units have landed, or it was split, given up or stopped. */
 export class Request {
   readonly #shared: Shared;
   #batch: readonly Unit[];
   /** The start of the last attempt, in Unix ms. */
   #askedAt = 0;
-  /** The bound of a run's cost, where it has one. */
+  /** The bound of a run's cost; null if there is none. */
   #limitMicros: number | null;
-  /** How many answers the service had given to all requests when another server last answered this one. */
+  /** Number of answers of the service, to any request, when another server last answered this request. Null if none has. */
   #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
@@ -70,7 +73,7 @@ export class Request {
     await this.attempts();
   }
 
-  /** Makes attempts until none is left to make. Returns the run that is, or may be, in progress; null where the request has ended. */
+  /** Makes attempts until the request has ended. Returns a run that is in progress or may be in progress; otherwise null. */
   async attempts(): Promise<Running | LostStart | null> {
     const { budget, attempt, waits, stop } = this.#shared;
     for (let tries = 0; ; tries++) {
@@ -98,7 +101,10 @@ export class Request {
     return longRunning?.bound(this.#batch[0] as Unit, remainingMicros) ?? null;
   }
 
-  /** Keeps the units that the budget still allows; the others get a request of their own. Throws where it allows none. */
+  /**
+   * Makes the request smaller, so that the budget allows it: lowers the bound of a run, or passes units on to another request. Throws if
+   * the budget does not allow a single unit.
+   */
   #cut(over: OverBudget): void {
     const { purchaseRequest, spawn } = this.#shared;
     const { remainingMicros, multiple } = over;
@@ -114,7 +120,7 @@ export class Request {
     this.#batch = parts.first;
   }
 
-  /** Returns the wait before the next attempt after a failure, in ms; null where there is none. */
+  /** Handles a failure. Returns the wait in ms before the next attempt; null if there is no next attempt. */
   async #handle(error: ApiError, tries: number): Promise<number | null> {
     const { deps, spawn, giveUp } = this.#shared;
     const { verdict, facts } = error;
@@ -152,33 +158,36 @@ export class Request {
     return Math.max(facts.retryAfterMs ?? 0, backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, random));
   }
 
-  /** Whether a unit had too many unknown outcomes, counting this error. */
+  /** Whether a unit has too many unknown outcomes, this error included. */
   #lost(key: string, { facts }: ApiError): boolean {
     const tries = this.#shared.stats.unknownsOf(key);
     return hopeless(this.#shared, key) || (facts.unrecognized === true && tries >= MAX_UNRECOGNIZED_TRIES);
   }
 
   /**
-   * Throws where the service itself is unreachable, so that a person decides about its rows. That is so after many answers of another
-   * server, and where a unit would end though no other request got an answer since the last attempt.
+   * Throws if the service itself is unreachable, so that a person decides about the rows. There are two signs: many answers of another
+   * server, or a unit that would end although no request got an answer since the last attempt.
    */
   #checkService(error: ApiError, givesUp: boolean): void {
     const { deps, purchaseRequest } = this.#shared;
     const { unrecognized, successes } = deps.health;
-    // Requests that were sent earlier may be answered after this one's first attempt, but hardly after its second.
+    // After this request's first attempt, requests that were sent earlier may still be answered. After its second attempt that is unlikely.
     const noAnswers = givesUp && successes === (this.#answersThen ?? successes);
     this.#answersThen = successes;
-    // A call that acts once is not repeated; its caller checks the effect.
+    // A call that must take effect only once is not repeated. Its caller checks the effect.
     const once = purchaseRequest.maxRebuys === 0 && !purchaseRequest.longRunning;
     if (once || (unrecognized < MAX_UNRECOGNIZED && !noAnswers)) return;
-    // After a resume one call at a time is sent until one succeeds.
+    // After a resume, calls are sent one at a time until one of them succeeds.
     deps.health.suspect();
     const stop = new ServiceUnrecognized(error, unrecognized);
     deps.accountBreaker.trip(stop, this.#askedAt);
     throw stop;
   }
 
-  /** Splits a refused request until the refused unit is alone: one bad URL must not cost the ninety-nine others. */
+  /**
+   * Splits a refused request until the refused unit is in a request of its own, so that one bad URL does not make ninety-nine other URLs
+   * fail.
+   */
   async #split(error: ApiError): Promise<void> {
     const { purchaseRequest, spawn, refuse, acceptsNone } = this.#shared;
     const parts = splitRefused(this.#batch, acceptsNone());

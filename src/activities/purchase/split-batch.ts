@@ -1,12 +1,12 @@
-/** A batch in two parts, each for a request of its own. */
+/** A batch in two parts. Each part becomes a request of its own. */
 export interface SplitBatch<U> {
   readonly first: readonly U[];
   readonly rest: readonly U[];
 }
 
 /**
- * Splits a batch that the service refused into halves; null for a single unit, which is then the refused one. `alone`: its first unit is
- * requested alone, which soon shows whether the service refuses every unit.
+ * Splits a batch that the service refused into halves. Returns null for a single unit, which is then the refused one. `alone`: the first
+ * part is only the first unit. This shows soon whether the service refuses every unit.
  */
 export function splitRefused<U>(batch: readonly U[], alone = false): SplitBatch<U> | null {
   if (batch.length < 2) return null;
@@ -14,7 +14,7 @@ export function splitRefused<U>(batch: readonly U[], alone = false): SplitBatch<
   return { first: batch.slice(0, half), rest: batch.slice(half) };
 }
 
-/** Splits a batch that is over its budget: `first` has as many units as fit. Null where not even one unit fits. */
+/** Splits a batch that is over its budget: `first` has as many units as fit. Returns null if not even one unit fits. */
 export function splitByBudget<U>(batch: readonly U[], fits: (units: readonly U[]) => boolean): SplitBatch<U> | null {
   let count = batch.length - 1;
   while (count > 0 && !fits(batch.slice(0, count))) count--;

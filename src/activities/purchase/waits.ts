@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A wait: its end by `performance.now()` (infinite where unknown), and its reason. */
+/** A wait: its end by `performance.now()` and its reason. The end is infinite if it is unknown. */
 export interface Wait {
   readonly until: number;
   readonly why: string;
 }
 
-/** The waits of a purchase, with their ends and reasons: for the progress, and to detect that everything waits. */
+/** The waits of a purchase, with their ends and reasons. They are shown in the progress, and show when all requests wait. */
 export class Waits {
   readonly #marks = new Set<Wait>();
 
@@ -24,7 +24,7 @@ export class Waits {
     await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
   }
 
-  /** Counts as a wait until the promise settles. */
+  /** Counts as a wait until the promise is settled. `until`: the end of the wait by `performance.now()`. */
   async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
     const mark = { until, why };
     this.#marks.add(mark);

@@ -22,7 +22,7 @@ export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
 const TAG = 'searchflow';
-/** Efforts whose cost depends on usage; only these take a budget. */
+/** Efforts whose cost depends on usage. Only runs of these efforts accept a budget. */
 const metered: readonly string[] = ['auto', 'max', 'ultra'];
 const MIN_BUDGET_MICROS = 1_000_000;
 const CENT = 10_000;
@@ -45,7 +45,7 @@ export const agentKind: RunPurchaseKind<AgentRunRequest, AgentRun> = {
     const reported = tagIn(run);
     if (reported !== undefined) return reported === tag ? 'tag' : null;
     if (!run.request) return 'silent';
-    // The service returned metadata without our tag, so the run is not ours.
+    // The service returned metadata without our tag, so another client started the run.
     if (fieldOf(run.request, 'metadata')) return null;
     return echo(run.request) === echo(input) ? 'echo' : null;
   },
@@ -63,13 +63,16 @@ function tagIn(run: AgentRun): unknown {
   return fieldOf(fieldOf(run.request, 'metadata'), TAG) ?? fieldOf(fieldOf(run, 'metadata'), TAG);
 }
 
-/** The tag of a row whose run has not completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` and an unknown status. */
+/** Returns the tag of a row whose run has not completed: `RUN_FAILED`, `RUN_CANCELLED`, or `RUN_` followed by an unknown status. */
 export function runTag(status: string): string {
   const name = status === 'canceled' ? 'cancelled' : status;
   return `RUN_${name.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 }
 
-/** The request as the service echoes it. Nulls, the default effort and budgets may differ without a different request. */
+/**
+ * Returns a request in the form in which the service's echo is compared. Nulls, the default effort and budgets are left out, because they
+ * may differ between two equal requests.
+ */
 function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name: string]: unknown }): string {
   const fields = Object.entries(request).filter(
     ([name, value]) => value !== null && value !== undefined && !(name === 'effort' && value === 'auto'),
@@ -77,7 +80,7 @@ function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name:
   return canonicalJson(Object.fromEntries(fields));
 }
 
-/** Returns the key function of units under these options: `unit` is the canonical JSON of the rest of the request. */
+/** Returns the key function of units for these options. The unit is the canonical JSON of the rest of the request. */
 export function agentKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: unknown,
@@ -87,11 +90,11 @@ export function agentKeys(
   return unitKeys(deps.sha256, deps.origin, AGENT, plain ? options : [options, wire]);
 }
 
-/** A purchase request for agent runs: each run is started, followed to its end and landed with its whole record. */
+/** Returns a purchase request for agent runs. Each run is started and followed to its end, and its whole record lands. */
 export function agentPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {
-    /** Starts nothing and ends runs in progress: `cancel` drops their output, `stop` keeps it. */
+    /** If set, nothing is started and runs in progress are ended: `cancel` drops their output, `stop` keeps it. */
     readonly ending?: 'cancel' | 'stop';
   },
 ): PurchaseRequest {
@@ -100,7 +103,7 @@ export function agentPurchase(
   return runPurchase(deps, deps.runs.agent, agentKind, { ...rest, end });
 }
 
-/** Cancels or stops a run. A run that cannot be stopped is cancelled; a missing run is left to the attempt that follows it. */
+/** Cancels or stops a run. A run that cannot be stopped is cancelled. A missing run is left to the attempt that follows it. */
 async function endRun(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   id: string,

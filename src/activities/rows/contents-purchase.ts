@@ -16,7 +16,7 @@ export const CONTENTS = 'contents';
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 
-/** Returns the key function of URLs under these options. */
+/** Returns the key function of URLs for these options. */
 export function contentsKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: ContentsOptions,
@@ -27,8 +27,8 @@ export function contentsKeys(
 }
 
 /**
- * A purchase request for page contents: a unit is one URL, so that equal URLs are bought once in any
- * request. With `context` the answer belongs to all its URLs: then the whole request is the unit, a JSON text.
+ * Returns a purchase request for page contents. A unit is one URL, so that equal URLs are bought once in any request. With `context` the
+ * answer belongs to all URLs of the request: then the unit is the whole request as a JSON text.
  */
 export function contentsPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
@@ -37,9 +37,9 @@ export function contentsPurchase(
     'segment' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
   > & {
     readonly options: ContentsOptions;
-    /** Beta tokens and headers; part of the keys. */
+    /** Beta tokens and headers. They are part of the keys. */
     readonly wire?: SendOptions;
-    /** Gets each answer before it lands. */
+    /** Called with each answer before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
   },
 ): PurchaseRequest {
@@ -75,7 +75,7 @@ export function contentsOutcomes(
     answer.data,
     { raw: rawResults(answer), misread: answer.misread },
   );
-  // Results that match no unit are kept with the first unit without a result: everything paid for is kept.
+  // Results that match no unit were paid for, so they are kept with the first unit without a result.
   const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,
@@ -94,7 +94,7 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
-/** Returns the whole status of a unit without a result; it is kept instead, so that the warehouse has its unknown fields. */
+/** Returns the whole status of a unit without a result. It is kept as the result, so that the warehouse has its unknown fields. */
 function statusInstead({ wholeStatus: status }: MatchedUnit): Json {
   return status === undefined ? null : { status };
 }

@@ -10,24 +10,24 @@ import { unitsOf } from './enrich-slice.js';
 import { rowPurchase } from './row-purchases.js';
 import { sliceSegment } from './slice-loads.js';
 
-/** Concurrent slices; most have no run in progress. */
+/** Number of slices that are handled at the same time. Most of them have no run in progress. */
 const WIDTH = 8;
 
-/** The least time for the runs of a slice, in ms. */
+/** The least time in ms to end the runs of a slice. */
 const LEAST_MS = 1500;
 
 /** The ended runs and their cost. */
 export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;
-  /** Runs that had not ended in time and are left running. Absent in the first version. */
+  /** Number of runs that did not end in time and are left running. Absent in the first version. */
   readonly left?: number;
 }
 
 /**
- * `endRuns`: cancels the agent runs in progress for slices of a job, also those whose start got no answer, and
- * lands their costs. Runs that do not end in time are left to the next run of the job. Runs that another job asked for too are kept.
- * Any number of attempts is safe.
+ * `endRuns`: cancels the agent runs in progress for slices of a job and lands their costs. It also cancels runs whose start got no answer.
+ * Runs that do not end in time are left to the next run of the job. Runs that another job also requested are not cancelled. Any number of
+ * attempts is safe.
  */
 export function createEndRuns(deps: ActivityDeps) {
   return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
@@ -37,7 +37,7 @@ export function createEndRuns(deps: ActivityDeps) {
     const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (staged: StagedJob, slice: number): Promise<void> => {
-      // Slices that begin late still get time to cancel their runs.
+      // A slice that begins late still gets time to cancel its runs.
       const control = cancellation(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
         await endIn(staged, slice, control);

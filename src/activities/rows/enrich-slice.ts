@@ -13,20 +13,23 @@ import { CONTENTS } from './contents-purchase.js';
 import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
-/** The longest time of a slice of whole requests or runs, in ms: few of them end in a second, so a slice gets more time. */
+/**
+ * The longest time in ms of a slice whose units are whole requests or runs. It is longer than for URLs, because fewer units end in a
+ * second.
+ */
 const WHOLE_REQUESTS_MS = 600_000;
 
 /** The default time after which a run of a row is left running, in ms. */
 const MAX_RUN_MS = 6 * 3_600_000;
 
 /**
- * `enrichSlice`: buys the units of one slice that the warehouse lacks, then loads the slice and its ledger line in one transaction.
- * When its time is up it ends with `complete: false` and is run again for the rest. Any number of attempts is safe, also concurrent
- * ones.
+ * `enrichSlice`: buys the units of one slice that the warehouse lacks, then loads the slice and its ledger line in one transaction. When
+ * the time is up, it ends with `complete: false`, and the next call continues with the rest. Any number of attempts is safe, also
+ * concurrent ones.
  */
 export function createEnrichSlice(deps: ActivityDeps) {
   const noted = new Map<string, number>();
-  /** Records a job as running, once for each start and resume: an earlier state may say that it waits. */
+  /** Records the state of a job as running, once after each start and resume, because an earlier state may say that the job waits. */
   const noteRuns = async (staged: SliceInput['staged'], since = 0) => {
     if (noted.get(staged.job) === since) return;
     await deps.noteState(staged, { phase: 'running', since });
@@ -55,7 +58,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
       return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-        // If the warehouse had no rows of the job when the job was opened, it lacks all rows of this slice.
+        // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
         const wanted = input.carried
           ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
           : null;
@@ -87,7 +90,8 @@ export function createEnrichSlice(deps: ActivityDeps) {
           unknownOutcomes: receipt.unknownOutcomes,
         };
         if (!receipt.complete) {
-          // A cancelled slice (a pause, a cancel, the worker's end) returns its counts and leaves the rest to the next attempt.
+          // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
+          // attempt.
           const { aborted } = Context.current().cancellationSignal;
           if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
@@ -105,7 +109,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-/** Returns the lower one of the run's cap and the worker's. `reported` makes a refusal by the worker's cap name that cap. */
+/** Returns the lower one of the run's cap and the worker's cap. If the worker's cap causes a refusal, `reported` names it in the error. */
 function boundBy(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
@@ -124,7 +128,7 @@ function boundBy(
   };
 }
 
-/** Returns answers in the warehouse to units that the journal lacks. With `--rebuy` none are taken. */
+/** Returns answers in the warehouse to units that the journal lacks. With `--rebuy` it returns none. */
 async function adoptable(
   warehouse: RowWarehouse,
   job: string,
@@ -141,7 +145,10 @@ async function adoptable(
   return answers;
 }
 
-/** Returns the distinct units of a slice that are wanted (null: all) up to a row, in the order of its rows. */
+/**
+ * Returns the distinct units of a slice in the order of its rows. `wanted`: only these units (null: all). Rows after the limit do not
+ * count.
+ */
 export async function unitsOf(
   rowsFile: string,
   wanted: Set<string> | null,

@@ -20,13 +20,15 @@ import { type FinishInput, type Spent, summarize } from './summarize.js';
 export interface OpenedJob {
   readonly slices: readonly number[];
   readonly before: Spent;
-  /** The warehouse held rows of the job already: each slice asks it which of its rows are missing. */
+  /** Whether the warehouse already had rows of the job. If so, each slice reads from it which of its rows are missing. */
   readonly carried: boolean;
-  /** The warehouse held answers already: each slice asks it for answers that the journal lacks. Absent in the first version. */
+  /**
+   * Whether the warehouse already had answers. If so, each slice reads answers from it that the journal lacks. Absent in the first version.
+   */
   readonly adopts?: boolean;
-  /** Absent where no row is loaded, and from older workers. */
+  /** Counts of loaded rows. Absent if no row is loaded, and from older workers. */
   readonly loaded?: LoadedRows;
-  /** The staged job that the folder or store has. Absent in earlier versions. */
+  /** The staged job as recorded in the folder or store. Absent in earlier versions. */
   readonly staged?: StagedJob;
   /** The path of the job's CSV; absent in earlier versions. */
   readonly csv?: string | null;
@@ -34,7 +36,7 @@ export interface OpenedJob {
 
 /** Result of `jobSpent`. */
 export interface SpentSoFar extends Spent {
-  /** Set for a job that pauses; absent where the warehouse cannot be read now, and from older workers. */
+  /** Counts of loaded rows, only for a job that pauses. Absent if the warehouse cannot be read now, and from older workers. */
   readonly loaded?: LoadedRows;
 }
 
@@ -96,15 +98,15 @@ export function createJobActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `jobSpent`: returns all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
-     * answers, counts the loaded rows and records the pause with their counts.
+     * `jobSpent`: sums up all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
+     * answers, counts the loaded rows and records the pause with these counts.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
       return withHeartbeat(async () => {
         if (!paused) return spentOn(deps, job);
         const { slices, freshness, why, since } = paused;
         const { staged } = await deps.staged(paused.staged);
-        // A pause does not wait for a warehouse: the rows are loaded later.
+        // A pause does not wait for a warehouse. If the load fails, the rows are loaded later.
         await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
           log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
         );
@@ -116,7 +118,10 @@ export function createJobActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `finishJob`: loads rows that the warehouse has lost, records unknown outcomes, writes the CSV where asked for, and sums the job up. */
+    /**
+     * `finishJob`: loads rows that the warehouse has lost, records unknown outcomes, writes the CSV if one is requested, and returns the
+     * summary of the job.
+     */
     async finishJob(input: FinishInput): Promise<JobSummary> {
       return withHeartbeat(async () => {
         const { stopped, freshness, csv } = input;

@@ -21,7 +21,7 @@ function kindOf(variant: string | undefined): RunPurchaseKind<ResearchTaskReques
     operation: RESEARCH,
     run: researchKind(variant),
     create: createResearchTaskEndpoint,
-    // A task has no metadata for a tag and takes no budget.
+    // The service accepts neither metadata for a tag nor a budget for a task.
     tagged: (input) => input,
     bounded: (input) => input,
     bound: () => null,
@@ -48,7 +48,7 @@ function echoOfRequest({ input, output, instructions, outputSchema }: ResearchTa
   return echoOf(input?.instructions ?? instructions, fieldOf(output, 'schema') ?? outputSchema);
 }
 
-/** Returns the key function of units under these options: `unit` is the canonical JSON of the rest of the request. */
+/** Returns the key function of units for these options. The unit is the canonical JSON of the rest of the request. */
 export function researchKeys(
   deps: Pick<ActivityDeps, 'origin' | 'sha256'>,
   options: unknown,
@@ -57,7 +57,7 @@ export function researchKeys(
   return unitKeys(deps.sha256, deps.origin, RESEARCH, variant === undefined ? options : [options, { variant }]);
 }
 
-/** A purchase request for research tasks. A task cannot be ended early. */
+/** Returns a purchase request for research tasks. A task cannot be ended early. */
 export function researchPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },

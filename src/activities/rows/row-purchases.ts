@@ -15,13 +15,13 @@ export type SlicePurchase = Pick<
   PurchaseRequest,
   'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll'
 > & {
-  /** For agent runs: starts nothing and cancels runs in progress. */
+  /** For agent runs: if set, nothing is started and runs in progress are cancelled. */
   readonly ending?: 'cancel';
-  /** For runs: the age in ms after which one is left running. */
+  /** For runs: the age in ms after which a run is left running. */
   readonly maxRunMs?: number;
 };
 
-/** Returns the purchase request for units of a row job, by the job's operation. */
+/** Returns the purchase request for units of a row job. */
 export function rowPurchase(
   deps: Deps,
   staged: StagedJob,
@@ -46,7 +46,7 @@ export function rowPurchase(
   return contentsPurchase(deps, { ...slice, unitsPerRequest: batch, options: options as ContentsOptions });
 }
 
-/** A purchase request whose units are whole requests; the answer is the result, byte for byte. */
+/** Returns a purchase request whose units are whole requests. The result of a unit is its answer, byte for byte. */
 function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase): PurchaseRequest {
   return {
     ...slice,
@@ -74,8 +74,8 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
 }
 
 /**
- * The rate cost of rows with different types of search: that of the most specific rate class, because `search.deep` counts against
- * `search`, too.
+ * Returns the rate cost of rows with different types of search: the cost with the most specific rate class. `search.deep` is more specific
+ * than `search`, because its calls count against both.
  */
 function narrowest(costs: readonly RateCost[]): RateCost {
   const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;

@@ -19,27 +19,30 @@ import { researchKeys } from './research-purchase.js';
 /** The facts of a job from which its requests are made. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
 
-/** The requests of a job whose units are requests: the rendered fields of a row and the options that all share. */
+/**
+ * Makes requests from the rows of a job whose units are whole requests. A request has the rendered fields of a row and the options that all
+ * rows share.
+ */
 export interface RowRequests {
-  /** Name of the operation in keys and segments; a single call has the same name, so that equal requests share their answer. */
+  /** Name of the operation in keys and segments. A single call uses the same name, so that equal requests share their answer. */
   readonly name: string;
-  /** The whole request as canonical JSON. */
+  /** Returns the whole request as canonical JSON. */
   requestOf(unit: string): string;
-  /** Key of a unit: it covers the whole request, so that only equal requests share it. */
+  /** Returns the key of a unit. The key covers the whole request, so that only equal requests share it. */
   keyOf(unit: string): string;
   rateCost(unit: string): RateCost;
-  /** The most that the request may cost, in micro-dollars. */
+  /** Returns the most that the request may cost, in micro-dollars. */
   estimateMicros(unit: string, prices: PriceTable): number;
-  /** The cost of the request by the price table, in micro-dollars; it may be lower than the estimate. */
+  /** Returns the cost of the request by the price table, in micro-dollars. It may be lower than the estimate. */
   listMicros(unit: string, prices: PriceTable): number;
   /** See `Endpoint.tier`. */
   tier(unit: string): string;
-  /** Throws `ApiError` for a request that the service would refuse; sends nothing. */
+  /** Throws `ApiError` if the service would refuse the request; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
   send(transport: Pick<Transport, 'send'>, unit: string, signal: AbortSignal): Promise<Omit<Bought, 'units'> & Landing>;
 }
 
-/** Returns the requests of a job's operation. Null for contents, whose units are URLs. */
+/** Returns the requests of a job's operation; null for contents, whose units are URLs. */
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   switch (facts.operation) {
     case 'search':
@@ -57,7 +60,7 @@ export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts
   }
 }
 
-/** The key function of an operation that answers at once, under its own name. */
+/** Returns the key function of an operation that answers at once. The keys contain its name. */
 function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
   return unitKeys(sha256, origin, name, {});
 }
@@ -73,7 +76,7 @@ function bind<I, O>(
     const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
     return { ...options, ...own };
   };
-  // The request was checked against the endpoint's types when it was staged, and is checked again when it is sent.
+  // The request was checked against the endpoint's types when its row was staged, and is checked again before it is sent.
   const input = (unit: string) => request(unit) as Input<I> & I;
   const requestOf = (unit: string) => canonicalJson(request(unit));
   return {

@@ -13,28 +13,31 @@ import type { Runs } from '../runs/runs.js';
 /** Tag of a unit whose run was cancelled. */
 const RUN_CANCELLED = 'RUN_CANCELLED';
 
-/** The timeout of a start, in ms; without an answer by then its run is searched for in the list. */
+/** The timeout of a start, in ms. If no answer has come by then, the run is searched for in the list. */
 const START_MS = 60_000;
 
-/** One kind of run that is bought: agent runs, research tasks. */
+/** A kind of run that can be bought: agent runs or research tasks. */
 export interface RunPurchaseKind<I, R> {
   /** Name of the operation in keys and segments. */
   readonly operation: string;
   readonly run: RunKind<R>;
   readonly create: Endpoint<I, R>;
-  /** The request with the tag of the purchase, where the service keeps one. */
+  /** Returns the request with the tag of the purchase. Unchanged if the service keeps no tag. */
   tagged(input: I, tag: string): I;
-  /** The request with a bound of its cost. */
+  /** Returns the request with a bound of its cost. */
   bounded(input: I, limitMicros: number): I;
-  /** The bound of the run's cost for this remaining budget; null where its cost cannot be bounded. */
+  /** Returns the bound of the run's cost for this remaining budget; null if the cost cannot be bounded. */
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
-  /** Whether a run belongs to the request, by its tag or the echoed request; `silent` where it shows neither. */
+  /**
+   * Returns whether a run belongs to the request: by its `tag`, or by the request that it echoes (`echo`). `silent`: the run shows neither
+   * tag nor request; null: it belongs to another request.
+   */
   match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
-  /** Whether a run shows a tag of ours, of any purchase. */
+  /** Whether a run shows the tag of any purchase of ours. */
   isTagged(run: R): boolean;
-  /** The run that an error message of this request names; it may be the one that was started. */
+  /** Returns the id of the run that an error message names, if it may be the run of this request; otherwise null. */
   named(message: string, input: I): string | null;
-  /** The outcome of a run that has ended. */
+  /** Returns the outcome of a run that has ended. */
   outcome(run: R): {
     readonly status: UnitStatus;
     readonly errorTag: string | null;
@@ -42,16 +45,16 @@ export interface RunPurchaseKind<I, R> {
   };
 }
 
-/** The fields of a purchase request for runs beside its kind. */
+/** The fields of a purchase request for runs that do not depend on the kind of run. */
 export interface RunsWanted<I, R>
   extends Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
-  /** The request of a unit. Equal units have equal requests: the request is part of the key. */
+  /** Returns the request of a unit. Equal units have equal requests, because the request is part of the key. */
   request(unit: Unit): I;
-  /** A unit that the service refuses: `record` it as failed and continue (the default), or `throw` for the whole request. */
+  /** What follows if the service refuses a unit. `record` (the default): the unit is recorded as failed. `throw`: the purchase fails. */
   readonly refused?: PurchaseRequest['refused'];
-  /** Gets each polled record of a run; `startedAt` is by the clock of the machine that started it, in Unix ms. */
+  /** Called with each polled record of a run. `startedAt` is a time of the clock of the machine that started the run, in Unix ms. */
   readonly onPoll?: (unit: Unit, run: R, startedAt: number) => void;
-  /** Ends runs in progress; nothing is started. */
+  /** If set, ends runs in progress with this function; no run is started. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Tag of a unit whose run was cancelled; default: the kind's own. */
   readonly cancelledTag?: string | undefined;
@@ -60,7 +63,7 @@ export interface RunsWanted<I, R>
   readonly maxRunMs?: number | undefined;
 }
 
-/** A purchase request for runs; see `LongRunning`. A unit is a request. */
+/** Returns a purchase request for runs; see `LongRunning`. Each unit is one request. */
 export function runPurchase<I, R>(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
   runs: Runs<R>,
@@ -129,7 +132,7 @@ export function runPurchase<I, R>(
           : await runs.recent.since(since, signal);
         const tagged = recent.find((record) => match(record) === 'tag');
         if (tagged !== undefined) return factsOf(tagged);
-        // A run without its tag is taken only if it is the only candidate and no other purchase claims it.
+        // A run that does not show its tag is accepted only if it is the only candidate and no other purchase claims it.
         const from = since + clockAheadMs;
         const isOfThen = (record: R) => (run.createdAt(record) ?? from) >= from;
         const echoes = recent.filter((record) => isOfThen(record) && match(record) === 'echo');
@@ -137,7 +140,7 @@ export function runPurchase<I, R>(
         const [ours] = isNamed ? [named] : echoes.length === 1 ? echoes : [];
         const facts = ours === undefined ? null : factsOf(ours);
         if (facts !== null && !(await runs.claimed(facts.run, unit.key))) return facts;
-        // If the service returned tags of our other runs, it would have returned the tag of this run.
+        // The service returned the tags of our other runs, so it would also have returned the tag of this run.
         const certain = whole && named === null && recent.some((record) => kind.isTagged(record));
         return certain ? 'none' : null;
       },
@@ -154,7 +157,7 @@ function bought<I, R>(
 ): Bought {
   const { status, errorTag: tag, costMicros } = kind.outcome(run);
   const errorTag = tag === RUN_CANCELLED ? cancelledTag : tag;
-  // An answer from the wire is JSON.
+  // An answer from the service is JSON.
   const landing = kept ?? { result: run as Json };
   return {
     requestId,

@@ -8,7 +8,10 @@ import { type JobRecord, type LoadBatch, WarehouseUnusable } from '../../core/ro
 import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
-/** Segment of a slice: named by job, generation and number, so that every attempt finds the purchases of the others. */
+/**
+ * Returns the name of a slice's segment. It contains job, generation and number, so that every attempt finds the purchases of earlier
+ * attempts.
+ */
 export function sliceSegment(job: string, generation: string, slice: number): string {
   return `${job}/${generation}/${String(slice).padStart(6, '0')}`;
 }
@@ -16,13 +19,13 @@ export function sliceSegment(job: string, generation: string, slice: number): st
 /** The rows of a slice that are wanted. */
 interface SliceRows {
   readonly rowsFile: string;
-  /** Whether rows of the slice are beyond the limit: then it gets no line in the ledger. */
+  /** Whether some rows of the slice are after the limit. If so, the slice gets no line in the ledger. */
   readonly partial: boolean;
-  /** Path for a file of only the wanted rows; removed afterwards. */
+  /** Path for a file with only the wanted rows. The file is removed afterwards. */
   readonly cutFile: string;
 }
 
-/** Calls `work` with the staged rows of a slice; removes their temporary files afterwards. */
+/** Calls `work` with the staged rows of a slice; removes temporary files of these rows afterwards. */
 export async function withSliceRows<T>(
   deps: ActivityDeps,
   { staged, slice, attempt }: { readonly staged: StagedJob; readonly slice: number; readonly attempt: string },
@@ -67,8 +70,8 @@ export async function loadFromJournal(
 }
 
 /**
- * Compares a complete job with its warehouse and loads missing rows from the journal. The warehouse may have lost loaded rows: it was
- * restored from an older copy, or the end of its log was lost. Buys nothing.
+ * Compares a complete job with its warehouse and loads missing rows from the journal. A warehouse can lose loaded rows if it is restored
+ * from an older copy or the end of its log is lost. Buys nothing.
  */
 export async function loadMissing(
   deps: ActivityDeps,
@@ -89,7 +92,7 @@ export async function loadMissing(
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
       const keys = await warehouse.pendingKeys(job, generation, slice, rowsFile, freshness);
-      // A slice with rows beyond the limit has no line in the ledger.
+      // A slice with rows after the limit has no line in the ledger.
       if (partial && keys.length === 0) return;
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
@@ -103,8 +106,8 @@ export async function loadMissing(
 }
 
 /**
- * Loads the landed answers of slices that a pause interrupted, without lines in the ledger: their rows are visible while the job is
- * paused. Buys nothing.
+ * Loads the landed answers of slices that a pause interrupted, so that their rows are visible while the job is paused. Writes no lines into
+ * the ledger. Buys nothing.
  */
 export async function loadLanded(
   deps: ActivityDeps,
@@ -135,7 +138,7 @@ export function jobRecord(staged: StagedJob): JobRecord {
   return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
-/** Whether an answer has one object for each of its rows. Without a schema it is one text for all rows. */
+/** Whether an answer has one object for each of its rows. Without an output schema the answer is one text for all rows. */
 function sharesAnswers({ rowsPerRun = 1, options }: StagedJob): boolean {
   return rowsPerRun > 1 && Boolean(options.outputSchema);
 }

@@ -5,14 +5,14 @@ import type { Pause } from '../../core/rows/pause.js';
 import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 
-/** Answered requests and their cost, in micro-dollars. */
+/** Number of answered requests, and their cost in micro-dollars. */
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
   /** The price of these requests by the price table. Absent from older workers. */
   readonly listMicros?: number;
   /**
-   * The amount that counts against a budget: the cost, with requests in flight and unknown outcomes at their estimates. Absent in the first
+   * The amount that counts against a budget: the cost, plus the estimates of requests in flight and unknown outcomes. Absent in the first
    * version.
    */
   readonly committedMicros?: number;
@@ -25,17 +25,17 @@ export interface FinishInput {
   readonly staged: StagedJob;
   readonly csv: string | null;
   readonly startedAt: number;
-  /** Purchases for the job before this run; null: none, all of them belong to this run. */
+  /** Purchases for the job before this run. Null: there were none, so all purchases belong to this run. */
   readonly before: Spent | null;
-  /** Id of the run; absent: the run is not recorded. */
+  /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
   readonly scheduled?: boolean;
-  /** Why a scheduled run ends early; absent or null: the run is complete. */
+  /** Why a scheduled run ends early. Absent or null: the run is complete. */
   readonly stopped?: Pause | null;
   readonly freshness?: Freshness;
 }
 
-/** Sums a job up from its warehouse and the journal; also records unknown outcomes and exports. */
+/** Makes the summary of a job from its warehouse and the journal. Also records unknown outcomes and exports the rows. */
 export async function summarize(
   deps: Pick<ActivityDeps, 'journal' | 'warehouseFor'>,
   input: FinishInput,
@@ -43,7 +43,7 @@ export async function summarize(
   const { staged, csv, stopped = null } = input;
   const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
-  // Purchases are counted from the journal: slices that were killed or refused report none, but may have made some.
+  // Purchases are counted from the journal. Slices that were killed or refused have reported none, but may have made some.
   const before = input.before ?? totals;
   await warehouse.recordUnknown(staged.job, totals.unknown);
   const counts = await warehouse.summary(staged.job);

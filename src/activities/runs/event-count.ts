@@ -6,9 +6,9 @@ import { isApiError } from '../call/failure.js';
 const EVERY_MS = 2000;
 const PAGE = 100;
 
-/** Counts the stored events of a run in progress; a service without a list of events is not asked again. */
+/** Counts the stored events of a run in progress. A service without a list of events is asked only once. */
 export class EventCount {
-  /** Null: unknown. */
+  /** The number of events; null: unknown. */
   count: number | null = null;
   readonly #deps: SendDeps;
   #cursor: string | undefined;
@@ -20,7 +20,7 @@ export class EventCount {
     this.#deps = deps;
   }
 
-  /** Polls where a poll is due. Never rejects: the run does not depend on it. */
+  /** Reads the number of events if a poll is due. Never rejects, because the run does not depend on the number. */
   async poll(runId: string): Promise<void> {
     if (this.#off || performance.now() < this.#next) return;
     this.#next = Number.POSITIVE_INFINITY;

@@ -8,20 +8,20 @@ import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
-/** Attempts at a page; the caller may search again. */
+/** Attempts at reading a page of the list. The caller may search again. */
 const TRIES = 5;
 
-/** The listed runs: at most 2,000, newest first; `whole` where the list has all runs since the requested time. */
+/** The listed runs: at most 2,000, newest first. `whole`: whether the list has all runs since the requested time. */
 export interface Recent<R> {
   readonly runs: readonly R[];
   readonly whole: boolean;
-  /** The service's clock minus this process's, in ms, within a second; 0 where the service does not send its time. */
+  /** The service's clock minus this process's clock, in ms, exact to about a second. 0 if the service does not send its time. */
   readonly clockAheadMs: number;
 }
 
 /**
- * The service's list of its latest runs. It is searched for the run of a start without an answer. Concurrent callers share one read: fifty
- * of them after a crash read the list once.
+ * The service's list of its latest runs. If a start gets no answer, its run is searched for in this list. Concurrent callers share one
+ * read: after a crash, fifty searches read the list once.
  */
 export class RecentRuns<R> {
   readonly #deps: SendDeps;
@@ -36,7 +36,7 @@ export class RecentRuns<R> {
     this.#list = list;
   }
 
-  /** Returns the runs since a time (Unix ms), and perhaps earlier ones; the list is read after this call. */
+  /** Returns the runs since a time (Unix ms), and perhaps earlier ones. The list is read after this call. */
   async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);
@@ -53,7 +53,7 @@ export class RecentRuns<R> {
     });
   }
 
-  /** Returns one run; null where the service does not return it. */
+  /** Returns one run; null if the service does not return the run for any reason. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
       return (

@@ -8,24 +8,24 @@ import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 
-/** One kind of run at the service, and how it is polled. */
+/** A kind of run at the service, and how its runs are polled. */
 export interface RunKind<R> {
   readonly one: Endpoint<ById, R>;
-  /** A list of runs, newest first, for polling many at once. */
+  /** A list of runs, newest first, with which many runs are polled at once. */
   readonly list: Endpoint<PageRequest, PageEnvelope<R>> | null;
-  /** The variant of the operations, where it differs from the contract's. */
+  /** The variant of the operations. Absent: the contract's variant. */
   readonly options?: SendOptions;
   idOf(run: R): string | null;
   ended(run: R): boolean;
-  /** Unix ms by the service's clock; null where the record has none. */
+  /** When the run was created, in Unix ms by the service's clock; null if the record has no time. */
   createdAt(run: R): number | null;
 }
 
-/** How following ended: the run's last record, or `null` where the service no longer returns the run. */
+/** The end of a followed run: its last record, or `null` if the service no longer returns the run. */
 export interface FollowedRun<R> {
   readonly run: R | null;
   readonly requestId: string | null;
-  /** The record byte for byte, where there is one. */
+  /** The record byte for byte; absent without a record. */
   readonly kept?: Landing;
 }
 
@@ -35,7 +35,7 @@ interface Followed<R> {
   readonly onPoll: ((run: R) => void) | undefined;
   readonly resolve: (end: FollowedRun<R>) => void;
   readonly reject: (error: unknown) => void;
-  /** Unix ms; infinite during a poll. */
+  /** Time of the next poll; infinite during a poll. */
   due: number;
   failures: number;
   missing: number;
@@ -45,24 +45,26 @@ interface Followed<R> {
 const GAP_OF_AGE = 0.05;
 const MIN_GAP_MS = 500;
 const MAX_GAP_MS = 15_000;
-/** The timeout of a poll, which is free and is repeated. */
+/** The timeout of a poll, in ms. It may be short, because polls are free and are repeated. */
 export const POLL_TIMEOUT_MS = 15_000;
-/** Number of due polls from which the list is read instead. */
+/** If at least this many polls are due, the list is read instead of the single runs. */
 const LIST_FROM = 4;
 const PAGE = 100;
 const MAX_PAGES = 3;
-/** Polls that are due within this time are made together, in ms. */
+/** Time in ms within which due polls are made together. */
 const TOGETHER_MS = 200;
-/** After this many consecutive polls without the run it is gone. Fewer prove nothing: a run may not be visible right after its start. */
+/**
+ * A run is gone after this many consecutive polls without it. Fewer prove nothing, because a run may not be visible right after its start.
+ */
 const MAX_MISSING = 3;
-/** Consecutive timeouts reported by the service after which the run is given up. */
+/** A run is given up after this many consecutive timeouts that the service reports. */
 const MAX_TIMEOUTS = 8;
-/** Consecutive answers without a run that count as answers of the service; fewer may come from a proxy. */
+/** After this many consecutive answers without a run, the answers count as the service's. Fewer may come from a proxy. */
 const MAX_ODD = 5;
 
 /**
- * Follows many runs at the service at once, until they end: one page of the list has a hundred. Polls do not count against the rate, but
- * wait while the service asks for a pause. Failed polls are repeated; a failure that no retry helps rejects.
+ * Follows many runs at the service at once, until they end; one page of the list has a hundred runs. Polls do not count against the rate,
+ * but wait while the service asks for a pause. Failed polls are repeated. After a failure that no retry helps, `follow` rejects.
  */
 export class RunFollower<R> {
   readonly #deps: SendDeps;
@@ -77,15 +79,16 @@ export class RunFollower<R> {
   }
 
   /**
-   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) sets the interval of the polls. Rejects with the signal's
-   * reason when aborted (the run stays in progress), and with `ApiError` where polls are refused. One call a run at a time.
+   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) decides the interval of the polls. Rejects with the signal's reason
+   * when aborted; the run stays in progress. Rejects with `ApiError` if polls are refused. A run must not be followed twice at the same
+   * time.
    */
   follow(
     id: string,
     options: {
       readonly startedAt: number;
       readonly signal: AbortSignal;
-      /** Gets each record that was read. */
+      /** Called with each record that was read while the run is in progress. */
       readonly onPoll?: (run: R) => void;
     },
   ): Promise<FollowedRun<R>> {
@@ -130,7 +133,7 @@ export class RunFollower<R> {
       while (this.#runs.size > 0) {
         const now = performance.now();
         const next = Math.min(...[...this.#runs.values()].map((followed) => followed.due));
-        // Polls that are due a little later are made together with those that are due now.
+        // Polls that are due a little later are made together with the polls that are due now.
         const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
         if (at > now) {
           this.#wake = new AbortController();
@@ -139,7 +142,7 @@ export class RunFollower<R> {
         }
         const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
         for (const followed of due) followed.due = Number.POSITIVE_INFINITY;
-        // A poll without an answer keeps no other run waiting.
+        // This is not awaited, so that a slow poll does not delay the polls of other runs.
         void this.#pollDue(due);
       }
     } finally {
@@ -149,12 +152,12 @@ export class RunFollower<R> {
 
   async #pollDue(due: readonly Followed<R>[]): Promise<void> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#pollList(due) : due;
-    // Runs in the list get new poll times at once, without waiting for the other runs.
+    // Runs in the list have new poll times now. The loop must use them without waiting for the other runs.
     this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }
 
-  /** Polls runs by the list; returns those that need a poll of their own. */
+  /** Polls runs by the list. Returns the runs that need a poll of their own. */
   async #pollList(due: readonly Followed<R>[]): Promise<Followed<R>[]> {
     const list = this.#kind.list as NonNullable<RunKind<R>['list']>;
     const left = new Set(due);
@@ -168,7 +171,7 @@ export class RunFollower<R> {
           const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
-          // The whole record is read separately: a list may omit parts of it.
+          // The record of an ended run is read separately, because a list may omit parts of it.
           if (this.#kind.ended(run)) ended.push(followed);
           else this.#inProgress(followed, run);
         }
@@ -176,7 +179,7 @@ export class RunFollower<R> {
         cursor = reported.cursor;
       }
     } catch (error) {
-      // Without a list each run is polled alone; a local failure ends the following of all runs.
+      // If the list cannot be read, each run is polled alone. A local failure ends the following of all these runs.
       if (!isApiError(error)) {
         for (const followed of due) followed.reject(error);
         return [];
@@ -210,7 +213,7 @@ export class RunFollower<R> {
       return;
     }
     const { type, retry } = error.verdict;
-    // After a timeout of the run the service may still return it for a while.
+    // The service may still return a run for a while after reporting its timeout.
     if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;

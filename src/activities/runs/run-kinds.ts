@@ -3,7 +3,7 @@ import { getResearchTaskEndpoint, type ResearchTask, researchIdOf } from '../../
 import { type AgentRun, isTerminal } from '../../api/schemas/agent-run-schemas.js';
 import type { RunKind } from './run-follower.js';
 
-/** Agent runs: every status but `queued` and `running` is an end. */
+/** Agent runs. A run with any status except `queued` and `running` has ended. */
 export const agentRunKind: RunKind<AgentRun> = {
   one: getAgentRunEndpoint,
   list: listAgentRunsEndpoint,
@@ -18,11 +18,11 @@ const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running
 export function researchKind(variant?: string): RunKind<ResearchTask> {
   return {
     one: getResearchTaskEndpoint,
-    // Tasks are not polled by their list, because that counts against the rate.
+    // The list is not used for polls of tasks, because reading it counts against the rate.
     list: null,
     ...(variant === undefined ? {} : { options: { variant } }),
     idOf: researchIdOf,
-    // A task without a status has ended if it has a result or an end.
+    // A task without a status has ended if it has a result or an end time.
     ended: ({ status, data, output, finishedAt }) =>
       status ? !researchInProgress.has(status) : Boolean(data ?? output ?? finishedAt),
     createdAt: ({ createdAt }) => timeOf(createdAt),

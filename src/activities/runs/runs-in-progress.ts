@@ -5,15 +5,18 @@ import { isApiError } from '../call/failure.js';
 import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
-/** The first read goes back as far as runs may be in progress; later reads only cover what is new. */
+/**
+ * How far back in time the first read of the list goes, in ms; older runs are assumed to have ended. Later reads go back only to the last
+ * one.
+ */
 const LONGEST_RUN_MS = 3 * 3_600_000;
 const FIRST_PAGES = 20;
 const MAX_PAGES = 3;
-/** Overlap with the last read, because clocks differ. */
+/** How far a read goes back before the last one, in ms, because clocks differ. */
 const OVERLAP_MS = 60_000;
-/** Interval of polling a run that is further back in the list than the pages that were read. */
+/** Interval in ms at which a run that is not in the pages that were read is polled alone. */
 const POLL_MS = 10_000;
-/** The most runs that are polled like this: a team cannot have more in progress. */
+/** The most runs that are polled alone. A team cannot have more in progress. */
 const MAX_KNOWN = 200;
 
 /** The state of the service's runs. */
@@ -24,12 +27,12 @@ export interface SeenRuns {
   readonly ended: ReadonlySet<string>;
 }
 
-/** The runs in progress at the service, of all clients and any age. */
+/** The runs in progress at the service that any client has started. */
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
   readonly #options: SendOptions;
-  /** Runs without a slot here, and when each was last seen in progress. */
+  /** Runs without a slot in this store, and when each was last seen in progress. */
   readonly #known = new Map<string, number>();
   #readAt: number | null = null;
 
@@ -40,7 +43,8 @@ export class RunsInProgress<R> {
   }
 
   /**
-   * Returns the state of the runs; null where the service has no list. `ours`: runs with a slot; the attempts that follow them poll them.
+   * Returns the state of the runs; null if the service has no list or the read failed. `ours`: runs with a slot, which the attempts that
+   * follow them poll.
    */
   async read(ours: ReadonlySet<string | null>): Promise<SeenRuns | null> {
     const asOf = Date.now();
@@ -77,7 +81,7 @@ export class RunsInProgress<R> {
     }
   }
 
-  /** Reads the list, newest first, back to the last read. */
+  /** Reads the list, newest first, back to the time of the last read. */
   async #list(asOf: number): Promise<{ readonly inProgress: Set<string>; readonly ended: Set<string> } | null> {
     const { list, createdAt, idOf } = this.#kind;
     if (!list) return null;
@@ -98,7 +102,7 @@ export class RunsInProgress<R> {
         else inProgress.add(id);
         oldest = Math.min(oldest, createdAt(run) ?? Number.POSITIVE_INFINITY);
       }
-      // In a list without times, reading ends at a page without runs in progress: later pages hardly have any.
+      // If the list has no times, reading ends at a page without runs in progress, because later pages hardly have any.
       const enough = Number.isFinite(oldest) ? oldest < since : inProgress.size === going;
       if (!reported?.cursor || reported.items.length === 0 || enough) break;
       cursor = reported.cursor;

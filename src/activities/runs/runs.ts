@@ -25,7 +25,7 @@ export interface Runs<R> {
 /** The runs of a worker process, by kind. */
 export interface WorkerRuns {
   readonly agent: Runs<AgentRun>;
-  /** `variant`: the variant of the operations, where it differs from the contract's. */
+  /** `variant`: the variant of the operations; absent: the contract's variant. */
   research(variant?: string): Runs<ResearchTask>;
 }
 

@@ -6,19 +6,21 @@ import type { RunSlots } from '../purchase/purchase-request.js';
 import type { RunKind } from './run-follower.js';
 import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
 
-/** Interval of reading the list while a start waits, in ms. A start also reads a list that is older than this. */
+/**
+ * `READ_MS`: interval in ms at which the list is read while a start waits. `STALE_MS`: age in ms above which a start reads the list again.
+ */
 const READ_MS = 3000;
 const STALE_MS = 15_000;
-/** Interval of checking slots that no attempt here holds, in ms. */
+/** Interval in ms at which slots that no attempt of this process holds are checked. */
 const RECONCILE_MS = 30_000;
 const MIN_AGE_MS = 30_000;
 
-/** An unavailable store is reported by the slots themselves, which reject every wait. */
+/** Ignores a store that is unavailable, because then the slots reject every wait with that error. */
 const ignore = (): void => undefined;
 
 /**
- * Assigns slots for runs, and keeps them in line with the service: runs that were started elsewhere count, and the slot of a dead
- * owner is freed once its run has ended.
+ * Assigns slots for runs, and keeps the slots up to date with the service. Runs that other clients started take slots, too. The slot of a
+ * dead owner is freed once its run has ended.
  */
 export class SlotKeeper<R> implements RunSlots {
   readonly #runs: RunsInProgress<R>;
@@ -39,7 +41,7 @@ export class SlotKeeper<R> implements RunSlots {
 
   async take(owner: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    // The first start of this process waits for the list of runs in progress; later ones read it in the background.
+    // The first start of this process waits for the list of runs in progress. Later starts do not wait for reads of the list.
     const first = this.#readAt === Number.NEGATIVE_INFINITY;
     if (performance.now() - this.#readAt > STALE_MS) {
       const read = this.#read();
@@ -72,7 +74,7 @@ export class SlotKeeper<R> implements RunSlots {
     await this.#read();
   }
 
-  /** Reads the list while a start waits: a run that was started elsewhere may have ended. */
+  /** Reads the list again and again while a start waits, because a run that another client started may have ended. */
   async #watch(): Promise<void> {
     if (this.#watching) return;
     this.#watching = true;
@@ -99,7 +101,7 @@ export class SlotKeeper<R> implements RunSlots {
     return this.#reading;
   }
 
-  /** Null where the service has no list: then nothing is known or changed. */
+  /** Reads the list and updates the slots. Returns null if the list cannot be read; then no slot changes. */
   async #readNow(): Promise<SeenRuns | null> {
     const seen = await this.#runs.read(new Set((await this.#slots.owners()).map(({ runId }) => runId)));
     if (seen === null) return null;
@@ -111,7 +113,7 @@ export class SlotKeeper<R> implements RunSlots {
     return seen;
   }
 
-  /** Frees the slots of units that no attempt buys and whose run has ended, or was never started. */
+  /** Frees slots of units that no attempt buys, if the run of the unit has ended or was never started. */
   async #reconcile({ asOf, ended, inProgress }: SeenRuns): Promise<void> {
     for (const { owner, runId, takenAt } of await this.#slots.owners()) {
       if (takenAt > asOf - MIN_AGE_MS) continue;
@@ -121,7 +123,7 @@ export class SlotKeeper<R> implements RunSlots {
       try {
         const { landed, mine } = await this.#journal.claim([owner], me);
         const [claimed] = mine;
-        // A live attempt holds the slot.
+        // Another attempt is buying the unit and holds the slot.
         if (landed.length === 0 && !claimed) continue;
         const known = fieldOf(claimed?.started?.facts, 'run');
         if (runId === null && typeof known === 'string') await this.#slots.name(owner, known);
