@@ -12,10 +12,10 @@ import { failureOf, messageOf } from './shared/failures.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 
 /**
- * `scheduledJob`: one run of a schedule. It runs a job as a command would, under its fixed id, and never waits for a person: a problem
- * that a person must fix ends it as `stopped`, and the next run continues. Fails where the job fails.
+ * `scheduledJob`: executes one run of a schedule. It runs a job as a command would, under the fixed id of the job, and never waits for a
+ * person. If a person must fix a problem, it ends as `stopped`, and the next run continues. If the job fails, it fails, too.
  *
- * Start it by name with plain JSON, see `ScheduledJobInput`. Cancelling it cancels the job: paid calls in flight land.
+ * Start it by name with plain JSON, see `ScheduledJobInput`. A cancel also cancels the job: paid calls in flight land.
  */
 export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Promise<ScheduledOutcome> {
   const { schedule, workflow, workflowId } = publicInput('scheduledJob', [input], { extra });

@@ -59,7 +59,10 @@ export function openedState(
   };
 }
 
-/** The changes of the state for the next run of a walk. `brought`: counts of this walk so far, because its summary covers both runs. */
+/**
+ * Returns the changes of the state for the next run of a walk. `brought`: the counts of the earlier run, which the summary of the walk
+ * includes.
+ */
 export function nextRun(
   { before, lengthMs, doneMs, openedAt }: PageWalkState,
   brought: WalkCounts,
@@ -72,10 +75,10 @@ export function nextRun(
   };
 }
 
-/** The changes of the state by the result of a window. */
+/** Returns the changes of the state after one execution of a window. */
 export function withResult(state: PageWalkState, result: WalkWindowResult): Partial<PageWalkState> {
   const { done, parts, lengthMs, partsMs, events } = result;
-  // Empty windows before the first event take no time, so they do not count.
+  // Windows before the first event are empty and take almost no time, so their length does not count.
   const empty = done && events === 0;
   return {
     pages: state.pages + result.pages,
@@ -88,10 +91,10 @@ export function withResult(state: PageWalkState, result: WalkWindowResult): Part
   };
 }
 
-/** The part that must be done before the end is estimated: the first windows may be empty, or end all at once. */
+/** The part of the length that must be done before the remaining time is estimated. The first windows may be empty, or end all at once. */
 const ENOUGH_SHARE = 0.1;
 
-/** The figures of a walk's progress. `left`: windows that are not done; `now`: Unix ms. */
+/** Returns the figures of a walk's progress. `left`: number of windows that are not done; `now`: Unix ms. */
 export function figuresOf(
   state: PageWalkState | null,
   left: number,

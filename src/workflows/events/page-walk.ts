@@ -28,7 +28,7 @@ type WalkActivities = ReturnType<typeof createWalkActivities>;
 export type AnotherWalk = (state: PageWalkState) => Promise<never>;
 
 const DEFAULT_PARALLEL = 16;
-/** A sync that ends later than this after it was opened reads on to the present. */
+/** If a sync ends later than this after it was opened, in ms, it also reads the events since then. */
 const LATE_MS = 120_000;
 
 const progressQuery = defineQuery<WalkProgress>(queryNames.progress);
@@ -37,8 +37,8 @@ const { walkWindow } = proxyActivities<WalkActivities>(slicePolicy);
 const { openWalk, finishWalk } = proxyActivities<WalkActivities>(bulkPolicy);
 
 /**
- * Walks a list window by window, several at once, until none is left. The warehouse has the windows and their states; this workflow
- * only has those in progress.
+ * Walks a list window by window, several at once, until none is left. The warehouse keeps all windows and their states. The workflow only
+ * keeps the numbers of the windows that are left.
  */
 export async function pageWalk(
   input: WalkInput,
@@ -76,7 +76,7 @@ class PageWalk {
     this.#again = again;
   }
 
-  /** The name to resume; null for a scheduled run, which the next one continues. */
+  /** The name for `resume`. Null for a scheduled run, because the next run continues it. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : workflowInfo().workflowId;
   }
@@ -101,7 +101,7 @@ class PageWalk {
     if (!this.#state) this.#early ??= pause;
     else if (!this.#state.paused) {
       this.#set({ paused: pause });
-      // Pages in flight land; the rest of each window is walked later.
+      // Pages in flight land. The rest of each window is walked later.
       this.#scope.cancel();
     }
   }
@@ -151,7 +151,9 @@ class PageWalk {
     return this.#state as PageWalkState;
   }
 
-  /** Opens the walk if it is not open; waits where the service refuses. Returns why a scheduled or stopped run ends instead. */
+  /**
+   * Opens the walk if it is not open; waits while the service refuses. If a scheduled or stopped run must end instead, returns the reason.
+   */
   async #begin(): Promise<string | null> {
     while (this.#state === null) {
       try {
@@ -177,19 +179,19 @@ class PageWalk {
     return openedState(this.#input, await openWalk(input), { startedAt, now: Date.now(), paused: this.#early });
   }
 
-  /** Whether a sync ended long after it was opened, so that newer events are to be read. */
+  /** Whether a sync ended so long after it was opened that it must read newer events. */
   get #isLate(): boolean {
     return this.#input.kind === 'sync' && Date.now() - this.#now.openedAt > LATE_MS;
   }
 
-  /** Opens the run up to the present after the windows of an earlier run are done. */
+  /** After the windows of an earlier run are done, opens a run up to the present. */
   async #openNext(brought: WalkCounts): Promise<void> {
     const next = await this.#open(this.#input);
     this.#set(nextRun(next, brought));
     this.#queue = new SliceQueue(next.queue);
   }
 
-  /** Keeps windows in progress until none is left; returns why the walk stops early. */
+  /** Keeps several windows in progress until none is left. If the walk stops early, returns the reason. */
   async #walkWindows(): Promise<string | null> {
     for (;;) {
       const seen = this.#changes;
@@ -246,11 +248,11 @@ class PageWalk {
     if (!result.done && result.parts.length === 0) this.#queue.putBack(window);
   }
 
-  /** `resumedAt`: the last resume when the window was started. */
+  /** Handles a failed window. `resumedAt`: the last resume before the window was started. */
   #failed(error: unknown, resumedAt: number): void {
     const pause = pauseOf(failureOf(error), this.#resumable, null);
     if (pause) {
-      // A refusal from before the last resume no longer counts.
+      // A refusal from before the last resume does not count.
       if (resumedAt === this.#state?.resumedAt) this.pause(pause);
     } else {
       this.#fatal ??= error;

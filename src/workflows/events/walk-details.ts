@@ -1,6 +1,6 @@
 import type { WalkProgress } from '../../core/events/walk-job.js';
 
-/** The state of a walk for Temporal's web UI (Markdown). */
+/** Returns the state of a walk for Temporal's web UI (Markdown). */
 export function walkDetails(progress: WalkProgress): string {
   const { phase, pausedFor, message, stream, windows, windowsDone, share, events, added, changed } = progress;
   return [

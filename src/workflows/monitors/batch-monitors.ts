@@ -44,7 +44,7 @@ const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reje
 const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = proxyActivities<Activities>(bulkPolicy);
 const { affectMonitors } = proxyActivities<Activities>(slicePolicy);
 
-/** The state of a batch that is kept across continue-as-new: counts, no ids. */
+/** The state of a batch that is kept across continue-as-new. It has counts and no ids of monitors. */
 export interface BatchState {
   readonly version: 1;
   readonly progress: BatchProgress;
@@ -53,11 +53,12 @@ export interface BatchState {
 }
 
 /**
- * `batchMonitors`: pauses, unpauses or deletes the matching monitors. It makes a plan, waits for an approval where one is required, makes
- * calls until no monitor is left, and lists the monitors again to find the effect. The warehouse's audit has every monitor.
+ * `batchMonitors`: pauses, unpauses or deletes the matching monitors. It makes a plan, waits for an approval if one is required, makes
+ * calls until no monitor is left, and lists the monitors again to find the effect. The audit in the warehouse has every monitor.
  *
- * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` with who and why; query `progress`. Fails with
- * `NoProgress` where calls have no new effect. The second argument is internal, for continuing as new. API reference: /monitors.
+ * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` take the person and the reason; query
+ * `progress`. Fails with `NoProgress` if consecutive calls have no new effect. The second argument is internal, for continuing as new. API
+ * reference: /monitors.
  */
 export async function batchMonitors(
   input: BatchMonitorsInput,
@@ -105,7 +106,7 @@ export async function batchMonitors(
     if (error instanceof ContinueAsNew) throw error;
     const phase: BatchPhase = isCancellation(error) ? 'cancelled' : 'failed';
     set({ phase, message: messageOf(error) });
-    // The audit records the end even where the warehouse failed before.
+    // The end is recorded in the audit even if an earlier write to the warehouse failed.
     const last = { ...step, phase };
     await CancellationScope.nonCancellable(() => finishMonitorBatch(progress.plan ? last : forFirst(last))).catch(
       () => null,
@@ -113,7 +114,7 @@ export async function batchMonitors(
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 
-  /** Whether the batch is approved: beforehand, or by an Update in time. */
+  /** Whether the batch is approved, beforehand or by an Update before the time for it is over. */
   async function approved(): Promise<boolean> {
     const { approval = action === 'delete' ? 'wait' : 'none', approvalWithinMs = APPROVAL_WITHIN_MS } = input;
     const isWanted = approval === 'wait' && (progress.plan?.planned ?? 0) > 0;
@@ -176,7 +177,7 @@ export async function batchMonitors(
   }
 }
 
-/** The state of a batch for Temporal's web UI (Markdown). */
+/** Returns the state of a batch for Temporal's web UI (Markdown). */
 function detailsText({ action, filter, phase, plan, affected, calls, message }: BatchProgress): string {
   return [
     `**${action}** monitors: ${phase}`,

@@ -8,13 +8,15 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
 const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 
-/** A call without an answer may still take effect: its monitor is searched for at once, and again after these times. */
+/**
+ * Waits before further searches. A call without an answer may still take effect, so its monitor is searched for at once and again after
+ * each wait.
+ */
 const POLL_AFTER = ['2s', '10s'] as const;
 
 /**
- * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a
- * metadata key and adopted; it is created again only where there is none. See `CreateMonitorInput`.
- * API reference: /monitors.
+ * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a metadata key and adopted. It is
+ * created again only if the search finds none. See `CreateMonitorInput`. API reference: /monitors.
  */
 export async function createMonitor(input: CreateMonitorInput, ...extra: []): Promise<CreatedMonitorResult> {
   const step = { ...publicInput('createMonitor', [input], { extra }), key: workflowInfo().firstExecutionRunId };
@@ -34,7 +36,7 @@ export async function createMonitor(input: CreateMonitorInput, ...extra: []): Pr
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 
-  /** Null without an answer, or with an unreadable one. */
+  /** Makes the call. Returns null without an answer, or with an unreadable answer. */
   async function made(): Promise<MadeMonitor | null> {
     try {
       return await makeMonitor(forFirst(step));

@@ -20,9 +20,9 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. It reads runs from the newest to the last
- * known one, and reads again those that had not ended. A later export loads what is new. Start it by name with plain JSON, see
- * `ExportMonitorRunsInput`. API reference: /monitors.
+ * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. It reads the runs of a monitor from the
+ * newest to the last known run, and reads runs again that had not ended. A later export loads only what is new. Start it by name with plain
+ * JSON, see `ExportMonitorRunsInput`. API reference: /monitors.
  */
 export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
   const {
@@ -40,7 +40,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
   try {
     const { monitors } = await exportMonitors(forFirst({ ...step, filter }));
     progress = { ...progress, monitors };
-    // Slices of a minute keep the history of a whole day short.
+    // With activities of a minute, even an export of a whole day has a short history.
     for (let complete = false; !complete; ) {
       const { complete: isComplete, ...counts } = await exportRunSlice(step);
       complete = isComplete;

@@ -8,7 +8,7 @@ import { forFirst, publicInput } from '../shared/public-input.js';
 
 const { callMonitor } = proxyActivities<Activities>(slicePolicy);
 
-/** `monitorCall`: one operation on a monitor, under the team's rate limit. */
+/** `monitorCall`: executes one operation on a monitor, under the team's rate limit. */
 export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {
   publicInput('monitorCall', [call], { extra });
   try {

@@ -18,21 +18,24 @@ import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { childMemo, forFirst, publicInput } from '../shared/public-input.js';
 
-/** A cancelled run ends once none of its calls is in flight: removing the quiet hours then unpauses its monitors. */
+/**
+ * A cancelled activity ends after its calls in flight have ended, so that a removal of the quiet hours can then unpause all their monitors.
+ */
 const { takeQuietTurn } = proxyActivities<Activities>({
   ...bulkPolicy,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
 });
 
 /**
- * Interval of attempts while another run is in progress: one run at a time for each service and warehouse, also of different quiet hours.
+ * First interval in ms of attempts while another run is in progress, doubled up to `MOST_AGAIN_MS`. Only one run at a time is allowed for a
+ * service and warehouse, even for different quiet hours.
  */
 const AGAIN_MS = 2000;
 const MOST_AGAIN_MS = 30_000;
 
 /**
- * `quietMonitors`: started by the schedules of quiet hours. It decides by the clock what to do, so late and repeated starts have the
- * same effect. See `QuietInput`.
+ * `quietMonitors`: pauses or unpauses monitors. The schedules of quiet hours start it. It decides by the clock, so late and repeated starts
+ * have the same effect. See `QuietInput`.
  */
 export async function quietMonitors(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietMonitors', [input], { extra, also: quietProblem });
@@ -52,8 +55,8 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
 }
 
 /**
- * Workflow id of the runs for a service and warehouse. In an earlier version it contained the address of the warehouse. A run in progress
- * with such an id is ended first, because it could pause monitors that this run unpauses.
+ * Returns the workflow id of the runs for a service and warehouse. In an earlier version the id contained the address of the warehouse. A
+ * run in progress with an old id is ended first, because it could pause monitors that this run unpauses.
  */
 async function runWorkflowId({ origin = '', into }: QuietInput): Promise<string> {
   const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
@@ -63,16 +66,16 @@ async function runWorkflowId({ origin = '', into }: QuietInput): Promise<string>
   return `searchflow-quiet-turn-${hash(canonicalJson([origin, memory])).toString(36)}`;
 }
 
-/** Cancels a workflow and waits for its end; does nothing where none runs. */
+/** Cancels a workflow and waits for its end. Does nothing if the workflow is not running. */
 async function end(workflowId: string): Promise<void> {
   const other = getExternalWorkflowHandle(workflowId);
   for (;;) {
     try {
-      // An ended workflow accepts a cancel, but rejects a signal.
+      // A cancel of an ended workflow succeeds, but a signal is rejected. So the signal shows whether the workflow has ended.
       await other.signal(signalNames.stop);
       await other.cancel();
     } catch (error) {
-      // Either this workflow was cancelled, or the other one has ended.
+      // The error means that this workflow was cancelled, or that the other one has ended. Only the first is thrown.
       if (CancellationScope.current().consideredCancelled) throw error;
       return;
     }
@@ -80,7 +83,7 @@ async function end(workflowId: string): Promise<void> {
   }
 }
 
-/** `quietTurn`: one run of quiet hours; one at a time for each service and warehouse. */
+/** `quietTurn`: makes the changes of one run of quiet hours. Only one runs at a time for a service and warehouse. */
 export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {

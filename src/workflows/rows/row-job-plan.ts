@@ -8,7 +8,9 @@ import { toRanges } from './slice-set.js';
 
 const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
 
-/** Stages the rows if they are not staged, and opens the job in its warehouse. `asked` returns the signals received by then. */
+/**
+ * Stages the rows if they are not staged, and opens the job in its warehouse. `asked` returns the effect of the signals received so far.
+ */
 export async function planRowJob(
   input: EnrichCsvInput,
   asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros'>,
@@ -20,7 +22,7 @@ export async function planRowJob(
   const { slices, before, carried, adopts = false, loaded, ...opened } = await openJob(asksFor);
   return {
     version: 1,
-    // Activities of earlier versions return neither `staged` nor `csv`; both are in the input then.
+    // Activities of earlier versions return neither `staged` nor `csv`. In this case the input has both.
     staged: opened.staged ?? (staged as StagedJob),
     freshness: freshness ?? null,
     csv: opened.csv === undefined ? (input.csv ?? null) : opened.csv,
@@ -41,7 +43,7 @@ export async function planRowJob(
 
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
   const found = await stageInput(forFirst(input));
-  // A command that stages the rows writes the same memo; a later start compares it with its own rows.
+  // A command that stages the rows writes the same memo. A later command compares the memo with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({
     generation,

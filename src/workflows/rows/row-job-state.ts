@@ -25,26 +25,26 @@ export interface RowJobState {
   readonly queue: Ranges;
   readonly paused: Pause | null;
   readonly startedAt: number;
-  /** The warehouse held rows of the job when this run of it began. */
+  /** Whether the warehouse already had rows of the job when this run of the job began. */
   readonly carried: boolean;
-  /** The warehouse held answers when this run of the job began. */
+  /** Whether the warehouse already had answers when this run of the job began. */
   readonly adopts?: boolean;
   readonly resumedAt: number;
-  /** Purchases for the job before this run of it. */
+  /** Purchases for the job before this run of the job. */
   readonly before: Spent;
   /** The cap of this run of the job; null or absent: none. */
   readonly maxCostMicros?: number | null;
-  /** See `EnrichCsvInput.skipRefused`; absent: as in the input. */
+  /** See `EnrichCsvInput.skipRefused`. Absent: the value of the input counts. */
   readonly skipRefused?: boolean;
   readonly requests: number;
   readonly failed: number;
-  /** Loaded rows of slices that are not done, as last counted. Absent in the first version. */
+  /** Loaded rows of slices that are not done, from the last count. Absent in the first version. */
   readonly partial?: LoadedRows['partial'];
   readonly costMicros: number;
   readonly unknownOutcomes: number;
 }
 
-/** The cap of a slice: the sum of the job's cost before this run and the cap of the run. */
+/** Returns the cap of a slice: the job's cost before this run plus the cap of this run. */
 export function capOf({
   staged,
   before,
@@ -56,8 +56,8 @@ export function capOf({
 }
 
 /**
- * The progress of a job. `running`: slices in progress, whose heartbeats count their rows; `queued`: other slices that are not done. Until the job is
- * opened, its name is its workflow's id.
+ * Returns the progress of a job. `running`: slices in progress; their heartbeats count their rows. `queued`: the other slices that are not
+ * done. Until the job is opened, its name comes from the input or from the id of the workflow.
  */
 export function progressOf(
   input: EnrichCsvInput,
@@ -68,13 +68,14 @@ export function progressOf(
   const staged = state?.staged ?? null;
   const undone = [...running, ...queued];
   const wanted = (slice: number) => (staged ? wantedRowsOf(staged, slice) : 0);
-  // Where the warehouse held rows (`carried`), slices ask it first, and their heartbeats leave out loaded rows.
+  // If the warehouse already had rows (`carried`), a slice first reads which rows it lacks, and its heartbeats do not count loaded rows. So
+  // loaded rows of running slices are counted here.
   const idle = new Set(state?.carried ? undone : queued);
   const left = undone.reduce((sum, slice) => sum + wanted(slice), 0);
   const partial = (state?.partial ?? [])
     .filter(([slice]) => idle.has(slice))
     .reduce((sum, [slice, count]) => sum + Math.min(count, wanted(slice)), 0);
-  // Until the job is opened, the count from the command is shown.
+  // Until the job is opened, the number of rows comes from the command.
   const { rows: counted = 0, limit } = input.staged ?? {};
   const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
   const slices = staged ? wantedSlices(staged) : 0;
@@ -92,9 +93,9 @@ export function progressOf(
   };
 }
 
-/** A cap of an input or signal in micro-dollars; null for none. */
+/** Returns a cap from an input or a signal in micro-dollars; null for no cap. */
 export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros(dollars);
 
-/** Whether a value is `none` or an amount; anything else must not mean "no cap". */
+/** Whether a value is `none` or an amount of dollars. Any other value must not mean "no cap". */
 export const isBound = (dollars: MaxCost | undefined): boolean =>
   dollars === undefined || dollars === 'none' || boundOf(dollars) !== null;

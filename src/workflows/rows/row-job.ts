@@ -35,21 +35,22 @@ export const progressQuery = defineQuery<JobProgress>(queryNames.progress);
 const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
 const { jobSpent, endRuns, finishJob } = proxyActivities<Activities>(bulkPolicy);
 
-/** Runs a row job: stage, slices, load, export. One state machine, see {@link JobPhase}. */
+/** Runs a row job: stages the rows, buys and loads slices, and exports the result. For its states see {@link JobPhase}. */
 export async function rowJob(
   input: EnrichCsvInput,
   carried: RowJobState | undefined,
   again: AnotherRun,
 ): Promise<JobSummary> {
-  // The state must exist first, because a signal may already be waiting for its handler.
+  // The job must exist before the handlers are set, because a signal may already be waiting.
   const job = new RowJob(input, carried, again);
   setHandler(progressQuery, () => job.progress());
   handleSignals({
     pause: () => job.pause({ reason: 'person', message: 'paused by a person' }),
     resume: (how?: Resumption) => job.resume(how),
-    // The job ends as `stopped` once paid calls in flight have landed. Carries the reason in a few words.
+    // Ends the job as `stopped` after paid calls in flight have landed. The argument is the reason in a few words.
     stop: (why?: string) => job.stop(why),
-    // Sent before a cancel by a command that starts the job again: runs at the service are left to the new run.
+    // A command that starts the job again sends this signal before it cancels the job. The job then leaves its runs at the service to
+    // the new run.
     handOver: () => job.handOver(),
   });
   return job.toEnd();
@@ -58,7 +59,7 @@ export async function rowJob(
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
-/** Time for the runs of a cancelled job to end, and the least time that they get. */
+/** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that they have. */
 const END_RUNS_MS = 12_000;
 const END_RUNS_LEAST_MS = 3000;
 
@@ -77,17 +78,17 @@ class RowJob {
   #changes = 0;
   /** The failure that paused the job. */
   #pausedBy: Failure | null = null;
-  /** Whether the cost was summed up in this pause, once nothing was in flight. */
+  /** Whether the cost was summed up in this pause. This happens when nothing is in flight. */
   #summedUp = false;
   /** Whether landed answers are being loaded and counted. */
   #isSummingUp = false;
-  /** Slices that were interrupted since landed answers were last loaded. */
+  /** Slices that were interrupted after landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
   #isStopped = false;
-  /** The cap of the run, until there is a state for it. */
+  /** The cap of the run. Used until the state has one. */
   #maxCost: number | null;
-  /** Whether rows that the service refuses are recorded where it refuses all. */
+  /** Whether refused rows are recorded as failed even if the service refuses all rows. */
   #skipsRefused: boolean;
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
@@ -118,7 +119,7 @@ class RowJob {
     if (!this.#state) this.#early ??= paused;
     else if (!this.#state.paused) {
       this.#set({ paused });
-      // Paid calls in flight land; the rest of each slice goes back into the queue.
+      // Paid calls in flight land. The rest of each slice returns to the queue.
       this.#scope.cancel();
     }
   }
@@ -129,7 +130,7 @@ class RowJob {
     this.#pausedBy = null;
     this.#early = paused;
     this.pause(paused);
-    // A job that is already paused stops with this reason instead.
+    // A job that was already paused stops for this reason instead of its earlier one.
     if (this.#state) this.#set({ paused });
   }
 
@@ -139,7 +140,7 @@ class RowJob {
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
     this.#early = null;
-    // Another value than true changes nothing, because it is certainly no consent.
+    // Only true changes the value. Any other value is not a consent.
     const skips = how?.skipRefused === true;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
     if (!this.#state) {
@@ -196,14 +197,14 @@ class RowJob {
     return this.#state ? endingText(failureOf(error), this.#resumable) : messageOf(error);
   }
 
-  /** The name to resume; null for a scheduled run, which the next one continues. */
+  /** The name for `resume`. Null for a scheduled run, because the next run continues it. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : (this.#state as RowJobState).staged.job;
   }
 
   /**
-   * Keeps a window of slices in progress until none is left; waits while paused; continues as new when the history is long. Returns why
-   * the job stops early.
+   * Keeps a window of slices in progress until none is left. Waits while the job is paused; continues as new when the history is long. If
+   * the job stops early, returns the reason.
    */
   async #runSlices(): Promise<Pause | null> {
     for (;;) {
@@ -234,7 +235,7 @@ class RowJob {
     }
   }
 
-  /** After requests in flight have landed, ends runs at the service for rows of this job. */
+  /** Ends runs at the service for rows of this job, after requests in flight have landed. */
   async #endRuns(): Promise<void> {
     const cancelledAt = Date.now();
     await condition(() => this.#running.size === 0);
@@ -249,7 +250,7 @@ class RowJob {
         slices: this.#queue.ranges,
         resumedAt,
         ...(freshness ? { freshness } : {}),
-        // Requests in flight have had their time to land.
+        // The time that requests in flight needed to land is subtracted.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
       this.#message =
@@ -261,7 +262,7 @@ class RowJob {
     }
   }
 
-  /** Updates costs from the journal, because slices that were refused or killed have not reported theirs. */
+  /** Updates costs from the journal, because slices that were refused or killed have not reported their costs. */
   async #sumUp(): Promise<void> {
     this.#summedUp = true;
     const { staged, before, paused, freshness, maxCostMicros = null } = this.#state as RowJobState;
@@ -283,7 +284,7 @@ class RowJob {
       costMicros: now.costMicros - before.costMicros,
       unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
       ...now.loaded,
-      // A resume may have come meanwhile.
+      // The job may have been resumed meanwhile.
       ...(exact && this.#state?.paused === paused ? { paused: exact } : {}),
     });
   }
@@ -319,7 +320,7 @@ class RowJob {
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
-      // A run of an hour must not delay the start of others: its slice continues after all others have started.
+      // A slice with a run of an hour must not delay the start of other slices. So it continues after all others have started.
       if (!result.complete) this.#broken.add(slice);
       if (!result.complete && isLongRunning(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
       else if (!result.complete) this.#queue.putBack(slice);
@@ -333,13 +334,13 @@ class RowJob {
     }
   }
 
-  /** `resumedAt`: the last resume when the slice was started. */
+  /** Handles a failed slice. `resumedAt`: the last resume before the slice was started. */
   #failed(error: unknown, resumedAt: number): void {
     const { resumedAt: resumed, maxCostMicros = null } = this.#state as RowJobState;
     const failure = failureOf(error);
     const pause = pauseOf(failure, this.#resumable, maxCostMicros);
     if (pause) {
-      // A refusal from before the last resume no longer counts.
+      // A refusal from before the last resume does not count.
       if (resumedAt !== resumed) return;
       if (!this.#state?.paused) this.#pausedBy = failure;
       this.pause(pause);

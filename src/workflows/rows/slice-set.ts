@@ -1,4 +1,6 @@
-/** Slice numbers in the order in which they are started, as ranges: for a million rows the state has one pair of numbers. */
+/**
+ * Slice numbers in the order in which slices are started, as ranges. So even for a million rows the state can be a single pair of numbers.
+ */
 export type Ranges = readonly (readonly [from: number, to: number])[];
 
 /** Packs distinct numbers into ascending ranges with both ends included. */
@@ -12,7 +14,7 @@ export function toRanges(numbers: readonly number[]): [number, number][] {
   return ranges;
 }
 
-/** Numbers of the slices that are left: gives them out from the front and takes unfinished ones back. */
+/** The numbers of the slices that are left. They are taken from the front; the numbers of unfinished slices are put back. */
 export class SliceQueue {
   #ranges: [number, number][];
 

@@ -8,18 +8,18 @@ import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
 const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);
 
-/** Efforts that can be stopped with their output kept (API reference: /agent/runs). */
+/** Efforts whose runs can be stopped so that their output is kept (API reference: /agent/runs). */
 const stoppable = ['max', 'ultra'];
 
-/** How long a cancelled workflow waits for the end of its run, in ms; after that the run is left running. */
+/** How long a cancelled workflow waits for the end of its run, in ms. After that the run is left running. */
 const END_MS = 12_000;
 
 /**
- * `runAgent`: one agent run, from its start to its result. Equal requests are started once: a later workflow takes over the run in
- * progress, or returns what has landed. The workflow returns a run with any final status, and fails only where there is none.
+ * `runAgent`: executes one agent run, from its start to its result. Equal requests are started once: a later workflow takes over the run in
+ * progress, or returns the landed answer. The workflow returns a run with any final status. It fails only if there is no ended run.
  *
- * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. Cancelling it cancels the run; the workflow then
- * completes with the cost of the cancelled run. API reference: /agent/runs.
+ * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. A cancel of the workflow cancels the run; the
+ * workflow then completes with the cost of the cancelled run. API reference: /agent/runs.
  */
 export async function runAgent(
   request: AgentRequest,
@@ -52,7 +52,7 @@ export async function runAgent(
     if (!isCancellation(error)) throw asWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
       const ended = await end('cancel', { sliceMs: END_MS });
-      // No run was started, or the run does not end.
+      // No run was started, or the run did not end in time.
       if (ended === null) throw error;
       return finished(ended);
     });

@@ -6,8 +6,8 @@ import { toWorkflowFailure } from '../shared/failures.js';
 const progressQuery = defineQuery<RunProgress>(queryNames.progress);
 
 /**
- * How long the activity follows a run before it returns a snapshot: short at first, then long, because each slice adds six events to the
- * history.
+ * How long an activity follows a run before it returns a snapshot, in ms. The first slice is short. Later slices are long, because each
+ * adds six events to the history.
  */
 const SLICES_MS = [5000, 60_000] as const;
 const SLICE_MS = 15 * 60_000;
@@ -63,7 +63,7 @@ export class RunView {
   }
 }
 
-/** Follows a run, activity after activity, until it has ended; null once the time of `until` has passed. */
+/** Follows a run, activity after activity, until it has ended. Returns null if the time of `until` has passed before. */
 export async function runToEnd<R>(
   view: RunView,
   step: (sliceMs: number) => Promise<RunStepResult<R>>,
@@ -82,7 +82,7 @@ export async function runToEnd<R>(
   }
 }
 
-/** Turns a failure of an activity into the workflow's own. */
+/** Returns the workflow's own failure for the failure of an activity. */
 export function asWorkflowFailure(error: unknown): unknown {
   return error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
 }

@@ -1,7 +1,7 @@
 import type { JobProgress } from '../../core/rows/job.js';
 import { dollars } from '../../core/text/money.js';
 
-/** The state of a job for Temporal's web UI (Markdown). */
+/** Returns the state of a job for Temporal's web UI (Markdown). */
 export function detailsText(progress: JobProgress): string {
   const { job, phase, pausedFor, message, rows, rowsDone, slices, slicesDone, unknownOutcomes } = progress;
   const most = typeof progress.maxCostMicros === 'number' ? ` of at most ${dollars(progress.maxCostMicros)}` : '';

@@ -4,13 +4,13 @@ import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputProblems } from '../../core/inputs/check-input.js';
 import { startedByUs } from '../../core/rows/job.js';
 
-/** Histories from before this check continue with wrong inputs. */
+/** The id of the patch. Workflows that were started before this check continue with wrong inputs. */
 const PATCH = 'strict-inputs';
 
 /**
- * Refuses wrong arguments of a workflow before anything else happens: fails with `BadInput`, one sentence a problem. Returns its input.
- * `carried`: the state from an earlier run of the same workflow, which checked the input; `extra`: arguments beyond the public and internal
- * ones; `also`: checks beyond types; `isFree`: the workflow buys and changes nothing, so that a memo is enough to accept its state.
+ * Checks the arguments of a workflow before anything else happens; returns the input. Fails with `BadInput`, one sentence for each problem.
+ * `carried`: the state from an earlier run of the same workflow, which checked the input. `extra`: arguments beyond the public and internal
+ * ones. `also`: checks beyond types. `isFree`: the workflow buys and changes nothing, so a memo is enough to accept its state.
  */
 export function publicInput<I>(
   workflow: string,
@@ -31,11 +31,11 @@ export function publicInput<I>(
   const input = (args[0] ?? {}) as I;
   const isPassed = (value: unknown) => value !== undefined && value !== null;
   const ours = isOurs();
-  // Only the state of a run that continues another one is certainly ours: any client can start a workflow with our memo.
+  // Any client can start a workflow with our memo. Only the state of a run that continues another run is certainly ours.
   if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || (isFree && ours))) return input;
   // Other versions of this program may pass further arguments.
   const hasExtra = isPassed(carried) || (!ours && extra.some(isPassed));
-  // Checked first and alone: messages about other fields may quote an address.
+  // This check is the first and its problem is reported alone, because messages about other fields may quote an address.
   const address = addressProblem(input);
   const problems =
     address !== null
@@ -51,13 +51,13 @@ export function publicInput<I>(
   return input;
 }
 
-/** The input of the first activity, with the fact that a client started the workflow; see `onlyForServed`. */
+/** Returns the input of the first activity. If a client started the workflow, the input says so; see `onlyForServed`. */
 export function forFirst<I extends object>(input: I): First<I> {
-  // Commands name the service of their own worker, which may be restarted with another one meanwhile.
+  // A command names the service of its own worker. That worker may be restarted with another service meanwhile.
   return isOurs() || workflowInfo().memo?.startedBy === 'command' ? input : { ...input, startedBy: 'client' };
 }
 
-/** The memo of a child workflow: only children of our own workflows are ours. */
+/** Returns the memo of a child workflow. A child counts as ours only if its parent is ours. */
 export const childMemo = (): typeof startedByUs | Record<string, never> => (isOurs() ? startedByUs : {});
 
 /** Whether this workflow was started by one of ours or by a command's schedule, perhaps of another version. */
