@@ -30,7 +30,7 @@ export function schemasModule(workflowInputs) {
   const rows = Object.entries(schemasOf(workflowInputs)).map(
     ([workflow, args]) => `  ${workflow}:\n    ${quoted(JSON.stringify(args))},\n`,
   );
-  return `// Written by scripts/make-input-schemas.mjs from src/api/workflow-inputs.ts; change that one.
+  return `// Written by scripts/make-input-schemas.mjs from src/api/workflow-inputs.ts; change the inputs there, not in this file.
 
 /** JSON Schemas of the arguments of each workflow, as JSON. */
 export const inputSchemas: { readonly [workflow: string]: string } = {

@@ -1,24 +1,24 @@
-/** An input that cannot be read as a table: one sentence with line and column. Nothing was staged. */
+/** An input that cannot be read as a table. The message is one sentence with line and column. Nothing was staged. */
 export class CsvError extends Error {
   override readonly name = 'CsvError';
 
   constructor(
     message: string,
-    /** Physical line, from 1; `null` where the problem is the file as a whole. */
+    /** Line of the file, from 1; `null` if the problem is the file as a whole. */
     readonly line: number | null = null,
-    /** Column of the table, from 1, where known. */
+    /** Column of the table, from 1; `null` if unknown. */
     readonly column: number | null = null,
   ) {
     super(message);
   }
 }
 
-/** `line 12, column 2 ("url")`: the beginning of all messages about a cell. */
+/** Returns the beginning of all messages about a cell: `line 12, column 2 ("url")`. */
 export function cellPosition(line: number, column: number, name: string | undefined): string {
   return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
 }
 
-/** A piece of user data for a message: short, quoted, without characters that a terminal interprets. */
+/** Returns a piece of user data for a message: short, quoted, and without characters that a terminal interprets. */
 export function quoted(text: string): string {
   const piece = text.length > 80 ? `${text.slice(0, 77)}...` : text;
   return JSON.stringify(piece).replace(

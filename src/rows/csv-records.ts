@@ -1,11 +1,11 @@
 import { CsvError, cellPosition } from './csv-error.js';
 
-/** Largest record, in characters; it also ends a quote that is never closed. */
+/** The most characters of a record. A quote that is never closed is also refused at this size. */
 export const MAX_RECORD = 16 * 1024 * 1024;
-/** Most cells of a record. */
+/** The most cells of a record. */
 export const MAX_CELLS = 10_000;
 
-/** Delimiters that are detected, in the order of preference for equal frequency. */
+/** Delimiters that are detected. Of equally frequent delimiters the earlier one is chosen. */
 const delimiters = [',', ';', '\t', '|'];
 const [LF, CR, QUOTE] = [10, 13, 34];
 
@@ -13,7 +13,7 @@ export interface CsvRecord {
   /** Line where the record begins, from 1. */
   readonly line: number;
   readonly cells: string[];
-  /** A problem with the quotes of the record, and its column. The record then has one cell: the text of the line. */
+  /** A problem with the quotes or the number of cells of the record, and its column. A record with a problem has one cell with its text. */
   readonly problem: {
     readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
     readonly column: number;
@@ -22,23 +22,23 @@ export interface CsvRecord {
 }
 
 /**
- * Splits text into CSV records (RFC 4180; LF, CRLF or CR as in the first line; blank lines are skipped).
+ * Splits text into CSV records (RFC 4180; line ends are LF, CRLF or CR as in the first line; blank lines are skipped).
  *
- * Replaces csv-parse, which the tests compare it with: after a misplaced quote csv-parse reads on within the quotes and loses the good
- * rows after it. Here only the first line is a bad record, and reading continues with the next. It is also four times as fast, which
- * staging needs.
+ * It replaces csv-parse, with which the tests compare it. After a misplaced quote, csv-parse reads the following lines as a part of the
+ * quoted cell and loses their good rows. Here only the line with the quote becomes a bad record, and the next line is read as usual. This
+ * parser is also four times as fast, which staging needs.
  */
 export class CsvRecords {
   #text = '';
   #at = 0;
   #line = 1;
   #delimiter: string | null;
-  /** LF also stands for CRLF. Null until the first line end is found. */
+  /** The line end; LF also stands for CRLF. Null until the first line end is found. */
   #end: '\n' | '\r' | null = null;
-  /** First quote at or after `#at`, or the end of the text. */
+  /** Position of the first quote at or after `#at`, or the end of the text. */
   #quote = -1;
 
-  /** The default delimiter is the most frequent one of `, ; tab |` in the first line, outside of quotes. */
+  /** The default delimiter is the most frequent of `, ; tab |` in the first line, outside of quotes. */
   constructor(delimiter: string | null) {
     this.#delimiter = delimiter;
   }
@@ -67,7 +67,7 @@ export class CsvRecords {
     return records;
   }
 
-  /** The next record. Null for a blank line; null with `#at` unchanged if more text is needed. */
+  /** Returns the next record; null for a blank line. If more text is needed, returns null and leaves `#at` unchanged. */
   #next(last: boolean): CsvRecord | null {
     const text = this.#text;
     const start = this.#at;
@@ -122,7 +122,7 @@ export class CsvRecords {
     }
   }
 
-  /** Whether a record ends here: LF or CRLF, or CR in a file of CRs. */
+  /** Whether a record ends here: at LF or CRLF, or at CR in a file whose line end is CR. */
   #endsAt(at: number): boolean {
     const code = this.#text.charCodeAt(at);
     if (this.#end === '\r') return code === CR;
@@ -171,7 +171,7 @@ export class CsvRecords {
     );
   }
 
-  /** Refuses a record above the limit; the message names its largest cell. */
+  /** Throws if a record is above the limit. The message names its largest cell or an unclosed quote. */
   #checkSize(start: number): void {
     if (this.#text.length - start <= MAX_RECORD) return;
     const text = this.#text;
@@ -231,7 +231,7 @@ export class CsvRecords {
   }
 }
 
-/** Index of the quote that closes the one at `open`, or -1. Doubled quotes are skipped. */
+/** Returns the index of the quote that closes the quote at `open`; -1 if there is none. Doubled quotes are skipped. */
 function closingQuote(text: string, open: number): number {
   let close = text.indexOf('"', open + 1);
   while (close !== -1 && text.charCodeAt(close + 1) === QUOTE) close = text.indexOf('"', close + 2);

@@ -5,17 +5,20 @@ type Encoding = 'utf8' | 'utf16le' | 'utf16be';
 const names: Record<Encoding, string> = { utf8: 'UTF-8', utf16le: 'UTF-16 (LE)', utf16be: 'UTF-16 (BE)' };
 
 /**
- * Decodes bytes to text, chunk by chunk. A byte order mark selects UTF-8 or UTF-16; without one it is UTF-8. Invalid bytes are never
- * replaced: they are a `CsvError` with line and character.
+ * Decodes bytes to text, chunk by chunk. A byte order mark selects UTF-8 or UTF-16; the default is UTF-8. Invalid bytes are never replaced:
+ * they cause a `CsvError` with line and character.
  */
 export class TextDecoding {
   #encoding: Encoding | null = null;
   #rest: Buffer = Buffer.alloc(0);
-  /** Number of lines before the current chunk, and length of the text before it on its line; for messages. */
+  /** Number of lines before the current chunk, and number of characters before the chunk on its first line. Both are for messages. */
   #lines = 0;
   #column = 0;
 
-  /** Returns the complete characters so far. `last` with an empty chunk ends the text. */
+  /**
+   * Returns the complete characters of a chunk. An incomplete character at the end is kept for the next chunk. `last` with an empty chunk
+   * ends the text.
+   */
   decode(chunk: Buffer, last: boolean): string {
     let bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
     if (this.#encoding === null) {
@@ -58,7 +61,7 @@ export class TextDecoding {
 
   #advance(text: string): void {
     let from = 0;
-    // A file with only CR has no LF: then CRs are counted. In a mix LFs are counted, as in editors.
+    // If there is no LF, the file has CR line ends, and CRs are counted. In a text with both, LFs are counted, as in editors.
     const end = text.includes('\n') ? '\n' : '\r';
     for (let at = text.indexOf(end); at !== -1; at = text.indexOf(end, from)) {
       this.#lines++;
@@ -85,7 +88,7 @@ function sniff(bytes: Buffer): [Encoding, number] {
   return ['utf8', 0];
 }
 
-/** Length of the complete characters at the start; a character that is cut at the end of the chunk waits for the next. */
+/** Returns the length of the complete characters in a chunk, without a character that the end of the chunk cuts. */
 function wholeLength(bytes: Buffer, encoding: Encoding): number {
   if (encoding !== 'utf8') {
     const even = bytes.length - (bytes.length % 2);
@@ -103,7 +106,7 @@ function wholeLength(bytes: Buffer, encoding: Encoding): number {
   return bytes.length;
 }
 
-/** Length of the longest valid beginning of invalid bytes. */
+/** Returns the length of the longest valid beginning of invalid bytes. */
 function validPrefix(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length];
   while (bad - good > 8) {

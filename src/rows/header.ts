@@ -2,7 +2,7 @@ import { CsvError, quoted } from './csv-error.js';
 import { type CsvRecord, MAX_CELLS } from './csv-records.js';
 import { toUrl } from './url-problem.js';
 
-/** Names (in any case, without surrounding white space) of a column of URLs, for detection. */
+/** Names by which a column of URLs is detected, in any case and without surrounding white space. */
 export const urlColumnNames: readonly string[] = [
   'url',
   'urls',
@@ -24,7 +24,7 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-/** Less specific names. They decide between columns that contain URLs if no such column has a name above. */
+/** Less specific names of a column of URLs. They count only if no column that contains URLs has a name above. */
 const otherUrlColumnNames: readonly string[] = [
   'domain',
   'domains',
@@ -43,8 +43,8 @@ const otherUrlColumnNames: readonly string[] = [
 ];
 
 /**
- * Checks the first record as a header; returns its columns. One column may have no name, because spreadsheets and data frames write
- * such headers; two columns of one name are refused.
+ * Checks the first record as a header; returns its columns. One column may be without a name, because spreadsheets and data frames write
+ * such headers. Two columns with the same name are refused.
  */
 export function readHeader(record: CsvRecord): readonly string[] {
   const { cells: columns, line, problem } = record;
@@ -67,7 +67,7 @@ export function readHeader(record: CsvRecord): readonly string[] {
   return columns;
 }
 
-/** The column of URLs, and how it was found: by an option, as in the job's last run, by its name, or by its contents. */
+/** The column of URLs. `by`: how it was found, by an option, the job's last run, its name or its contents. */
 export interface UrlColumn {
   readonly index: number;
   readonly by: 'option' | 'job' | 'name' | 'contents';
@@ -75,15 +75,15 @@ export interface UrlColumn {
 
 /** The criteria of the detection of the column of URLs. */
 export interface UrlColumnSearch {
-  /** The requested column; null: none. */
+  /** The requested column; null: none is requested. */
   readonly wanted: string | null;
-  /** The column of the job's last run; it is used if the table still has it. */
+  /** The column of the job's last run. It is used if the table still has it. */
   readonly kept?: string | null;
-  /** The first rows of the table, by which contents are checked. */
+  /** The first rows of the table. Their cells are checked for URLs. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Finds the column of URLs. Throws `CsvError` where there is none, or more than one candidate. */
+/** Finds the column of URLs. Throws `CsvError` if there is no candidate or more than one. */
 export function findUrlColumn(columns: readonly string[], { wanted, kept = null, rows }: UrlColumnSearch): UrlColumn {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
@@ -95,7 +95,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   const counts = columns.map((_, index) => countUrls(rows, index));
   const full = counts.flatMap(({ urls, filled }, index) => (urls > 0 && 2 * urls >= filled ? [index] : []));
   const most = Math.max(0, ...full.map((index) => counts[index]?.urls ?? 0));
-  // Names count only for columns with at least half as many URLs as the column with the most.
+  // The name of a column counts only if the column has at least half as many URLs as the column with the most.
   const likely = full.filter((index) => 2 * (counts[index]?.urls ?? 0) >= most);
   const named = (among: readonly number[], names: readonly string[]) =>
     among.filter((index) => names.includes((columns[index] as string).trim().toLowerCase()));
@@ -121,7 +121,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   );
 }
 
-/** Counts the non-empty cells of a column, and those that are URLs, with or without a scheme. */
+/** Counts the non-empty cells of a column, and the URLs among them, with and without a scheme. */
 function countUrls(rows: readonly (readonly string[])[], index: number) {
   const counts = { filled: 0, urls: 0, withScheme: 0 };
   for (const cells of rows) {

@@ -7,7 +7,9 @@ export interface GroupedRow {
   readonly unit: string | null;
 }
 
-/** Groups adjacent rows in their order, up to `size` good rows per unit; bad rows are passed on in between. */
+/**
+ * Groups adjacent rows in their order, with up to `size` different good rows per unit. Bad rows are returned between them without a unit.
+ */
 export class RowGroups {
   readonly #size: number;
   readonly #join: (units: readonly string[]) => string;
@@ -22,12 +24,12 @@ export class RowGroups {
   /** Adds a row; returns the rows of a complete group. */
   add(row: ReadRow): readonly GroupedRow[] {
     this.#waiting.push(row);
-    // Equal rows are sent once.
+    // Equal rows are sent once, so they count as one row of the group.
     if (row.found.problem === null && !this.#units.includes(row.found.unit)) this.#units.push(row.found.unit);
     return this.#units.length >= this.#size ? this.end() : [];
   }
 
-  /** Returns the rows that are waiting. */
+  /** Ends the current group; returns its rows. */
   end(): readonly GroupedRow[] {
     const unit = this.#units.length > 0 ? this.#join(this.#units) : null;
     const rows = this.#waiting.map((row) => ({ row, unit: row.found.problem === null ? unit : null }));

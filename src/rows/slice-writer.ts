@@ -3,7 +3,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { sliceFile } from './stage-manifest.js';
 
-/** Rows a slice: `large` for files of many rows; `small` for short files, so that their progress is visible, and for large rows. */
+/**
+ * Numbers of rows in a slice. `large` is for files of many rows. `small` is for short files, so that their progress is visible, and for
+ * large rows.
+ */
 export interface SliceSizes {
   readonly large: number;
   readonly small: number;
@@ -11,11 +14,11 @@ export interface SliceSizes {
 
 /** Files with more rows than this have large slices, unless their rows are large. */
 export const MANY_ROWS = 20_000;
-/** Characters of the first rows that are buffered until the size of slices is decided. */
+/** The most characters that are buffered from the first rows. After that the size of slices is decided. */
 const PEEK_CHARS = 32 * 1024 * 1024;
 const WRITE_CHARS = 256 * 1024;
 
-/** Writes rows (lines of JSON) into slice files of one directory, in order; each file is durable when it is closed. */
+/** Writes rows (lines of JSON) into slice files of one directory, in order. Each file is durable when it is closed. */
 export class SliceWriter {
   #dir: string;
   #sizes: SliceSizes;
@@ -36,12 +39,12 @@ export class SliceWriter {
     return this.#slices;
   }
 
-  /** Rows of every slice but the last; known after `end`. */
+  /** Number of rows in each slice except the last; known after `end`. */
   get rowsPerSlice(): number {
     return this.#size;
   }
 
-  /** Adds one line (with its line feed). Returns a promise only where it writes: await it before the next call. */
+  /** Adds one line, which ends with a line feed. If it returns a promise, await the promise before the next call. */
   add(line: string): Promise<void> | null {
     if (this.#peek !== null) {
       this.#peek.push(line);
@@ -61,7 +64,7 @@ export class SliceWriter {
     if (this.#inSlice > 0) await this.#endSlice();
   }
 
-  /** Closes open files; their slices are not used. */
+  /** Closes open files. Their slices are not used. */
   async abandon(): Promise<void> {
     await this.#file?.end().catch(() => undefined);
     this.#file = null;

@@ -12,18 +12,18 @@ export type RowSource = string | Readable;
 
 /** The bytes of a table in pieces, with facts about them. */
 export interface OpenedSource {
-  /** Bytes of the text, decompressed where they are gzip (detected by content, not by name). */
+  /** Returns the bytes of the text. Gzip, which is detected by content and not by name, is decompressed. */
   chunks(): AsyncGenerator<Buffer>;
-  /** Hex SHA-256 of the decompressed bytes read so far. */
+  /** Returns the hex SHA-256 of the decompressed bytes read so far. */
   contentHash(): string;
-  /** Bytes read so far and in total, as stored; the total is `null` where unknown. */
+  /** Returns the number of stored (compressed) bytes read so far and in total. The total is `null` if unknown. */
   progress(): { readonly bytes: number; readonly total: number | null };
   close(): Promise<void>;
 }
 
 /**
- * Opens the input. Throws `CsvError` for a missing or unreadable file or a directory; `chunks` throws one for damaged gzip, and at the end
- * for a file that changed while it was read.
+ * Opens the input. Throws `CsvError` if the input is missing, unreadable or a directory. `chunks` throws `CsvError` for damaged gzip, and
+ * at the end for a file that changed while it was read.
  */
 export async function openSource(source: RowSource): Promise<OpenedSource> {
   const file = typeof source === 'string' ? await openFile(source) : null;

@@ -15,23 +15,23 @@ import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
 
 const MAX_SHOWN = 1000;
-/** The most rows and characters that are read to find the column of URLs. */
+/** The most rows, and the most characters, that are read to find the column of URLs. */
 const PEEK_ROWS = 1000;
 const PEEK_CHARS = 8 * 1024 * 1024;
 
 export interface StageOptions {
   readonly source: RowSource;
   readonly units: UnitSource;
-  /** One character (or `\t` spelled out); null: the most frequent of `, ; tab |` in the first line. */
+  /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;
   readonly rowsPerSlice: SliceSizes;
-  /** Key of a unit, 32 hex digits, see `unitKeys`. */
+  /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
   readonly sha256: Sha256;
-  /** Directory of the stage. It must not exist; it is created in one step. */
+  /** Directory of the stage. It must not exist before; it is created in one step. */
   readonly outDir: string;
   readonly signal?: AbortSignal;
-  /** Called after every piece: bytes as stored, `total` null for a stream. */
+  /** Called after every piece of the input. `bytes` counts stored bytes; `total` is null for a stream. */
   readonly onProgress?: (progress: {
     readonly bytes: number;
     readonly total: number | null;
@@ -40,9 +40,9 @@ export interface StageOptions {
 }
 
 /**
- * Reads a CSV file once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that cannot
- * be bought is kept with its tag and message. Throws `CsvError` (one sentence with line and column) for an input that is not a
- * table; then nothing is left on the disk.
+ * Reads a CSV file once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that cannot be
+ * bought is kept with its tag and message. If the input is not a table, throws `CsvError` (one sentence with line and column) and leaves
+ * nothing on the disk.
  */
 export async function stageCsv(options: StageOptions): Promise<StageManifest> {
   const delimiter = checkDelimiter(options.delimiter);
@@ -97,7 +97,7 @@ async function stageRows(
   let columns: readonly string[] | null = null;
   let table: Table | null = null;
   let groups: RowGroups | null = null;
-  /** Rows that wait until enough are read to find the column of URLs. */
+  /** Rows that are kept back until enough rows are read to find the column of URLs. */
   let waiting: CsvRecord[] = [];
   let waitingChars = 0;
   let rows = 0;
@@ -120,7 +120,7 @@ async function stageRows(
     if (written !== null) await written;
     for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
   };
-  /** Finds the source of units by the waiting rows, then stages these rows. */
+  /** Finds the source of units from the rows that were kept back, then stages these rows. */
   const open = async (header: readonly string[]): Promise<Table> => {
     const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
     const opened = { columns: header, units: bindUnits(options.units, header, whole) };

@@ -11,11 +11,11 @@ export interface StagedBadRow {
   /** Row number, from 1. */
   readonly row: number;
   readonly tag: string;
-  /** `line 12, column 2 ("url"): …` */
+  /** The problem with its position: `line 12, column 2 ("url"): …` */
   readonly message: string;
 }
 
-/** Counts of the column of URLs. */
+/** Counts of the cells in the column of URLs. */
 export interface UrlCells {
   /** How the column was found. */
   readonly by: UrlColumn['by'];
@@ -23,17 +23,17 @@ export interface UrlCells {
   readonly filled: number;
   /** Number of valid URLs, including those to which a scheme was added. */
   readonly urls: number;
-  /** Number of cells that would be valid with a scheme. */
+  /** Number of cells that are no URL, but would be one with a scheme. */
   readonly withoutScheme: number;
 }
 
-/** The `manifest.json` of a stage, written after its slices. */
+/** The content of `manifest.json` in a stage. The file is written after the slices. */
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
   /** The column of URLs; null where units come from a template. */
   readonly unitColumn: string | null;
-  /** Counts of that column; null where units come from a template. */
+  /** Counts of the cells in the column of URLs; null if units come from a template. */
   readonly urlCells: UrlCells | null;
   readonly delimiter: string;
   readonly rows: number;
@@ -41,7 +41,7 @@ export interface StageManifest {
   /** Number of different units of good rows. */
   readonly distinctUnits: number;
   readonly slices: number;
-  /** Rows of every slice but the last. */
+  /** Number of rows in each slice except the last. */
   readonly rowsPerSlice: number;
   /** Hex SHA-256 of the decompressed input. */
   readonly contentHash: string;
@@ -52,9 +52,9 @@ export interface StageManifest {
 const unzip = promisify(gunzip);
 const zip = promisify(gzip);
 
-/** Path of a slice: gzip JSON lines of `StagedRow`. */
+/** Returns the path of a slice: gzip JSON lines of `StagedRow`. */
 export function sliceFile(stageDir: string, slice: number): string {
-  // Checked, because the number comes from the state of a workflow.
+  // The number is checked, because it comes from the state of a workflow.
   if (!Number.isSafeInteger(slice) || slice < 0)
     throw new CsvError('The number of a slice must be a whole number from 0');
   return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);
@@ -64,7 +64,7 @@ export function manifestFile(stageDir: string): string {
   return join(stageDir, 'manifest.json');
 }
 
-/** The manifest of a complete stage; `null` where there is none. */
+/** Returns the manifest of a complete stage; `null` if there is none. */
 export async function readStage(stageDir: string): Promise<StageManifest | null> {
   try {
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;

@@ -5,12 +5,12 @@ import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
 
 export interface Staged {
-  /** Line of a slice, with its line feed: a `StagedRow` as JSON. */
+  /** The line of the row in a slice, with its line feed: a `StagedRow` as JSON. */
   readonly line: string;
   readonly bad: StagedBadRow | null;
 }
 
-/** A row that has been read and has no key yet. */
+/** A row that was read and that has no key yet. */
 export interface ReadRow {
   readonly row: number;
   /** The unchanged cells as JSON. */
@@ -32,8 +32,8 @@ export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sh
 }
 
 /**
- * Returns a row in its staged form. `isNew` returns whether it gets a key for the first time. `shared` replaces the row's own unit where
- * several rows share one.
+ * Returns a row in its staged form. `isNew` tells whether a key occurs for the first time. `shared`: the unit of several rows, which
+ * replaces the row's own unit; null: the row has its own.
  */
 export function writeRow(
   { row, cells, hash, found }: ReadRow,
@@ -66,7 +66,7 @@ function unitOf(record: CsvRecord, hash: string, { columns, units }: Table): Row
   if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
   const message = `${cellPosition(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
-  // A row with too few or too many cells can still show its URL.
+  // A row with too few or too many cells can still show its URL in the list of bad rows.
   const unit = units.unitColumn === null ? null : units.unitOf(record, hash).unit;
   return { unit, problem: { tag: 'CSV_RAGGED', message } };
 }

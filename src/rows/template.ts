@@ -3,18 +3,21 @@ import type { Json } from '../core/text/json.js';
 import { nearest } from '../core/text/nearest.js';
 import { quoted } from './csv-error.js';
 
-/** An invalid template: one sentence with the position. Nothing was staged. */
+/** An invalid template. The message is one sentence with the position. Nothing was staged. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** Limits of one row's rendering, in steps and characters: far above normal templates. */
+/**
+ * Limits of the rendering of one row, in characters of the template, in ms and in units of memory. They are far above the needs of normal
+ * templates.
+ */
 const LIMITS = { parseLimit: 1_000_000, renderLimit: 200, memoryLimit: 10_000_000 } as const;
 const MAX_DEPTH = 20;
 
 /**
- * Engine of all templates. Cells are only data: a cell that contains `{{` is not rendered again. Templates cannot include files,
- * and a variable without a value is an error, except in the `default` filter and in an `if`.
+ * The engine of all templates. Cells are only data: a cell that contains `{{` is not rendered again. Templates cannot include files. A
+ * variable without a value is an error, except in the `default` filter and in an `if`.
  */
 const engine = new Liquid({
   ...LIMITS,
@@ -37,9 +40,9 @@ type Compiled =
 
 /** A compiled request, or a part of one, that is rendered for each row. */
 export interface RowTemplate {
-  /** The columns that it uses, in the order of the header. */
+  /** The columns that the template uses, in the order of the header. */
   readonly columns: readonly string[];
-  /** Renders the JSON of one row. Throws `MissingValue` where a required cell is empty. */
+  /** Renders the JSON of one row. Throws `MissingValue` if a required cell is empty. */
   render(cells: readonly string[]): Json;
 }
 
@@ -55,9 +58,9 @@ export class MissingValue extends Error {
 }
 
 /**
- * Compiles JSON whose texts are Liquid templates over the columns of a table: `{{name}}`, `{{Website URL}}`; in tags and filter arguments
- * `row["Website URL"]` for names that are not words; filters such as `{{name | strip | default: "unknown"}}`. White space around a
- * rendered text is dropped. Throws {@link TemplateError} for an invalid template or an unknown column.
+ * Compiles JSON whose texts are Liquid templates over the columns of a table, such as `{{name}}` or `{{Website URL}}`. In tags and filter
+ * arguments, a name that is not a word is written as `row["Website URL"]`. Filters are allowed: `{{name | strip | default: "unknown"}}`.
+ * White space around a rendered text is removed. Throws {@link TemplateError} for an invalid template or an unknown column.
  */
 export function compileTemplate(template: Json, columns: readonly string[]): RowTemplate {
   const used = new Set<string>();
@@ -71,7 +74,7 @@ export function compileTemplate(template: Json, columns: readonly string[]): Row
     columns: columns.filter((name) => used.has(name)),
     render(cells) {
       const row: Record<string, string> = Object.create(null);
-      // An empty cell has no value: a request with a gap is not worth its price.
+      // An empty cell has no value, so that a request with a gap is not bought.
       for (const [index, name] of columns.entries()) if (cells[index]?.trim()) row[name] = cells[index] as string;
       return render(compiled, { ...row, row });
     },
@@ -119,9 +122,9 @@ function compileText(text: string, path: string, columns: readonly string[], use
   }
 }
 
-/** An output, such as `{{ Website URL | strip }}`, in its parts. The content of `raw` is not an output. */
+/** Matches an output, such as `{{ Website URL | strip }}`, in its parts. It also matches `raw` blocks, whose content is no output. */
 const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
-/** Words that are Liquid values. */
+/** Words that Liquid reads as values and not as column names. */
 const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];
 
 /** Whether Liquid reads this column name as one variable. */
@@ -129,7 +132,7 @@ const isWord = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name
 
 const lookup = (name: string): string => `row[${JSON.stringify(name)}]`;
 
-/** Replaces column names that are not words by lookups in `row`: Liquid would read `Website URL` as two variables. */
+/** Replaces column names that are not words by lookups in `row`, because Liquid would read `Website URL` as two variables. */
 function withRowLookups(text: string, columns: readonly string[]): string {
   const longestFirst = [...columns].sort((a, b) => b.length - a.length);
   return text.replace(OUTPUT, (whole, raw: string | undefined, open: string, inner: string, close: string) => {
@@ -143,7 +146,7 @@ function withRowLookups(text: string, columns: readonly string[]): string {
   });
 }
 
-/** Suggests a column for an unknown name, in the form of a template. */
+/** Suggests a column for an unknown name, written as in the template. */
 function hint(name: string, text: string, columns: readonly string[]): string {
   const plain = (from: string) => from.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
   const outputs = [...text.matchAll(OUTPUT)].flatMap(([, , , inner]) => inner?.split('|', 1)[0]?.trim() ?? []);

@@ -6,27 +6,28 @@ import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
-/** Returns the problem of a unit; null where there is none. Throws for a problem that every row has. */
+/** Returns the problem of a unit; null if there is none. Throws if every row has the problem. */
 export type UnitCheck = (unit: string) => string | null;
 
 /**
- * The source of a row's unit: a column of URLs (null: it is detected, see `findUrlColumn`); a template of a request, whose unit is the
- * rendered part as canonical JSON; or the data of several rows in one unit, each rendered by `row` (null: all its non-empty cells).
+ * The source of a row's unit. `url`: a column of URLs (null: the column is detected, see `findUrlColumn`). `template`: a request that is
+ * rendered for each row; the unit is the rendered part as canonical JSON. `rows`: several rows share a unit, and `row` renders the data of
+ * each row (null: all its non-empty cells).
  */
 export type UnitSource =
   | {
       readonly kind: 'url';
       readonly column: string | null;
-      /** The column of the job's last run, if no column is named. */
+      /** The column of the job's last run. It counts only if `column` is null. */
       readonly kept?: string | null;
-      /** Added to URLs without a scheme; null or absent: they are refused. */
+      /** The scheme that is added to URLs without one. Null or absent: such URLs are refused. */
       readonly defaultScheme?: Scheme | null;
       readonly check?: UnitCheck;
     }
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
   | { readonly kind: 'rows'; readonly row: Json | null; readonly rowsPerRun: number; readonly check?: UnitCheck };
 
-/** The unit of one row, or its problem. `unit` of a bad row is the text of its cell, if any. */
+/** The unit of one row, or its problem. For a bad row `unit` is the text of its cell; null if there is no such text. */
 export type RowUnit =
   | { readonly unit: string; readonly problem: null }
   | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
@@ -34,17 +35,20 @@ export type RowUnit =
 export interface BoundUnits {
   /** The column of URLs; null where the unit comes from a template. */
   readonly unitColumn: string | null;
-  /** How the column of URLs was found; null where there is none. */
+  /** How the column of URLs was found; null if there is no such column. */
   readonly foundBy: UrlColumn['by'] | null;
-  /** Returns the unit of a record with as many cells as there are columns. `hash` identifies the row. */
+  /** Returns the unit of a record, which has as many cells as there are columns. `hash` identifies the row. */
   unitOf(record: CsvRecord, hash: string): RowUnit;
-  /** Set where several rows share a unit: the largest number of rows in a unit, and the function that joins their units to one. */
+  /**
+   * Set if several rows share a unit. `size`: the largest number of different rows in a unit; `join`: makes one unit from the units of
+   * these rows.
+   */
   readonly group: { readonly size: number; join(units: readonly string[]): string } | null;
 }
 
 /**
- * Binds a source of units to the columns of a table; the first rows show their contents. Throws `CsvError` where it does not fit
- * them.
+ * Applies a source of units to the columns of a table. The first rows are used to detect a column of URLs. Throws `CsvError` if the source
+ * does not fit the table.
  */
 export function bindUnits(
   source: UnitSource,
@@ -62,7 +66,7 @@ export function bindUnits(
   const { group } = bound;
   return {
     ...bound,
-    // A row of a group is also checked alone, so that its problem does not affect the others.
+    // A row of a group is also checked alone, so that its problem does not affect the other rows.
     unitOf(record, hash) {
       const found = bound.unitOf(record, hash);
       if (group === null || found.problem !== null) return checked(found, record.line);
@@ -121,7 +125,7 @@ function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: r
   };
 }
 
-/** Returns a function that renders the unit of a row; `finish` may add to it. */
+/** Returns a function that renders the unit of a row. `finish` may add fields to the rendered JSON. */
 function rendering(template: Json, columns: readonly string[]) {
   const compiled = asCsvError(() => compileTemplate(template, columns));
   return ({ cells, line }: CsvRecord, finish: (made: Json) => Json): RowUnit =>

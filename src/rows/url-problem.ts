@@ -3,27 +3,27 @@ import { quoted } from './csv-error.js';
 /** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
 const CONTROL = /\p{Cc}/u;
-/** Scheme that is added to URLs without one, as the job says. */
+/** The scheme that a job adds to URLs without one. */
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;
-/** A domain: labels separated by dots, the last one of at least two characters and beginning with a letter. */
+/** A domain: labels separated by dots. The last label has at least two characters and begins with a letter. */
 const DOMAIN =
   /^(?:[\p{L}\p{N}_](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}_])?\.)+\p{L}[\p{L}\p{M}\p{N}-]*[\p{L}\p{M}\p{N}]\.?$/u;
 const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 const EMAIL = /^(?:mailto:)?[^\s@/]+@[^\s@/]+\.[^\s@/]+$/i;
 
-/** Returns a trimmed text as a URL, with the scheme added where it has none; null where it is no URL. */
+/** Returns a trimmed text as a URL; adds the scheme if the text has none. Null if the text is not a URL. */
 export function toUrl(text: string, scheme: Scheme | null): string | null {
   if (HAS_SCHEME.test(text)) return urlProblem(text) === null ? text : null;
   return scheme === null ? null : withScheme(text, scheme);
 }
 
-/** Returns why a trimmed, non-empty text is not a valid URL, as the end of a sentence; `null` where it is one. */
+/** Returns why a trimmed, non-empty text is not a valid URL, as the end of a sentence; `null` if the text is a URL. */
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
-  // A URL parser would drop these characters, so another URL than the cell's would be bought.
+  // A URL parser would remove these characters, and another URL than the one in the cell would be bought.
   if (CONTROL.test(text)) return `${quoted(text)} has a control character or line break inside`;
   return URL.canParse(text) ? null : `${quoted(text)} is not a valid URL`;
 }
@@ -37,8 +37,8 @@ function schemeProblem(text: string, scheme: Scheme | null): string | null {
 }
 
 /**
- * Adds a scheme to `firma.de/impressum`, `//firma.de` or `10.0.0.1:8080`; null for a text that does not begin with a domain or an IPv4
- * address. A URL parser alone would accept bare words and numbers as hosts.
+ * Adds a scheme to a text such as `firma.de/impressum`, `//firma.de` or `10.0.0.1:8080`. Null for a text that does not begin with a domain
+ * or an IPv4 address, because a URL parser alone would accept bare words and numbers as hosts.
  */
 export function withScheme(text: string, scheme: Scheme): string | null {
   const rest = text.replace(/^\/\//, '');
