@@ -10,9 +10,9 @@ export class TemplateError extends Error {
 
 /**
  * Limits of the rendering of one row, in characters of the template, in ms and in units of memory. They are far above the needs of normal
- * templates.
+ * templates. The time includes pauses of the process, which must not refuse a good row.
  */
-const LIMITS = { parseLimit: 1_000_000, renderLimit: 200, memoryLimit: 10_000_000 } as const;
+const LIMITS = { parseLimit: 1_000_000, renderLimit: 5_000, memoryLimit: 10_000_000 } as const;
 const MAX_DEPTH = 20;
 
 /**
