@@ -12,7 +12,7 @@ import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js
 import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
 import { createPostgresRows } from './postgres/rows/postgres-rows.js';
 
-/** All stores at one address, on one DuckDB instance or one pool of connections. */
+/** The three stores of one address. They share one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
   readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
@@ -21,7 +21,7 @@ export interface OpenedWarehouse {
   close(): Promise<void>;
 }
 
-/** The warehouses of a process, one object for each. */
+/** The warehouses of a process, one object for each address. */
 export interface Warehouses {
   /**
    * The warehouse at an address: the path of a DuckDB file, or `postgres://host:port/database?schema=name`. Throws `WarehouseUnusable`
@@ -36,26 +36,26 @@ export interface WarehousesOptions {
   /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
   /**
-   * The whole URL, with user and password, of a warehouse at this address; null if there is none, then the driver reads `PGUSER`,
-   * `PGPASSWORD` and `.pgpass`. Jobs and histories hold addresses without credentials only.
+   * Returns the whole URL, with user and password, of the warehouse at this address. If it returns null, the driver reads
+   * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
    */
   readonly credentialsFor?: (address: string) => Secret | null;
 }
 
 /**
- * The address of a warehouse as in jobs and histories: an absolute path, or a URL without user and password, with every parameter
- * that others need to connect in the same way.
+ * The address of a warehouse as in jobs and histories: an absolute path, or a URL without user and password. The URL keeps
+ * every parameter that another process needs to connect in the same way.
  */
 export function warehouseAddress(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
 }
 
-/** The identity of a warehouse, without the way to connect to it; ids are made from it. */
+/** The identity of a warehouse, without the way to connect to it. Ids are made from it. */
 export function warehouseIdentity(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
 }
 
-/** Opens one warehouse, see {@link Warehouses}; nothing is read or created before its first use. */
+/** Opens one warehouse, see {@link Warehouses}. Nothing is read or created before the first use. */
 export function openWarehouse(address: string, { credentialsFor, say }: WarehousesOptions = {}): OpenedWarehouse {
   const known = warehouseAddress(address);
   const telling = say ? { say } : {};
@@ -79,7 +79,7 @@ export function createWarehouses(options: WarehousesOptions = {}): Warehouses {
   const opened = new Map<string, OpenedWarehouse>();
   return {
     open(address) {
-      // Two ways to connect to one database are two warehouses here: neither uses a connection of the other.
+      // Two addresses with different ways to connect to one database get two warehouses here. They share no connection.
       const known = warehouseAddress(address);
       const warehouse = opened.get(known) ?? openWarehouse(address, options);
       opened.set(known, warehouse);

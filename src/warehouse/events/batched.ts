@@ -1,6 +1,6 @@
 /**
  * Batches requests that wait for the same transaction. `serve` takes all waiting requests when its transaction starts, and
- * returns answers in that order; if it fails, all of them fail.
+ * returns their answers in the same order. If `serve` fails, all these requests fail.
  */
 export function batched<Request, Answer>(
   serve: (take: () => readonly Request[]) => Promise<readonly Answer[]>,
@@ -13,7 +13,7 @@ export function batched<Request, Answer>(
   let waiting: Waiting[] = [];
   const serveAll = async (): Promise<void> => {
     let taken: Waiting[] | null = null;
-    // Called again if the transaction is retried.
+    // `serve` calls this again if it retries the transaction.
     const take = (): Waiting[] => {
       if (taken === null) [taken, waiting] = [waiting, []];
       return taken;

@@ -1,10 +1,13 @@
 import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
-/** The most days in a summary, which is part of Temporal's history; the table has all days. */
+/** Maximum number of days in a summary, because it is stored in Temporal's history. The table has all days. */
 const MOST_DAYS = 366;
 
-/** Records the findings of a batch that verifies: its events are in `came`, those to insert in `chosen`. */
+/**
+ * Records the findings of a verification for a batch. The temporary table `came` has the events of the batch, and `chosen`
+ * those that are inserted.
+ */
 export async function noteChecks(
   tx: EventTransaction,
   batch: readonly WindowPages[],
@@ -13,7 +16,7 @@ export async function noteChecks(
   const streams = new Set(verifying.map((part) => batch[part]?.stream as string));
   for (const stream of streams) {
     const parts = verifying.filter((part) => batch[part]?.stream === stream);
-    // The first finding is kept: a page that is read again finds the event already loaded.
+    // The first finding is kept, because on a page that is read again every event is already loaded.
     await tx.run(
       `INSERT INTO event_checks (origin, stream, id, outcome)
        SELECT $1, $2, c.id, min(CASE WHEN h.changed = 0 THEN 'missing' WHEN h.changed = 1 THEN 'changed' ELSE 'same' END)
@@ -29,8 +32,9 @@ export async function noteChecks(
 const ofStream = 'origin = $1 AND stream = $2';
 
 /**
- * Finds events that the service no longer returns, deletes the matching ones, and counts the rest. Only events that were loaded
- * before the verification began can be gone: later ones may have appeared after the cursor.
+ * Records the events that the service no longer returns as `gone`, deletes the findings `same`, and counts the others. Only
+ * events that were loaded before the verification began can be gone: a later event may have appeared where the cursor had
+ * already passed.
  */
 export async function sumUpChecks(
   tx: EventTransaction,

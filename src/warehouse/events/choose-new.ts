@@ -1,17 +1,18 @@
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { touch } from './refold.js';
 
-/** Number of events of a part to insert: new ones, or replacements of older contents. */
+/** Number of a part's events to insert. `added`: new events; `changed`: events that replace older contents. */
 export interface ChosenCount {
   readonly added: number;
   readonly changed: number;
 }
 
 /**
- * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions into `chosen`
- * (part, page, n). An existing event is left out. If the contents differ, the newer one is kept (by updatedAt, then createdAt, then digest,
- * so that the order of loads does not matter), and the older row is deleted. `verifying`: parts that a verification has just read. Their
- * contents are kept in any case, and stored contents are hashed again before they are compared.
+ * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions
+ * into `chosen` (part, page, n). An event that exists with the same contents is left out. If the contents differ, the newer
+ * version is kept, and an older row is deleted. Versions are compared by updatedAt, then createdAt, then digest, so that the
+ * order of loads does not matter. `verifying`: parts that a verification has just read. Contents from these parts always win,
+ * and stored contents are hashed again before the comparison.
  */
 export async function chooseNew(
   tx: EventTransaction,
@@ -52,7 +53,7 @@ export async function chooseNew(
   return new Map(counts.map(({ part, added, changed }) => [part, { added, changed }]));
 }
 
-/** Chooses between different contents of one id. */
+/** Chooses a version where one id has different contents. */
 async function chooseVersions(
   tx: EventTransaction,
   dialect: EventDialect,

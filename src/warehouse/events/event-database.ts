@@ -13,7 +13,7 @@ export interface EventDatabase<Tx extends EventTransaction> {
   exists(): Promise<boolean>;
   /** Runs work in one transaction. Transactions that change the same tables run one at a time, see `Purpose`. */
   transaction<T>(purpose: Purpose, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Gives pages to the database, within a transaction. */
+  /** Copies pages to where the statements of a transaction can read them. */
   stage(tx: Tx, batch: readonly WindowPages[]): Promise<StagedPages>;
   close(): Promise<void>;
 }

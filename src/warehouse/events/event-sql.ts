@@ -13,8 +13,8 @@ export interface EventTransaction {
 /** The pages of a load as the database sees them until the transaction ends. */
 export interface StagedPages {
   /**
-   * Query of the events: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at`, `data`, and
-   * with `whole` also `extra` (unknown fields) and the other columns of the table `events` of this database.
+   * Query of the events: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at` and
+   * `data`. With `whole` it also has `extra` (unknown fields) and `moreEventColumns`.
    */
   events(whole: boolean): string;
   remove(): Promise<void>;
@@ -23,7 +23,10 @@ export interface StagedPages {
 /** The SQL of one database in the statements for events. Expressions are SQL. */
 export interface EventDialect {
   readonly types: Readonly<Record<ColumnType | 'json' | 'digest' | 'long', string>>;
-  /** Whether ids are always looked up before events are inserted, because keys refuse existing ones. */
+  /**
+   * Whether ids are always looked up before events are inserted. A database with keys needs this, because keys refuse existing
+   * ids.
+   */
   readonly checksIdsFirst: boolean;
   /** Additional columns of `events` in this database. */
   readonly moreEventColumns: readonly { readonly name: string; readonly type: string; readonly is: string }[];
@@ -32,20 +35,23 @@ export interface EventDialect {
   /** A text as a time; NULL if it does not fit. */
   time(text: string): string;
   /**
-   * Query that adds to each row of `from` these fields of its JSON column `o`, as columns of these types. Values that do not fit
-   * are NULL; the object still has them.
+   * Query that adds these fields of the JSON column `o` to each row of `from`, as columns of these types. A value that does not
+   * fit its type is NULL in the column, and unchanged in `o`.
    */
   withFields(from: string, fields: readonly Field[]): string;
   /** Query that adds to each row of `from` these members of its JSON column `data`, as JSON columns. */
   withMembers(from: string, names: readonly string[]): string;
-  /** Query of `from`, once for each object at `path` of its JSON column `data`, as `o`. `*`: elements of a list. */
+  /**
+   * Query with a row for each object at `path` of the JSON column `data` of `from`; the object is in `o`. `*` stands for the
+   * elements of a list.
+   */
   withObjects(from: string, path: readonly string[]): string;
   /**
    * Query of the newest version of each object among `from` (`id`, `o`, `version_at`, `event_at`, `event_id`, `deleted_at`), with
    * the time of its first deletion.
    */
   newest(from: string): string;
-  /** A digest that distinguishes contents. */
+  /** A hash of a content, to compare contents. */
   digest(json: string): string;
   /** Unix ms of a time, as a number. */
   millis(time: string): string;

@@ -22,7 +22,10 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     while (await inParts(some));
   };
   let folding = false;
-  /** Updates the current state with loaded events during further loads. If this fails, `foldAll` retries it and reports the failure. */
+  /**
+   * Starts to update the current state with the loaded events, while further pages are loaded. If the update fails, `foldAll`
+   * retries it and reports the failure.
+   */
   const foldAside = (origin: string): void => {
     if (folding) return;
     folding = true;
@@ -31,7 +34,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
     };
     fold(origin, ENOUGH_TO_FOLD).then(over, over);
   };
-  /** Windows begin and end in batches. */
+  /** Claims of windows are batched. */
   const claim = batched<WindowClaim, EventWindow | null>((take) =>
     database.transaction('write', (tx) => claimWindows(tx, dialect, take())),
   );
@@ -54,7 +57,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 
     async load(batch) {
       const loaded = await loadBatch(database, batch, checksIdsFirst);
-      // If many events existed already, as when a range is read again, those of the next pages probably exist, too.
+      // If many events existed already, as when a range is read again, the events of the next pages probably exist, too.
       checksIdsFirst = dialect.checksIdsFirst || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
       return loaded;

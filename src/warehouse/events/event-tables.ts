@@ -17,7 +17,7 @@ export interface RelationColumn {
   readonly type: ColumnType | 'json' | 'digest' | 'long' | 'other';
   readonly is: string;
   readonly required?: boolean;
-  /** Type in the SQL of the database, for `other`. */
+  /** Type of a column of type `other`, in the SQL of the database. */
   readonly own?: string;
 }
 
@@ -45,7 +45,10 @@ const version: readonly RelationColumn[] = [
   { name: 'event_id', type: 'text', is: 'Id of that event; see events.', required: true },
 ];
 
-/** Columns of `event_loads` that a later migration added; NULL in older rows, whose events are in the state. */
+/**
+ * Columns of `event_loads` that a later migration added. They are NULL in older rows; the events of these rows are already in
+ * the state.
+ */
 export const stateMarks: readonly RelationColumn[] = [
   { name: 'bytes', type: 'long', is: 'Size of the pages.' },
   {

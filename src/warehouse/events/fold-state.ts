@@ -12,8 +12,9 @@ export const ENOUGH_TO_FOLD = 36 * 1_048_576;
 const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
 
 /**
- * Updates current state with the loads that are not in it yet, the earliest first, in the caller's transaction: as many as fit,
- * and none if they have fewer bytes than `atLeast`. Returns whether more are left. `parts`: repeats for each part of the events.
+ * Updates the current state with loads that are not in it yet, the earliest first, in the caller's transaction. It takes loads
+ * up to `ENOUGH_TO_FOLD` bytes, but none if all waiting loads have fewer bytes than `atLeast`. Returns whether loads are left.
+ * `parts`: number of parts into which the events are divided, to save memory.
  */
 export async function foldWaiting(
   tx: EventTransaction,
@@ -35,7 +36,9 @@ export async function foldWaiting(
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
-/** Folds all loads after a load that replaced contents: first reverts the state that was made from the old contents. */
+/**
+ * Folds all waiting loads after a load that replaced contents. First it reverts the state that was made from the old contents.
+ */
 export async function foldReplaced(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -70,7 +73,7 @@ async function fold(
   { origin, which: events }: Folded,
   parts: number,
 ): Promise<void> {
-  // The order of parts does not matter: of each object the newest version is kept.
+  // The order of parts does not matter: the newest version of each object is kept.
   for (let part = 0; part < parts; part++) {
     const which = parts === 1 ? events : `${events} AND abs(digest % ${parts}) = ${part}`;
     const kinds = await tx.rows<{ payload: PayloadKind }>(

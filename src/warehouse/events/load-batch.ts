@@ -8,15 +8,15 @@ import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
 
-/** How much a load checks, and the number of parts in which it is folded. */
+/** What a load assumes, and the number of parts in which it is folded. */
 interface Manner {
   readonly care: Care;
   readonly parts: number;
 }
 
 /**
- * Assumption of a load about its events: all new; some exist already; some exist with other contents. Each takes longer than the
- * one before it.
+ * What a load assumes about its events. `new`: no event exists yet; `mixed`: some exist; `replacing`: some exist with other
+ * contents. A load with `mixed` takes longer than one with `new`, and one with `replacing` takes longest.
  */
 type Care = 'new' | 'mixed' | 'replacing';
 
@@ -44,12 +44,12 @@ export async function loadBatch<Tx extends EventTransaction>(
   }
 }
 
-/** Starts with the fastest way and retries with more checks. */
+/** Starts with the fastest way. If its assumption was wrong, retries with the next slower way. */
 async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promise<T> {
   try {
     return await work(care);
   } catch (error) {
-    // An event exists already; or data is wrong, which the slower way reports.
+    // Either an event exists already, or the data is wrong. The slower way reports wrong data.
     if (care === 'new' && !(error instanceof WarehouseBusy)) return withCare('mixed', work);
     if (care === 'mixed' && (error instanceof Replaces || error instanceof TooMuchAtOnce))
       return withCare('replacing', work);
@@ -73,7 +73,10 @@ async function loadOnce<Tx extends EventTransaction>(
   return results.flatMap((result) => result ?? []);
 }
 
-/** Returns the load lines of these pages if they are loaded already: the answer to a COMMIT may have been lost. Null if they are not. */
+/**
+ * Returns the load lines of these pages, or null if the pages are not loaded. They may be loaded already, because the answer to
+ * a COMMIT may have been lost.
+ */
 async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
   const attempts = [...new Set(batch.map(({ attempt }) => attempt))];
   const lines = await tx.rows<
@@ -146,7 +149,7 @@ async function writeDown(
   }));
 }
 
-/** The database's error for a page without events, as an error of the port. Other errors pass. */
+/** Returns a `MisshapenPage` if a page is not a list of events. Returns any other error unchanged. */
 function misshapen(batch: readonly WindowPages[], error: unknown): unknown {
   if (error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof MisshapenPage)
     return error;

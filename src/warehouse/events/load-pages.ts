@@ -12,8 +12,8 @@ export interface PartResult extends Omit<LoadedPages, 'current'> {
 }
 
 /**
- * More than a few of the events exist already, are twice on a window's pages, or have other contents: the load must be rolled
- * back and run again with `careful`.
+ * The load must be rolled back and run again with `careful`: more than a few events exist already, an event is twice on a
+ * window's pages, or contents differ.
  */
 class NotAllNew extends Error {
   override readonly name = 'NotAllNew';
@@ -24,7 +24,7 @@ export interface Load {
   readonly batch: readonly WindowPages[];
   readonly loads: readonly number[];
   readonly staged: StagedPages;
-  /** Whether some of the events may exist already. If not, they are read once instead of twice. */
+  /** Whether some of the events may exist already. If none may exist, the events are read once instead of twice. */
   readonly careful: boolean;
 }
 
@@ -38,7 +38,7 @@ export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Loa
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 const integer = (count: string) => `CAST(${count} AS INTEGER)`;
 
-/** Assumes that all events are new, and checks it afterwards. */
+/** Inserts all events as new, then checks that they were new. */
 async function insertAll(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -63,10 +63,12 @@ async function insertAll(
   });
 }
 
-/** Maximum number of existing events, such as those at the border of two windows, for which a load does not run again. */
+/**
+ * Maximum number of existing events for which a load does not run again. Events at the border of two windows are read twice.
+ */
 const FEW_AGAIN = 100;
 
-/** Deletes the inserted events that existed already, with the same contents; returns the load line of each. */
+/** Deletes the inserted events that already existed with the same contents. Returns the load line of each deleted event. */
 async function takeOutAgain(
   tx: EventTransaction,
   dialect: EventDialect,

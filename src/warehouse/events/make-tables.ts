@@ -8,7 +8,7 @@ export interface TableStyle {
   readonly prefix: string;
   /** Suffix of a column's type, such as a compression. */
   suffix(column: RelationColumn): string;
-  /** Whether tables have keys: in DuckDB they cost more than they save. */
+  /** Whether tables have keys. In DuckDB they have none, because keys cost more than they save. */
   readonly keys: boolean;
 }
 
@@ -31,7 +31,7 @@ export function makeEventTables(dialect: EventDialect, style: TableStyle): strin
   ].join('\n');
 }
 
-/** Statements that add the columns for state that is made apart from loads, to tables without them. */
+/** Statements that add the columns `stateMarks` to tables that an earlier version created. */
 export function addStateMarks(dialect: EventDialect, prefix: string): string {
   return [
     ...stateMarks.map(({ name, type }) => {

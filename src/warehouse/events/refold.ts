@@ -1,10 +1,10 @@
 import { partTables, stateTables } from '../../core/events/state-tables.js';
 import type { EventDialect, EventTransaction } from './event-sql.js';
 
-/** Condition on `events`: those that {@link takeBack} must fold again. Its `$1` is the origin. */
+/** Condition on `events`: the events that {@link takeBack} selects to be folded again. `$1` is the origin. */
 export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
 
-/** Writes into `touched` the objects of the events whose contents are replaced; the temporary table `winners` has these events. */
+/** Writes the objects of the events in `winners`, whose contents are replaced, into the temporary table `touched`. */
 export async function touch(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(dialect.temp('touched', about), [origin]);
 }
@@ -12,8 +12,9 @@ export async function touch(tx: EventTransaction, dialect: EventDialect, origin:
 const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)';
 
 /**
- * After the new contents are inserted: reverts the state made from the old ones, and writes into `refolded` the events to fold again: all
- * those of the same websets and objects, because an old content may have been the newest version of an object.
+ * Call it after the new contents are inserted. It reverts the state made from the old contents, and writes the events to fold
+ * again into `refolded`. These are all events of the same websets and objects, because an old content may have been the newest
+ * version of an object.
  */
 export async function takeBack(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);

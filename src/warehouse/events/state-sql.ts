@@ -11,8 +11,9 @@ export interface Folded {
 }
 
 /**
- * Payloads of a kilobyte and more, which are read from `events`. The others are copied to a table of their own, `few`: in
- * `events` they are between the large ones, and a column store would decompress all of them for each table of state.
+ * Payloads of a kilobyte and more; they are read from `events`. Other payloads are first copied to the temporary table `few`.
+ * In `events` the small payloads are stored between the large ones, so a column store would decompress all payloads for each
+ * table of state.
  */
 const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
@@ -22,15 +23,17 @@ const versionOf = (alias: string) => `(${alias}.version_at, ${alias}.event_at, $
 interface Change {
   readonly table: StateTable;
   readonly parts: readonly PartTable[];
-  /** Sources of the table that have events. */
+  /** Sources of the table for which there are events. */
   readonly sources: readonly StateSource[];
-  /** Temporary table of the newest versions among the events, with the existing ones. */
+  /**
+   * Name of the temporary table with the newest versions from the events, each with the existing version of the same object.
+   */
   readonly found: string;
 }
 
 /**
- * Updates all tables of current state with the events that have payloads of these kinds. The order of loads and repeated loads do
- * not matter: the newest version of an object, and its deletion, are kept.
+ * Updates all tables of current state with the events that have payloads of these kinds. The order and repetition of loads do
+ * not matter: the newest version of an object is kept, and so is its deletion.
  */
 export async function updateStates(
   tx: EventTransaction,
@@ -63,15 +66,15 @@ export async function updateStates(
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
-/** Returns the table that has the events with a payload, and the condition that selects them. */
+/** Returns the table with the events of a payload kind, and the condition that selects them. */
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
 const eventAt = (dialect: EventDialect) => `coalesce(created_at, ${dialect.moment('0')})`;
 
 /**
- * Copies the members that hold other objects to a temporary table: otherwise the whole payload would be parsed once for each of them.
- * Returns its name, if there is one.
+ * Copies the members that hold other objects to a temporary table. Otherwise each of these members would need another parse of
+ * the whole payload. Returns the name of the table in a list, or an empty list if there are no such members.
  */
 async function nest(
   tx: EventTransaction,
@@ -91,7 +94,7 @@ async function nest(
   return [name];
 }
 
-/** Collects the newest versions of a table's objects among the events, and the existing versions beside them. */
+/** Collects the newest version of each object from the events, with the existing version of the same object. */
 async function find(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -113,8 +116,8 @@ async function find(
 }
 
 /**
- * Numbers of objects of a table to change. `replaced`: the events have a newer version. `late`: an older version deletes them. `deleted`: a
- * newer one does, without their contents.
+ * Number of objects of a table to change. `replaced`: the events have a newer version. `late`: the events have an older version
+ * that deletes the object. `deleted`: the events have a newer version that deletes the object and has no contents.
  */
 interface Counts {
   readonly name: string;
@@ -136,7 +139,7 @@ function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<
   return tx.rows<Counts>(queries.join('\nUNION ALL\n'));
 }
 
-/** Replaces older objects and their parts by newer ones, and marks deleted objects. */
+/** Replaces older versions of objects, with their parts, by newer versions, and marks deleted objects. */
 async function update(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -148,10 +151,10 @@ async function update(
   const { name, columns } = table;
   if (there.late > 0) await markDeleted(tx, change, origin, deletedLate);
   if (there.replaced > 0) await removeOlder(tx, change, origin);
-  /** Payloads that are whole objects of the table. */
+  /** Payload kinds whose whole data is the object of this table. */
   const whole = sources.filter(({ path }) => path.length === 0).map(({ payload }) => payload);
   const put = `(${[
-    // Looked up by its id, not joined: a join may hold all data in memory.
+    // Events are looked up by id, not joined, because a join may hold all data in memory.
     ...whole.map(
       (payload) =>
         `SELECT object_id AS id, data AS o, version_at, ${eventAt(dialect)} AS event_at, id AS event_id,
@@ -174,7 +177,7 @@ async function update(
   for (const part of parts) await putParts(tx, dialect, part, put, origin);
 }
 
-/** Query of all versions of objects in the load's events. `o` is NULL if the object is the whole data of the event. */
+/** Query of all versions of objects in the events. `o` is NULL where the object is the whole data of the event. */
 function candidates(dialect: EventDialect, { payload, path, deletes = [] }: StateSource, which: string): string {
   const { types } = dialect;
   const [member, ...rest] = path;
@@ -195,11 +198,11 @@ const versionFields = [
   { name: 'updated_at', path: ['updatedAt'], type: 'time' },
 ] as const;
 
-/** The version is not newer than the existing one, but deletes the object, or deletes it earlier. */
+/** The version is not newer than the existing one, but it deletes the object, or has an earlier time of deletion. */
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 
-/** Marks existing objects as deleted, as the table `found` says. */
+/** Marks existing objects as deleted, at the times in the table `found`. */
 async function markDeleted(
   tx: EventTransaction,
   { table: { name }, found }: Change,

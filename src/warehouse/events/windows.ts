@@ -17,7 +17,7 @@ const keyOf = ({ origin, stream }: StreamKey) => [origin, stream] as const;
 
 type Marks = Pick<StreamState, 'watermark' | 'sweptAt' | 'completedAt' | 'from' | 'to' | 'beganAt'>;
 
-/** State of a stream; null if it has none. */
+/** State of a stream; null for an unknown stream. */
 export async function readStream(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -32,7 +32,7 @@ export async function readStream(
   );
   if (!stream) return null;
   const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
-  // Long ranges before the first event take no time, and are not part of the remaining work.
+  // Windows that are done and have no events do not count: reading them took almost no time, however long they are.
   const length = `CASE WHEN done = 0 OR events > 0 THEN ${millis('to_at')} - ${millis('from_at')} END`;
   const [sums] = await tx.rows<Omit<StreamState, keyof Marks | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
@@ -66,7 +66,7 @@ export async function listStreams(
   return listed;
 }
 
-/** Begins a run of one window, unless windows of an earlier run are left. */
+/** Begins a run of one window. Does nothing if windows of an earlier run are left. */
 export async function beginRun(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -119,7 +119,10 @@ async function addWindows(
   return spans.map((_, index) => first + index);
 }
 
-/** Writes the values of a VALUES list: whole numbers as they are, and texts as parameters. `others`: number of the parameters before them. */
+/**
+ * Returns functions that write the values of a VALUES list: whole numbers as literals, texts as parameters. `others`: number of
+ * the parameters before them.
+ */
 function valuesAfter(dialect: EventDialect, others: number) {
   const texts: string[] = [];
   return {
@@ -136,8 +139,8 @@ export interface WindowClaim extends StreamKey {
 }
 
 /**
- * Claims windows, each for its attempt; null for a window that is done or no longer exists. Of several claims of a window the
- * last one holds.
+ * Claims windows, each for its attempt. Returns null for a window that is done or no longer exists. If several attempts claim a
+ * window, the last one holds it.
  */
 export async function claimWindows(
   tx: EventTransaction,
@@ -194,8 +197,8 @@ export async function splitWindow(
 }
 
 /**
- * Writes the progress of windows whose pages were loaded. After the last page of a window it advances the stream's watermark. Returns for
- * each window whether its attempt still holds it.
+ * Records the progress of windows whose pages were loaded. After the last page of a window it advances the stream's watermark.
+ * Returns for each window whether its attempt still holds the window.
  */
 export async function moveWindows(
   tx: EventTransaction,
@@ -228,7 +231,10 @@ export async function moveWindows(
   return current;
 }
 
-/** Moves the watermark to the newest event of the windows before the first unfinished one. If all are done, the run is complete. */
+/**
+ * Moves the watermark to the newest event of the windows before the first unfinished window. If all windows are done, the run
+ * is complete.
+ */
 async function moveWatermark(tx: EventTransaction, dialect: EventDialect, key: StreamKey): Promise<void> {
   await tx.run(
     `UPDATE event_streams SET watermark = greatest(watermark, (

@@ -8,7 +8,7 @@ import { exportParquet } from './export-parquet.js';
 import type { RowReader } from './job-rows.js';
 import { type TargetKind, whyNoTarget } from './why-no-target.js';
 
-/** Time for which an export waits for another one of the same target. */
+/** Time for which an export waits for another export of the same target. */
 const WAIT_MS = 600_000;
 
 /** The parts of a warehouse for its exports. */
@@ -18,16 +18,16 @@ export interface ExportSource {
   readonly say: (sentence: string) => void;
   /** Throws if there is no such job. */
   check(job: string): Promise<void>;
-  /** Runs `work` on the rows of a job; `scratch`: a folder for temporary files, which the caller removes. */
+  /** Runs `work` on the rows of a job. `scratch`: a folder for temporary files, which the caller removes. */
   read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
 }
 
-/** A step of an export: writes to `draft`, beside other drafts in its folder, then replaces `target` by it. */
+/** A step of an export. It writes to `draft`, beside other drafts in its folder, and then replaces `target` by the draft. */
 export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
 
 /**
- * `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`: one export of a target at a time; the target is replaced in one step, or not
- * changed.
+ * `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`. Exports of one target run one at a time. The target is replaced in
+ * one step, or not changed.
  */
 export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
   const { into, say } = source;

@@ -7,12 +7,13 @@ import { literal } from '../shared/duckdb-quote.js';
 import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 import { parquetQuery } from './parquet-query.js';
 
-/** Small, because a group of rows is held in memory until it is written, and a page may be large. */
+/** The group is small, because it is held in memory until it is written, and a page may be large. */
 const ROW_GROUP = 2048;
 
 /**
- * `RowWarehouse.exportParquet`: `part-00000.parquet` and so on, {@link ROWS_AT_ONCE} rows each in their order, in a directory that is
- * created, or replaced, as a whole. A directory with other files is refused before anything is written.
+ * `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, with {@link ROWS_AT_ONCE} rows each, in their
+ * order. The directory is created, or replaced as a whole. If it has other files, the export is refused before anything is
+ * written.
  */
 export async function exportParquet(
   { connection, rows: job, need }: RowReader,
@@ -25,7 +26,7 @@ export async function exportParquet(
   await mkdir(draft, { mode: mode & 0o777 });
   await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
-  // A job without rows becomes one empty file, because readers need its columns.
+  // A job without rows is exported as one empty file, because readers need its columns.
   for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
     const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);

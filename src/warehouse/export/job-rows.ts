@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ResultColumn } from '../rows/result-column.js';
 
-/** Rows sorted and written at a time: the bound on the memory of an export. */
+/** Number of rows that are sorted and written at a time. It bounds the memory of an export. */
 export const ROWS_AT_ONCE = 25_000;
 
 /** The rows of a job that are in its input now, in a form that DuckDB can read, from either warehouse. */
@@ -19,8 +19,8 @@ export interface JobRows {
 }
 
 /**
- * MB for the export of a table with so many columns: for each column DuckDB holds the cells of 2,048 rows, whatever the number of
- * rows.
+ * Memory in MB to export a table with this number of columns. For each column DuckDB holds the cells of 2,048 rows, whatever
+ * the number of rows.
  */
 export function memoryFor(columns: number): number {
   return 256 + (columns > 1000 ? Math.ceil(columns / 10) : 0);
@@ -30,6 +30,6 @@ export function memoryFor(columns: number): number {
 export interface RowReader {
   readonly connection: DuckDBConnection;
   readonly rows: JobRows;
-  /** Raises the memory of the statements that follow to this many MB, if it is more than they have. */
+  /** Raises the memory of the statements that follow to at least this many MB. */
   need(megabytes: number): Promise<void>;
 }

@@ -5,8 +5,8 @@ import { resultSql } from '../shared/duckdb-result-sql.js';
 import { viewColumns } from '../shared/view-columns.js';
 
 /**
- * The rows of `source` (see `JobRows.part`) in their order, with the columns of the job's view, unchanged. JSON is text here,
- * because every reader supports that.
+ * Query of the rows of `source` (see `JobRows.part`) in their order, with the unchanged columns of the job's view. JSON columns
+ * are text here, because every reader supports text.
  */
 export function parquetQuery(columns: readonly string[], added: readonly ResultColumn[], source: string): string {
   const { own, results } = viewColumns(

@@ -8,7 +8,7 @@ import { actions, batches } from './monitor-tables.js';
 /** Runs work in one transaction of the warehouse. */
 export type Transact = <T>(work: (tx: MonitorTransaction) => Promise<T>) => Promise<T>;
 
-/** Monitors in one statement. */
+/** Number of monitors in one statement. */
 const CHUNK = 300;
 /** `effect` of a monitor that already had the status. */
 const ALREADY = 'already';
@@ -147,7 +147,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       }),
   };
 
-  /** Adds monitors that a call affected and the plan lacks: they began to match after the plan. */
+  /** Adds monitors that a call affected but the plan lacks, because they began to match after the plan was made. */
   async function addUnplanned(
     tx: MonitorTransaction,
     what: {
@@ -167,7 +167,8 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       `SELECT action, decided_by AS by FROM monitor_batches WHERE ${ofRun}`,
       [origin, job, run],
     );
-    // Replaces the line of a monitor that already had the status at the time of the plan and lost it since.
+    // A monitor that already had the status at the time of the plan, and lost it since, has a line already. That line is
+    // replaced.
     await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
       ...[origin, job, run, JSON.stringify(ids)],
     ]);

@@ -12,7 +12,7 @@ export interface MonitorDialect {
   readonly types: Readonly<Record<ColumnType, string>>;
   /** A time from a parameter in Unix ms. */
   moment(parameter: string): string;
-  /** Rows of one text each, from a parameter that is a JSON list of texts. */
+  /** Query with one row for each text; the parameter is a JSON list of texts. */
   texts(parameter: string): string;
   /** A JSON text in a form that the database can hold. */
   json(text: string): string;
@@ -37,10 +37,10 @@ export interface MonitorTable {
   readonly columns: readonly MonitorColumn[];
 }
 
-/** Values that a statement accepts as parameters. */
+/** Maximum number of parameters of a statement. */
 const MOST_VALUES = 2000;
 
-/** Appends rows: values in the order of the table's columns; JSON as text, times in Unix ms. */
+/** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
 export async function insert(
   tx: MonitorTransaction,
   dialect: MonitorDialect,

@@ -11,7 +11,10 @@ export interface JobShape {
   readonly request?: RowRequest | null | undefined;
 }
 
-/** The stored template of a job's requests, with the options: their own column, in jsonb, loses the order of the fields. */
+/**
+ * The stored template of a job's requests, with the job's options. The options also have a column of their own, but its jsonb
+ * loses the order of the fields.
+ */
 export interface StoredRequest extends RowRequest {
   readonly options: Json;
 }
@@ -81,7 +84,7 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
   }
 }
 
-/** Columns of a search: the number of results, and the first one; `search_results` has all of them. */
+/** Columns of a search: the number of results, and fields of the first result. The view `search_results` has all results. */
 const firstResult: readonly ResultColumn[] = [
   { name: 'results', csv: true, from: { count: ['results'] } },
   read('url', ['results', '0', 'url']),
@@ -104,8 +107,8 @@ function contents(options: Fields): readonly ResultColumn[] {
 }
 
 /**
- * A column for each property of the schema. Without a schema there is none; a schema without properties gives one column with the
- * whole value.
+ * Returns a column for each property of the schema; without a schema, no column. A schema without properties gives one column
+ * with the whole value.
  */
 function schemaColumns(schema: Json | undefined, path: readonly string[], whole: string): readonly ResultColumn[] {
   if (!isFields(schema)) return [];
@@ -113,7 +116,9 @@ function schemaColumns(schema: Json | undefined, path: readonly string[], whole:
   return columns.length > 0 ? columns : [read(whole, path, 'json')];
 }
 
-/** Like `schemaColumns`, for rows that share a run: reads the object of the output's list that names the row. */
+/**
+ * Like `schemaColumns`, for rows that share a run. The values are read from the object in the output's list that names the row.
+ */
 function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
   const rows = isFields(schema) && isFields(schema.properties) ? schema.properties[ROWS_FIELD] : undefined;
   const items = isFields(rows) ? rows.items : undefined;

@@ -10,18 +10,22 @@ export interface ResultValue {
 export interface ResultDialect {
   /** The schema with its dot, or empty. */
   readonly prefix: string;
-  /** Query of `from` with these columns unchanged, then these values, each read from the JSON column `o` by its type and path. */
+  /**
+   * Query of `from` with the columns `plain` unchanged, then these values. Each value is read from its JSON column `o`, by type
+   * and path.
+   */
   read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
   /**
-   * Query of `from` once for each element of the list at `path` of its JSON column `o`: all its columns, the element as `item`, its
-   * number from 1 as `position`. `outer`: a row without an element is kept, with neither.
+   * Query of `from` with a row for each element of the list at `path` of its JSON column `o`. It has all columns of `from`, the
+   * element as `item`, and the number of the element, from 1, as `position`. With `outer`, a row whose list is empty is kept;
+   * its `item` and `position` are NULL.
    */
   elements(from: string, o: string, path: readonly string[], item: string, position: string, outer: boolean): string;
 }
 
 /**
- * Statements that create the views, with all comments. They read the whole answers in `row_store`, so that nothing is loaded twice, and a
- * refreshed or vanished row changes in them at once.
+ * Statements that create the views, with all comments. The views read the whole answers in `row_store`, so that nothing is
+ * loaded twice, and a refreshed or vanished row changes at once in every view.
  */
 export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
   return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');
@@ -55,7 +59,7 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
   ].join('\n');
 }
 
-/** Query of the rows that are in their inputs now and have an answer. */
+/** Query of the rows that have an answer and are in the current input of their job. */
 function rowsOf(operation: string, prefix: string): string {
   return `SELECT job, origin, row_number, response, error_message, request_id, ${dollarsOf('cost_micros')} AS cost_dollars, fetched_at
   FROM ${prefix}row_store WHERE vanished_at IS NULL AND response IS NOT NULL

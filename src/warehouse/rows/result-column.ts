@@ -1,6 +1,7 @@
 /**
- * Types of values that are read from an answer. A value that does not fit is NULL; the answer itself is always kept. `text` accepts any
- * value. `string` does, too; but in a row with fields that do not fit their types it accepts only texts.
+ * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept.
+ * `text` accepts any value. `string` accepts any value, too, but only texts in a row whose answer has fields that do not fit
+ * their types.
  */
 export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
 

@@ -6,9 +6,9 @@ export interface ResultRelation {
   readonly is: string;
   /** Operation of the jobs in the view. */
   readonly operation: string;
-  /** Lists of the answer: the view has a row for each element, or one for each answer if there is no list. */
+  /** Lists of the answer. The view has a row for each element; if there is no list, a row for each answer. */
   readonly lists: readonly { readonly path: Path; readonly rank: string; readonly is: string }[];
-  /** Whether an element of the outer list without inner elements has a row, too. */
+  /** Whether an element of the outer list whose inner list is empty also has a row. */
   readonly keepsEmpty?: boolean;
   readonly columns: readonly RelationColumn[];
 }
@@ -20,7 +20,10 @@ export interface RelationColumn {
   readonly type: 'text' | 'number' | 'json' | 'string' | 'structure' | 'count' | 'stored';
   /** Path in the element; a `stored` column is a column of the row. */
   readonly path: Path;
-  /** Number of the list of the element, from 0; default: the innermost, or the whole answer if there is no list. */
+  /**
+   * Number of the list, from 0, whose element has the value. Default: the innermost list, or the whole answer if there is no
+   * list.
+   */
   readonly list?: number;
 }
 

@@ -1,11 +1,15 @@
-/** Micro-dollars as exact dollars, in SQL that both databases accept: a quotient would be a double in one of them. */
+/**
+ * Converts micro-dollars to exact dollars, in SQL that both databases accept. A division would give a double in one of the
+ * databases.
+ */
 export function dollarsOf(micros: string): string {
   return `CAST(CAST(${micros} AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6))`;
 }
 
 /**
- * The view `spend`, in SQL that both databases accept. Several rows, perhaps of several jobs, may have the same answer; its cost counts for
- * the row that was loaded first. `day` returns the expression of a moment's day in UTC; `prefix`: the schema with its dot.
+ * The view `spend`, in SQL that both databases accept. Several rows, perhaps of several jobs, may share an answer; the cost of
+ * the answer counts for the row that was loaded first. `day` returns the expression of a moment's day in UTC. `prefix`: the
+ * schema with its dot.
  */
 export function spendView(day: (moment: string) => string, prefix = '', create = 'CREATE VIEW'): string {
   return `${create} ${prefix}spend AS

@@ -47,7 +47,9 @@ const cases: readonly {
   },
 ];
 
-/** DuckDB's error as an error of the port: `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Other errors pass. */
+/**
+ * Returns DuckDB's error as `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Returns any other error unchanged.
+ */
 export function warehouseError(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   const { message } = error;

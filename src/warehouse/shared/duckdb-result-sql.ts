@@ -3,8 +3,8 @@ import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
 import { literal } from './duckdb-quote.js';
 
 /**
- * SQL for result columns: the columns that an inner query adds to its rows, and the expressions over those, in the order of the
- * columns.
+ * SQL for result columns. `inner`: columns that an inner query adds to its rows; `shown`: expressions over these, in the order
+ * of the columns.
  */
 export interface ResultSql {
   readonly inner: readonly string[];
@@ -12,8 +12,9 @@ export interface ResultSql {
 }
 
 /**
- * Reads result columns from rows of `row_store` or `enriched_rows`. One expression reads all texts of an answer: separate
- * expressions would parse it again. `plain`: JSON as text, for files that other programs read.
+ * Returns the SQL that reads result columns from `row_store` or `enriched_rows`. One expression reads all texts of an answer,
+ * because separate expressions would parse the answer again. With `plain`, JSON is read as text, for files that other programs
+ * read.
  */
 export function resultSql(columns: readonly ResultColumn[], plain: boolean): ResultSql {
   const lists = { response: [] as string[], row: [] as string[] };

@@ -3,11 +3,14 @@ import { leftOut } from '../../core/rows/row-operation.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 
-/** Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. One text for both databases. */
+/**
+ * Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. Both databases accept this
+ * SQL.
+ */
 const holding = (keys: string, stale: string) => `FROM row_store e WHERE e.unit_key ${keys}
   AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
 
-/** Key and cost of each answer. Of rows that share an answer, only the first has its cost. */
+/** Key and cost of each answer. If rows share an answer, only the first of them has its cost. */
 export const knownSql = (keys: string, stale: string): string =>
   `SELECT e.unit_key, max(e.cost_micros) AS micros ${holding(keys, stale)} GROUP BY e.unit_key`;
 
@@ -26,12 +29,12 @@ export interface AnswerRow {
   readonly http_status: number | null;
   readonly source: string | null;
   readonly response: string | null;
-  /** The original record of the unit, where the database cannot hold it unchanged. */
+  /** The original record of the unit, if the database cannot hold it unchanged. */
   readonly exact: string | null;
 }
 
 export function toKnownAnswer(row: AnswerRow): KnownAnswer {
-  // The answer was whole; it only lacked this one row.
+  // The answer was complete, except that it lacked this row.
   const whole = row.error_tag === leftOut.tag;
   return {
     requestId: row.request_id,
@@ -51,6 +54,6 @@ export function toKnownAnswer(row: AnswerRow): KnownAnswer {
 
 function resultOf({ response, exact }: AnswerRow): Json | RawJson {
   if (exact !== null) return (JSON.parse(exact) as UnitRecord).result;
-  // Unchanged: a number that JavaScript cannot hold is kept as text.
+  // The text stays as it is, so that numbers which JavaScript cannot hold are not rounded.
   return response === null ? null : new RawJson(response);
 }

@@ -1,8 +1,8 @@
 import { type LoadedRows, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 
 /**
- * Slices of a job's generation whose ledger line names more rows than exist: a person deleted rows. `job` and `generation` are
- * SQL expressions. One text for both databases.
+ * Slices of a job's generation whose ledger line names more rows than exist, because a person deleted rows. `job` and
+ * `generation` are SQL expressions. Both databases accept this SQL.
  */
 export function slicesLackingRows(job: string, generation: string): string {
   return `SELECT l.slice FROM load_ledger l LEFT JOIN (
@@ -12,7 +12,10 @@ export function slicesLackingRows(job: string, generation: string): string {
     WHERE l.job = ${job} AND l.generation = ${generation} AND l.rows > coalesce(r.present, 0)`;
 }
 
-/** Throws if the warehouse has another generation of the job (undefined: none), because row numbers would belong to other rows. */
+/**
+ * Throws if the warehouse has another generation of the job, because row numbers would belong to other rows. `current`: the
+ * generation there, or undefined.
+ */
 export function checkGeneration(job: string, generation: string, current: unknown): void {
   if (current === generation) return;
   throw new WarehouseUnusable(
@@ -22,7 +25,7 @@ export function checkGeneration(job: string, generation: string, current: unknow
   );
 }
 
-/** Rows that are loaded, by slice; `ledger`: the slice has a line in the ledger. All arguments are SQL expressions. */
+/** Number of loaded rows by slice. `ledger`: whether the slice has a line in the ledger. All arguments are SQL expressions. */
 export function loadedRowsSql(stale: string, job: string, generation: string): string {
   return `SELECT e.slice, count(*) AS rows, count(*) FILTER (WHERE e.status = 'error') AS failed, l.slice IS NOT NULL AS ledger
     FROM row_store e LEFT JOIN load_ledger l ON l.job = e.job AND l.slice = e.slice AND l.generation = ${generation}

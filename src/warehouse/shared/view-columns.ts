@@ -1,9 +1,9 @@
 import { freeName } from './free-name.js';
 
 /**
- * Names of the columns of a job where names must be unique in any case (its view, its files): the user's own first; a result that
- * clashes with an earlier name gets the prefix `result_`. `cut` cuts a name to the limit of the database and leaves space for the
- * suffix.
+ * Returns the column names of a job for its view and files, where names must differ in more than case. The user's own columns
+ * come first. A result column whose name is taken gets the prefix `result_`. `cut` cuts a name to the limit of the database and
+ * leaves space for the suffix.
  */
 export function viewColumns(
   columns: readonly string[],

@@ -1,6 +1,6 @@
 import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
 
-/** Rows of a job with the same status (`vanished` for those missing from the input) and tag. */
+/** Rows of a job with the same status and tag. Rows that are missing from the input have the status `vanished`. */
 export interface RowGroup {
   readonly status: string;
   readonly tag: string | null;
@@ -8,8 +8,8 @@ export interface RowGroup {
 }
 
 /**
- * Sums the groups: `success + error + invalid + missing = rows`; answers to other options are not counted, so their rows are
- * missing.
+ * Sums the groups, so that `success + error + invalid + missing = rows`. Answers to other options are not in the groups, so
+ * their rows count as missing.
  */
 export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseSummary {
   const counts: Record<string, number> = {};
@@ -22,7 +22,7 @@ export function summaryOf(rows: number, groups: readonly RowGroup[]): WarehouseS
   return { rows, success, error, invalid, missing: rows - success - error - invalid, vanished, tags };
 }
 
-/** `where`: the name of the warehouse for a person. */
+/** `where`: the name of the warehouse, for messages. */
 export function unknownJob(job: string, where: string): JobNotLoaded {
   return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }

@@ -1,8 +1,8 @@
 import type { RelationColumn } from '../../events/event-tables.js';
 
 /**
- * Compression of the columns of events and of their state. By default DuckDB tries all its methods on each column of each row
- * group: for texts that was a tenth of the CPU of loads, mostly with the same result.
+ * Compression of text columns of events and of their state. By default DuckDB tries all its methods on each column of each row
+ * group. For text columns this took a tenth of the CPU of loads, and mostly chose the same method.
  */
 export const compressions: Readonly<Record<string, readonly string[]>> = {
   zstd: ['data', 'extra'],
@@ -16,7 +16,8 @@ export const compressions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the suffix of a column's type in CREATE TABLE. For sentences, and for columns that are not text, DuckDB chooses the compression.
+ * Returns the suffix of a column's type in CREATE TABLE. It is empty for columns that are not listed above: DuckDB chooses
+ * their compression.
  */
 export function compressionOf({ name }: RelationColumn): string {
   const method = Object.keys(compressions).find((one) => compressions[one]?.includes(name));

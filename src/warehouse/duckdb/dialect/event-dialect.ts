@@ -28,7 +28,7 @@ export const duckDbDialect: EventDialect = {
       ? `SELECT *, unnest(json_extract(data, '${pathOf(path)}')) AS o FROM ${from} s`
       : `SELECT *, json_extract(data, '${pathOf(path)}') AS o FROM ${from} s`;
   },
-  // Structures are compared field by field. A window function would take twice as long.
+  // `max` compares structs field by field. A window function would take twice as long.
   newest: (from) =>
     `SELECT id, v.o AS o, v.version_at AS version_at, v.event_at AS event_at, v.event_id AS event_id, deleted_at FROM (
        SELECT id, max({'version_at': version_at, 'event_at': event_at, 'event_id': event_id, 'o': o}) AS v,

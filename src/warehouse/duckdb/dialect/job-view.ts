@@ -13,7 +13,9 @@ export async function relationNames(connection: DuckDBConnection): Promise<Set<s
   return new Set(reader.getRowsJson().map((row) => String(row[0]).toLowerCase()));
 }
 
-/** Name of the job's view: its own name, unless a table or another job's view has it. */
+/**
+ * Returns the name of a job's view: the name of the job, or a free name if a table or the view of another job has that name.
+ */
 export async function chooseViewName(connection: DuckDBConnection, name: string): Promise<string> {
   const taken = await relationNames(connection);
   const views = await connection.runAndReadAll('SELECT view_name FROM searchflow_jobs');
@@ -21,7 +23,7 @@ export async function chooseViewName(connection: DuckDBConnection, name: string)
   return freeName(name === '' ? 'job' : name, taken, (wanted, number) => `${wanted}_${number}`);
 }
 
-/** Creates the view of a job: the rows of its current input, the user's columns first. */
+/** Creates the view of a job. The view has the rows of the current input; the user's columns come first. */
 export async function makeView(
   connection: DuckDBConnection,
   view: string,

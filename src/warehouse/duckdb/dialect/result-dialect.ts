@@ -32,8 +32,8 @@ export const duckDbResults: ResultDialect = {
 };
 
 /**
- * A value that is read as a text. If the row has fields that do not fit their types, this field may be one of them; it is then
- * NULL unless it is a text.
+ * A value that is read as a text. If the row has an error message, because fields of its answer do not fit their types, a value
+ * that is not a text becomes NULL.
  */
 function onlyText(o: string, path: Path, text: string): string {
   return `CASE WHEN error_message IS NULL OR json_type(${o}, ${pointer(path)}) = 'VARCHAR' THEN ${text} END`;

@@ -22,9 +22,9 @@ const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", 
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Unit records of the files in parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line unchanged: DuckDB
- * would rewrite its numbers. A line that is not JSON (the torn end of a file that is being written), or that has half of a surrogate pair,
- * is skipped: the caller must check that no unit is missing.
+ * Query of the unit records in the files of parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its
+ * line unchanged, because DuckDB would rewrite its numbers. A line is skipped if it is not JSON (the torn end of a file that is
+ * being written) or has half of a surrogate pair. The caller must check that no unit is missing.
  */
 export function unitRecords(bytes = MAX_OBJECT): string {
   const lines = upTo(
@@ -45,14 +45,14 @@ const MIN_OBJECT = 65_536;
 export const MAX_OBJECT = 16_777_216;
 
 /**
- * A read function with the maximum size of a line. DuckDB allocates buffers of twice that size: with its default of 16 MiB, for
- * files of 3 MB, that is 32 MB of new memory at every load. A longer line counts as unreadable.
+ * A read function with the maximum size of a line. DuckDB allocates buffers of twice that size: its default of 16 MiB takes 32
+ * MB of new memory at every load, even for files of 3 MB. A longer line counts as unreadable.
  */
 export function upTo(source: string, bytes: number): string {
   return source.replace(/\)$/, `, maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))})`);
 }
 
-/** Size of the largest of these files: no line is longer. */
+/** Size in bytes of the largest file. No line is longer than its file. */
 export async function largest(files: readonly string[]): Promise<number> {
   return Math.max(0, ...(await Promise.all(files.map(async (file) => (await stat(file)).size))));
 }

@@ -1,4 +1,4 @@
-/** A smaller process releases nothing. */
+/** A process with less memory releases nothing. */
 const LARGE_PROCESS_MB = 440;
 const WORTH_GIVING_BACK_MB = 40;
 
@@ -6,8 +6,9 @@ const WORTH_GIVING_BACK_MB = 40;
 let heldThen = 0;
 
 /**
- * Whether this process should release free memory of its allocators: after statements on several threads that is some 60 MB. DuckDB does so
- * when its memory limit is set. A release takes some 10 ms, so it must free at least `WORTH_GIVING_BACK_MB`.
+ * Whether this process should now release the free memory of its allocators, which is some 60 MB after statements on several
+ * threads. Setting DuckDB's memory limit releases it. A release takes some 10 ms, so it must free at least
+ * `WORTH_GIVING_BACK_MB`.
  */
 export function worthGivingBack(): boolean {
   const held = process.memoryUsage.rss() / 1_048_576;

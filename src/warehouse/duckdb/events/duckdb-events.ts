@@ -8,7 +8,9 @@ import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
-/** Webset events in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbRows`. */
+/**
+ * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call it once for each file and process.
+ */
 export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   return createEventStore({
@@ -26,8 +28,8 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 }
 
 /**
- * During loads the current state is updated on a second connection, and so on a second core. After the last load it is updated on two
- * cores, because the other one is idle then.
+ * During loads the current state is updated on a second connection, and so on a second core. After the last load it is updated
+ * on both cores, because no load uses the other core then.
  */
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
@@ -49,8 +51,8 @@ function transactionOn(connection: DuckDBConnection): EventTransaction {
 }
 
 /**
- * Statements are prepared: otherwise the connection would first split the text into statements on another thread, and each switch waits for
- * a free thread.
+ * Runs prepared statements. Otherwise the connection would first split the text into statements on another thread, and each
+ * switch of threads waits for a free thread.
  */
 async function withPrepared<T>(
   connection: DuckDBConnection,

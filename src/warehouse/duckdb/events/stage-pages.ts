@@ -11,12 +11,12 @@ import { duckDbDialect } from '../dialect/event-dialect.js';
 const KNOWN = ['id', 'object', 'type', 'data', 'createdAt'];
 const { time } = duckDbDialect;
 /**
- * DuckDB reads a file into memory as a whole, several times over: 64 MB of pages need 48 MB of memory as files of this size, and 250 MB as
- * one file.
+ * Size of a scratch file. DuckDB holds several copies of a whole file in memory: 64 MB of pages need 48 MB of memory as files
+ * of this size, but 250 MB as one file.
  */
 const FILE_BYTES = 1_048_576;
 
-/** Writes pages into scratch files, a line each, for DuckDB to read: unchanged, as bytes. */
+/** Writes pages into scratch files for DuckDB, one page a line. The bytes of a page are not re-coded. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -48,7 +48,7 @@ async function write(dir: string, batch: readonly WindowPages[]) {
       longest = Math.max(longest, line.length);
     }
   }
-  // Files are written in parallel: in sequence, most of the time is spent waiting for a thread.
+  // Files are written in parallel. In sequence, most of the time would be spent waiting for a thread.
   const written = await Promise.allSettled(files.map(writeOne));
   for (const one of written) if (one.status === 'rejected') throw one.reason;
   return { files: files.map(({ name }) => name), longest: longest + 100 };
@@ -71,8 +71,8 @@ async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
 }
 
 /**
- * The events in the files. Events are read as structures. With `whole` they are read as maps, which takes longer and keeps unknown fields.
- * Buffers have twice the size of the longest line.
+ * Query of the events in the files. Events are read as structs, or with `whole` as maps: that takes longer and keeps unknown
+ * fields. DuckDB's buffers have twice the size of the longest line.
  */
 function query(files: readonly string[], longest: number, whole: boolean): string {
   const form = whole ? 'MAP(VARCHAR, JSON)' : 'STRUCT(id VARCHAR, type VARCHAR, "createdAt" VARCHAR, data JSON)';

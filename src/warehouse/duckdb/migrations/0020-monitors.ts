@@ -1,7 +1,10 @@
 import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
 import { duckDbMonitors } from '../dialect/monitor-dialect.js';
 
-/** Monitors: batches and their audit, quiet hours, runs and results. The view of a job with one of these names is renamed. */
+/**
+ * Monitors: batches and their audit, quiet hours, runs and results. A job's view that has the name of one of these tables is
+ * renamed.
+ */
 export const monitors = {
   name: '0020-monitors',
   sql: (taken: ReadonlySet<string>) =>

@@ -2,7 +2,10 @@ import { makeResultViews } from '../../rows/make-views.js';
 import { resultRelations } from '../../rows/result-relations.js';
 import { duckDbResults } from '../dialect/result-dialect.js';
 
-/** Views of the answers of rows, by operation, and the template of a job's requests. The view of a job with one of these names is renamed. */
+/**
+ * Views of the answers of rows, by operation, and the template of a job's requests. A job's view that has the name of one of
+ * the new views is renamed.
+ */
 export const rowResults = {
   name: '0030-row-results',
   sql: (taken: ReadonlySet<string>) =>

@@ -11,7 +11,10 @@ import { exactDollars } from './0071-exact-dollars.js';
 /** A step of a warehouse's schema; never changed once it was released. */
 export interface Migration {
   readonly name: string;
-  /** The statements. They may depend on the names of existing tables and views, in lower case, and on those of jobs' views. */
+  /**
+   * The SQL, or a function that makes it. `taken`: lower-case names of existing tables and views; `ofJobs`: those of jobs'
+   * views.
+   */
   readonly sql: string | ((taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => string);
 }
 

@@ -23,8 +23,8 @@ const expected: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks the tables before anything is bought for them. Columns that a person added are accepted unless they refuse rows without
- * a value. Throws `WarehouseUnusable` with the list of all mistakes.
+ * Checks the tables before anything is bought for them. A column that a person added is accepted, unless it is NOT NULL without
+ * a default. Throws `WarehouseUnusable` with the list of all mistakes.
  */
 export async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

@@ -13,18 +13,19 @@ import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
 
-/** While a warehouse is open no other process can even read it, so it is closed this soon after its last use. */
+/** An open warehouse blocks other processes, even those that only read. So it is closed this soon after its last use. */
 const IDLE_MS = 250;
 
-/** Size of the log at which a checkpoint writes it into the file. Until then it also uses memory. */
+/** Size at which a checkpoint writes the log into the file. Until then the changes are also in memory. */
 const LARGE_LOG_MB = 48;
 
 /**
- * Enough for every statement here; DuckDB's defaults (80% of the memory, all cores) are too much inside a worker. One thread: a slice is
- * too small to share, and a second thread would wait actively for the first (loads took 1.6 times the CPU). Rare checkpoints halve the cost
- * of loading; a log of this size is replayed in well under a second. Checkpoints do not merge row groups that are not full: that took a
- * fifth of the CPU of loads of events. They are merged on closing, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd
- * (see `compressions`): JSON takes a sixth of the space, and less time. Older files do not change.
+ * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and
+ * threads are those of `USUAL`. One thread is enough: a slice is too small to share, and a second thread would wait actively
+ * for the first (loads took 1.6 times the CPU). Rare checkpoints halve the cost of loading; DuckDB replays a log of this size
+ * in well under a second. Checkpoints do not merge row groups that are not full, because that took a fifth of the CPU of loads
+ * of events. Closing the file merges these row groups, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd
+ * (see `compressions`): with it, JSON takes a sixth of the space, and less time. Older files keep their format.
  */
 const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -33,34 +34,37 @@ const LIMITS = {
 } as const;
 
 /**
- * Rows that are written in one group. A checkpoint reads the last group and writes it again: with DuckDB's own 122,880 rows, 170
- * MB of events, that took about a fifth of the CPU of loads; see docs/decisions/0013.
+ * Number of rows in one row group. A checkpoint reads the last group and writes it again. With DuckDB's own 122,880 rows a
+ * group has 170 MB of events, and writing it again took about a fifth of the CPU of loads; see docs/decisions/0013.
  */
 const ROW_GROUP_ROWS = 6144;
 
-/** Memory and threads of each statement. */
+/** Memory (MB) and threads of a statement by default. */
 export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
 
-/** For work on a whole job, which sorts and joins all its rows, or compares whole contents: with less it spills more, or fails. */
+/** For work that sorts and joins all rows of a job, or compares whole contents. With less memory it spills more, or fails. */
 const WHOLE_JOB: Needs = { memory: 256 };
 
-/** Row groups of a table that are merged when the file is closed, so that the space of deleted rows is released in small steps. */
+/**
+ * Number of row groups of a table that are merged when the file is closed. The space of deleted rows is so released in small
+ * steps.
+ */
 const MERGES = 2;
 
 /**
- * Queues of work that may run at the same time, because neither writes the tables of the other: loads, and the state made from
- * them.
+ * Queues of work. Work of different queues may run at the same time, because it writes different tables: `incoming` for loads,
+ * `state` for the state made from them.
  */
 export type WorkQueue = 'incoming' | 'state';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
 
-/** Resources that some work may raise: memory in MB, and threads. */
+/** Resources that some work needs: memory in MB, and threads. */
 export interface Needs {
   readonly memory?: number;
   readonly threads?: number;
 }
 
-/** Raises the resources of the statements that follow, if they need more than they have. */
+/** Raises the resources of the statements that follow to at least these. */
 export type Grant = (more: Needs) => Promise<void>;
 
 type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
@@ -70,11 +74,11 @@ const warehouses = new Map<string, Warehouse>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file, for all work of this process: opened for use, closed when idle, used by one caller at a time, or by one of
- * each queue. Errors leave as `WarehouseBusy` and `WarehouseUnusable`.
+ * One DuckDB file, for all work of this process. It is opened for use, closed when idle, and used by one caller at a time, or
+ * by one of each queue. Its methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
  */
 export class Warehouse {
-  /** The warehouse of a file, the same object for all callers in this process, also through links. `file`: absolute path. */
+  /** The warehouse of a file: one object for all callers in this process, also if they use links. `file`: absolute path. */
   static at(file: string): Warehouse {
     const path = realPath(file);
     const warehouse = warehouses.get(path) ?? new Warehouse(path);
@@ -88,7 +92,7 @@ export class Warehouse {
   #users = 0;
   #checkpointing = false;
   #idle: NodeJS.Timeout | null = null;
-  /** Resources that the running work needs, and those that the instance was set to last. */
+  /** `#needs`: resources that running work needs; `#inForce`: resources that the instance has now. */
   readonly #needs = new Set<Needs>();
   #inForce: Promise<Required<Needs>> = Promise.resolve(USUAL);
 
@@ -101,7 +105,8 @@ export class Warehouse {
   }
 
   /**
-   * Runs `work` at its turn in these queues; in all of them by default. `work` gets a connection of its own, which is closed afterwards.
+   * Runs `work` when its turn comes in these queues (default: all). `work` gets a connection of its own, which is closed
+   * afterwards.
    */
   use<T>(work: Work<T>, queues: readonly WorkQueue[] = WORK_QUEUES, needs: Needs = {}): Promise<T> {
     return this.#inTurn(queues, async () => {
@@ -157,8 +162,8 @@ export class Warehouse {
   }
 
   /**
-   * DuckDB runs a checkpoint by itself only while no other transaction writes. With two queues that may not happen for minutes, so both
-   * wait for a checkpoint here.
+   * Starts a checkpoint while both queues wait. DuckDB itself runs a checkpoint only while no other transaction writes, which
+   * with two queues may not happen for minutes.
    */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
@@ -166,7 +171,7 @@ export class Warehouse {
     this.#checkpointing = true;
     this.#inTurn(WORK_QUEUES, async () => {
       this.#checkpointing = false;
-      // A warehouse that was closed meanwhile needs no checkpoint.
+      // If the warehouse was closed meanwhile, no checkpoint is needed.
       if (this.#instance !== null) await checkpoint(await this.#instance, 0);
     }).catch(nothing);
   }
@@ -196,9 +201,9 @@ export class Warehouse {
   }
 
   /**
-   * Sets memory and threads of the instance to the most that running work needs, one call after the other. No other code sets them. Setting
-   * the memory limit also releases memory to the system. An unchanged limit is set again only after work has ended (`over`), and only if
-   * that releases enough memory.
+   * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other
+   * code changes these settings. Setting the memory limit also releases memory to the system. So after work has ended (`over`)
+   * even an unchanged limit is set again, if that releases enough memory.
    */
   #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
@@ -209,7 +214,7 @@ export class Warehouse {
       if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
       return { memory, threads };
     });
-    // A setting that the instance did not accept is set again next time.
+    // If the instance did not accept a setting, the next call sets it again.
     this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
     return granted;
   }
@@ -231,8 +236,8 @@ export class Warehouse {
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
     makeFolder(dirname(this.file), 0o777);
-    // From the process-wide cache: a second instance on one file in one process, such as one of the user's own code, would take
-    // the lock from the first, and both would write.
+    // The instance comes from the process-wide cache. A second instance on the file in this process, such as one of the user's
+    // own code, would take the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
       memory_limit: `${USUAL.memory}MB`,
@@ -260,10 +265,7 @@ export class Warehouse {
 
 const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
 
-/**
- * Writes the log into the file and merges up to `merges` row groups of a table. Data that cannot be written now is safe in the
- * log.
- */
+/** Writes the log into the file and merges up to `merges` row groups of a table. If this fails, the data stays in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
   const connection = await instance.connect();
   try {
@@ -275,8 +277,8 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
 }
 
 /**
- * Only ATTACH can set the size of row groups. The instance is still the one that the process-wide cache has for this file, and its database
- * keeps its name, so that all users of the instance share the database. Call it once for each instance.
+ * Attaches the file again with the size of row groups, which only ATTACH can set. The instance stays in the process-wide cache,
+ * and its database keeps its name, so that all users of the instance share the database. Call it once for each instance.
  */
 async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

@@ -18,15 +18,16 @@ import { recordRun } from './record-run.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 
-/** Time for which an export waits for another process to close the file, such as one that has just exported the same rows. */
+/** Time for which an export waits until another process closes the file, such as another export of the same rows. */
 const FREE_MS = 10_000;
 const POLL_MS = 200;
 
 const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
- * A DuckDB file as a warehouse. It is opened for each use and closed when idle, because DuckDB gives it to one process at a time:
- * if another process has it, every method rejects with `WarehouseBusy`. One instance for each file and process: see `createWarehouses`.
+ * Returns a DuckDB file as a warehouse. The file is opened for each use and closed when idle, because only one process can have
+ * it open. While another process has the file, every method rejects with `WarehouseBusy`. Call it once for each file and
+ * process: see `createWarehouses`.
  */
 export function createDuckDbRows(options: {
   readonly file: string;

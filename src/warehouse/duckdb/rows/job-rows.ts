@@ -5,7 +5,7 @@ import { jobColumns, type StoredRequest, storedShape } from '../../rows/job-colu
 import { literal } from '../../shared/duckdb-quote.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 
-/** The rows of a job for exports, read in the file itself. */
+/** The rows of a job for exports, read directly from the warehouse file. */
 export async function jobRows(connection: DuckDBConnection, job: string, warehouse: string): Promise<JobRows> {
   const reader = await connection.runAndReadAll(
     `SELECT columns, operation, options, request, input, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $job)

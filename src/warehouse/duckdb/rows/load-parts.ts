@@ -12,11 +12,14 @@ import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.
 import { makePending } from './pending.js';
 
 /**
- * Bytes of answers in one transaction, where a slice needs more memory than the warehouse has; a larger answer has a transaction
- * of its own.
+ * Bytes of answers in one part of a slice. A slice is loaded in parts if it needs more memory than the warehouse has. An answer
+ * above this size is a part of its own.
  */
 const PART_BYTES = 2_097_152;
-/** Memory that a load needs for each byte of its answers, besides the usual memory: buffers of the reader, copies of a value. */
+/**
+ * Bytes of memory that a load needs for each byte of its answers, beside the usual memory: buffers of the reader, and copies of
+ * values.
+ */
 const MEMORY_FACTOR = 60;
 
 interface Line {
@@ -34,8 +37,8 @@ interface Part {
 }
 
 /**
- * `RowWarehouse.load`: a whole slice in one transaction, or in parts if that needs too much memory or a line is longer than the reader's
- * limit.
+ * `RowWarehouse.load`. Loads a whole slice in one transaction. If that needs too much memory, or if a line may be longer than
+ * the reader's limit, loads the slice in parts.
  */
 export async function loadWholeOrInParts(
   warehouse: Warehouse,
@@ -51,7 +54,7 @@ export async function loadWholeOrInParts(
   }
 }
 
-/** Each part is a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are in no part. */
+/** Loads each part in a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are left out. */
 async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshness | undefined): Promise<Loaded> {
   const lines = await newestLines(batch.unitFiles);
   const rows = await warehouse.transaction((connection) => pendingRows(connection, batch, freshness));

@@ -47,7 +47,7 @@ export async function unloadedSlices(
   return slicesToLoad(connection, job);
 }
 
-/** Deletes the ledger line of slices that lack rows, or whose answers no longer count. */
+/** Deletes the ledger lines of slices that lack rows or have stale answers. */
 async function forgetUnwhole(
   connection: DuckDBConnection,
   { job, generation }: JobRecord,

@@ -4,9 +4,10 @@ import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } fr
 import { stale, useFreshness } from './freshness.js';
 
 /**
- * Creates `pending`, a temporary relation of the staged rows of one slice to load. A row is left out if the job has it with the same row
- * number, content and unit, and with an answer that is not stale. Returns whether the job has any row with these numbers. If not, which is
- * usual, all rows are pending and nothing is compared. Call it once for each connection.
+ * Creates `pending`, a temporary table or view of the staged rows of one slice that must be loaded. A row is left out if the
+ * job has it with the same row number, content and unit, and with an answer that is not stale. Returns whether the job has any
+ * row with these numbers. Usually it has none; then all rows are pending, and nothing is compared. Call it once for each
+ * connection.
  */
 export async function makePending(
   connection: DuckDBConnection,
@@ -28,7 +29,7 @@ export async function makePending(
       rows: listValue(plainPaths([slice.rowsFile])),
     },
   );
-  // The range lets DuckDB skip all parts of the table with other slices.
+  // With this range DuckDB skips the parts of the table that belong to other slices.
   const here = 'e.job = $job AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged)';
   const found = await connection.runAndReadAll(`SELECT 1 FROM row_store e WHERE ${here} LIMIT 1`, { job });
   if (found.currentRowCount === 0) {
@@ -46,7 +47,7 @@ export async function makePending(
   return { occupied: true };
 }
 
-/** Unit keys of the slice's missing rows, each once. All of them if the job was never opened here. */
+/** Unit keys of the slice's pending rows, each once. If the job was never opened here, these are the keys of all rows. */
 export async function pendingKeys(
   connection: DuckDBConnection,
   job: string,

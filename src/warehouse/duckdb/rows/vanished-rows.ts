@@ -3,13 +3,13 @@ import type { JobRecord } from '../../../core/rows/row-warehouse.js';
 import { plainPaths, stagedKeys, stagedRows } from '../driver/read-files.js';
 import { stale } from './freshness.js';
 
-/** Number of rows from which a long operation is reported. */
+/** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
 
 /**
- * Updates the rows of a job to new content or new options of its input, in the caller's transaction. A row is identified by its
- * cells; equal rows are matched in their order. Afterwards each visible row has its number in the new input, each vanished one is
- * marked, answers to other options are marked as outdated, and the ledger has the complete slices.
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. Rows are matched by their
+ * cells; rows with equal cells are matched in their order. Afterwards each visible row has its number in the new input, and
+ * each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
  */
 export async function reconcile(
   connection: DuckDBConnection,
@@ -31,7 +31,7 @@ export async function reconcile(
      FROM ${stagedKeys}`,
     { rows, files },
   );
-  // Equal cells have equal keys within one run. The row with the right answer is preferred, then a visible one.
+  // Within one run, rows with equal cells have equal keys. A row with the right answer is matched first, then a visible row.
   await connection.run(
     `CREATE TEMP TABLE matched AS
      WITH known AS (SELECT h, any_value(k) AS k FROM staged GROUP BY h),
@@ -67,8 +67,8 @@ export async function reconcile(
 }
 
 /**
- * A row with new cells, such as a copied row or one with another edited column, may have the unit of another row of the job. Its
- * answer is copied from that row, because the journal may have pruned the body.
+ * Copies known answers to rows with new cells. Such a row (copied, or with another column edited) may have the same unit as
+ * another row of the job. The answer is copied from that row, because the journal may have pruned the body.
  */
 async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, rows: unknown): Promise<void> {
   await connection.run(
@@ -93,7 +93,7 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
     { generation: job.generation, now: BigInt(Date.now()), rows: rows as never },
     { rows: LIST(VARCHAR) } as never,
   );
-  // Replaces the old answers to other options, as a load would.
+  // The answers to other options are replaced, as in a load.
   await connection.run('DELETE FROM row_store WHERE rowid IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await connection.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await connection.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');

@@ -1,6 +1,8 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
 
-/** The statements for events in PostgreSQL's SQL. `prefix`: the schema with its dot, where the search path does not have it. */
+/**
+ * The statements for events in PostgreSQL's SQL. `prefix`: the schema with its dot, if the schema is not in the search path.
+ */
 export function postgresDialect(prefix = ''): EventDialect {
   const reader = (what: 'time' | 'number' | 'integer') => (text: string) => `${prefix}searchflow_${what}(${text})`;
   const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
@@ -53,16 +55,16 @@ function pathOf(path: readonly string[]): string {
   return `{${path.join(',')}}`;
 }
 
-/** Times in the format of the service, with a day that every month has. */
+/** Times in the format of the service. Only days up to 28 match, because every month has these days. */
 const PLAIN_TIME =
   '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?Z$';
-/** The zone at the end of a time. A text without one is UTC, in any session. */
+/** The zone at the end of a time. A text without a zone is UTC, in any session. */
 const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
 const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 
 /**
- * Functions that read texts as values, NULL if they do not fit: a cast would fail the whole load. Plain values are cast directly,
- * because a block with an exception handler costs more than the cast.
+ * SQL functions that read a text as a value, or as NULL if it does not fit: a cast would fail the whole load. Plain values are
+ * cast directly, because a block with an exception handler costs more than the cast.
  */
 export function readers(prefix: string): string {
   const reader = (name: string, type: string, plain: string, expression: string) => `

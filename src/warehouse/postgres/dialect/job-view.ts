@@ -17,7 +17,9 @@ function cut(name: string, suffix: string): string {
   return text + suffix;
 }
 
-/** Name of the job's view: its own name, unless a table or another job's view has it. */
+/**
+ * Returns the name of a job's view: the name of the job, or a free name if a table or the view of another job has that name.
+ */
 export async function chooseViewName(tx: PgTransaction, name: string): Promise<string> {
   await lockNames(tx);
   const rows = await tx.query<{ name: string }>(
@@ -29,8 +31,8 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
 }
 
 /**
- * Creates the view of a job: the rows of its current input, the user's columns first. `unchanged`: the sources of its columns are the same,
- * so an existing view with the same names is kept.
+ * Creates the view of a job. The view has the rows of the current input; the user's columns come first. `unchanged`: its
+ * columns have the same sources as before, so an existing view with the same column names is kept.
  */
 export async function makeView(
   tx: PgTransaction,
@@ -58,7 +60,8 @@ export async function makeView(
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
     ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
-  // Dropped first, because CREATE OR REPLACE must keep the columns, and these change with those of the file.
+  // The old view is dropped first: CREATE OR REPLACE cannot change columns, and the columns may differ from those of the
+  // earlier input.
   await tx.query(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.query(
     `CREATE VIEW ${qualified} AS SELECT ${shown.join(', ')}

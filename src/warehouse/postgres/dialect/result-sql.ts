@@ -29,7 +29,7 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
 /** The object of a shared run's output that names the row. */
 const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
 
-/** A query of the objects of a shared run's output that name a row: its `row_part`s. */
+/** Query of the objects in a shared run's output that name this row: its `row_part`s. */
 export function partsOf(response: string, rowHash: string): string {
   const list = `${response} #> '{output,structured,${ROWS_FIELD}}'`;
   return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part

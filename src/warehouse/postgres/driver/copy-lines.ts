@@ -4,10 +4,13 @@ import { createGunzip } from 'node:zlib';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mayHoldHalves, mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** Bytes read and sent at a time: the event loop is never blocked for longer than these take. */
+/** Bytes that are read and sent at a time. The event loop is blocked only while one such piece is processed. */
 const PIECE = 262_144;
 
-/** The binary format has no escapes, which would double the server's work. A header, a frame for each row, a trailer. */
+/**
+ * Start of COPY's binary format: a header, then a frame for each row, then a trailer. This format has no escapes, which would
+ * double the work of the server.
+ */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
 /** Number of fields (one), then the length of the field in bytes. */
@@ -20,9 +23,10 @@ export async function makeLineTables(tx: PgTransaction): Promise<void> {
 }
 
 /**
- * Copies the lines of a file (`.gz`: unpacked) into a table of lines, unchanged: the server parses them. A line with an escape that
- * PostgreSQL's text cannot hold is repaired, and gets a field `exact`: the original line, as text. The part after the last line feed is the
- * torn end of a file that is being written, and is left out. With `careful`, every line that is not JSON is left out, too.
+ * Copies the lines of a file (`.gz`: unpacked) unchanged into a table of lines; the server parses them. A line with an escape
+ * that PostgreSQL's text cannot hold is repaired, and gets a field `exact` with the original line as text. Text after the last
+ * line feed is left out: it is the torn end of a file that is being written. With `careful`, every line that is not JSON is
+ * left out, too.
  */
 export async function copyLines(
   tx: PgTransaction,
@@ -41,7 +45,7 @@ export async function copyLines(
     else await pipeline(source, framed, copy);
   } catch (error) {
     const { path, message } = error as NodeJS.ErrnoException;
-    // The new error has no `code`: that of the system has another meaning in an error of a database.
+    // The new error has no `code`, because the code of a system error would have another meaning in an error of a database.
     throw path === file ? new Error(message, { cause: error }) : error;
   }
 }

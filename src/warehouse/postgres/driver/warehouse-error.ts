@@ -4,7 +4,7 @@ import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
 
-/** The mistake and its fix, by SQLSTATE or its class. */
+/** Texts of errors, with the fix, by SQLSTATE or by its class. */
 const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[] = [
   [
     /^(42P01|3F000)$/,
@@ -33,7 +33,10 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
   ],
 ];
 
-/** PostgreSQL's error as an error of the port: `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Other errors pass. */
+/**
+ * Returns PostgreSQL's error as `WarehouseBusy` (wait) or `WarehouseUnusable` (with the fix). Returns any other error
+ * unchanged.
+ */
 export function warehouseError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);

@@ -11,8 +11,8 @@ interface PostgresEventTransaction extends EventTransaction {
 }
 
 /**
- * Webset events in a schema of a PostgreSQL database, beside the rows of jobs. Throws `WarehouseUnusable` for a text that is not an
- * address.
+ * Returns the webset events of a schema of a PostgreSQL database. The same schema may hold the rows of jobs. Throws
+ * `WarehouseUnusable` for a text that is not an address.
  */
 export function createPostgresEvents(
   url: string,
@@ -34,8 +34,8 @@ export function createPostgresEvents(
 }
 
 /**
- * Locks for work that one transaction does at a time, taken in this order: looking up ids before events are inserted (two at once would
- * both find none), and updating the current state.
+ * Numbers of two locks, which are always taken in this order. `LOADS`: one transaction at a time looks up ids and inserts
+ * events, because two at once would both find no ids. `STATE`: one transaction at a time updates the current state.
  */
 const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;

@@ -6,35 +6,35 @@ import type { StagedPages } from '../../events/event-sql.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 import { hasHalvesOrNul, inOneLine } from '../../shared/one-line.js';
 
-/** Bytes that no JSON text contains, so that a field is one value with any content. */
+/** Format of COPY with a delimiter and a quote that no JSON text contains, so that each field is taken as it is. */
 const RAW = `(FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL '')`;
 const BETWEEN = '\x02';
 
-/** Repairs of a page, and the search for values that need one. */
+/** How a page is repaired. `isOdd`: whether the page may have values that need a repair. */
 interface Mending {
   readonly mend: (json: string) => string;
   readonly isOdd: (bytes: Buffer) => boolean;
 }
 
 /**
- * Copies pages into a temporary table, a row each, parsed by the server once. Values that jsonb cannot hold are repaired; of such
- * a page `exact` has the original events.
+ * Copies pages into a temporary table, one page a row; the server parses each page once. Values that jsonb cannot hold are
+ * repaired. For a page with such values the column `exact` has the original events.
  */
 export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[]): Promise<StagedPages> {
   await tx.query('CREATE TEMP TABLE event_pages (part integer, page integer, exact json, events jsonb) ON COMMIT DROP');
-  // Pages are read once and dropped: compressing them would take longer than all the rest.
+  // Pages are read once and dropped. Compressing them would take longer than the rest of the load.
   await tx.query('ALTER TABLE event_pages ALTER COLUMN events SET STORAGE EXTERNAL');
   await tx.query('SAVEPOINT pages');
   try {
     await copy(tx, batch, { mend: mendForPostgres, isOdd: hasHalvesOrNul });
   } catch (error) {
-    // Numbers out of range are searched for only after the server has refused one.
+    // Numbers out of range are repaired only after the server has refused one.
     if (codeOf(error) !== '22003') throw error;
     await tx.query('ROLLBACK TO SAVEPOINT pages');
     await copy(tx, batch, { mend: (json) => mendForPostgres(quoteHuge(json)), isOdd: () => true });
   }
   return {
-    // OFFSET 0: if pages were joined first, each page would be unpacked once for each of its events.
+    // OFFSET 0 prevents a join before the pages are unpacked: a page would then be unpacked once for each of its events.
     events: () => `SELECT p.part, p.page, l.n, l.value ->> 'id' AS id, l.value ->> 'type' AS type,
         searchflow_time(l.value ->> 'createdAt') AS created_at, l.value -> 'data' AS data,
         nullif(l.value - '{id,object,type,data,createdAt}'::text[], '{}') AS extra,
@@ -64,7 +64,7 @@ function* lines(batch: readonly WindowPages[], { mend, isOdd }: Mending): Genera
   }
 }
 
-/** Numbers with an exponent of four digits or more become texts; similar texts do not change. */
+/** Numbers with an exponent of four digits or more become texts. Texts that look like such numbers do not change. */
 function quoteHuge(json: string): string {
   return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?[eE][+-]?\d{4,}/g, (token) =>
     token.startsWith('"') ? token : `"${token}"`,

@@ -3,7 +3,10 @@ import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { postgresMonitors } from '../dialect/monitor-dialect.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 
-/** Monitors in a schema of a PostgreSQL database, beside the rows of jobs; see `createPostgresRows`. */
+/**
+ * Returns the monitors of a schema of a PostgreSQL database. The same schema may hold the rows of jobs; see
+ * `createPostgresRows`.
+ */
 export function createPostgresMonitors(
   options: WarehouseOptions & { readonly url: string },
   warehouse = new Warehouse(options.url, options),

@@ -31,8 +31,8 @@ interface Found {
 }
 
 /**
- * Checks tables, rights and encoding before anything is bought for them. Columns that a person added are accepted unless they
- * refuse rows without a value. Throws `WarehouseUnusable` with the list of all mistakes.
+ * Checks tables, rights and encoding before anything is bought for them. A column that a person added is accepted, unless it is
+ * NOT NULL without a default. Throws `WarehouseUnusable` with the list of all mistakes.
  */
 export async function checkSchema(postgres: Postgres, shown: string): Promise<void> {
   const { schema } = postgres.address;

@@ -14,7 +14,7 @@ import { checkSchema } from './check-schema.js';
 
 export const DEFAULT_SCHEMA = 'searchflow';
 
-/** Connections of a process: loads run in parallel, each with its slice. */
+/** Connections of a process. Loads of different slices run in parallel. */
 const CONNECTIONS = 4;
 /** After this time the caller gets `WarehouseBusy`, and retries. */
 const PATIENCE_MS = 30_000;
@@ -28,13 +28,16 @@ export interface WarehouseOptions {
   /** Time for which work waits for an unavailable database before `WarehouseBusy`, in ms. */
   readonly patienceMs?: number;
   /**
-   * Time after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that its
-   * locks block no other process, in ms; default a minute.
+   * Time in ms after which the server ends the transaction of a silent process (suspended, cut off, its machine gone), so that
+   * its locks block no other process. Default: a minute.
    */
   readonly stalledMs?: number;
 }
 
-/** One schema of a PostgreSQL database, with one pool of connections. Errors leave as `WarehouseBusy` and `WarehouseUnusable`. */
+/**
+ * One schema of a PostgreSQL database, with one pool of connections. Its methods throw errors as `WarehouseBusy` and
+ * `WarehouseUnusable`.
+ */
 export class Warehouse {
   /** Host, port, database and schema; never a user or password. */
   readonly shown: string;
@@ -57,10 +60,10 @@ export class Warehouse {
     const { patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
     this.#settings = {
       search_path: this.schema,
-      // Locks of other processes are waited for, with a limit.
+      // Transactions wait for the locks of other processes, up to this time.
       lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
       idle_in_transaction_session_timeout: `${stalledMs}ms`,
-      // Small statements take less time than their compilation.
+      // Compiling a small statement takes longer than running it.
       jit: 'off',
       standard_conforming_strings: 'on',
     };
@@ -83,15 +86,18 @@ export class Warehouse {
     await this.#make();
   }
 
-  /** Runs `work` in one transaction, in our schema; repeats it whole if the connection breaks. */
+  /**
+   * Runs `work` in one transaction, with the warehouse's schema as search path. If the connection breaks, the whole transaction
+   * is repeated.
+   */
   async transaction<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#make();
     return this.read(work);
   }
 
   /**
-   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough, except for a warehouse of an older
-   * version: it is migrated first.
+   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an
+   * older version needs more rights, because it is migrated first.
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#migrate();
@@ -105,8 +111,8 @@ export class Warehouse {
           ]);
           return work(tx);
         },
-        // A load of huge pages over a slow line takes minutes; a process that is suspended during a COPY is not idle to the
-        // server.
+        // A load of huge pages over a slow line takes minutes. This limit also ends a process that is suspended during a COPY,
+        // which the server does not count as idle.
         { statementMs: stalledMs * 10 },
       ),
     );
@@ -120,7 +126,7 @@ export class Warehouse {
     await (await postgres)?.close();
   }
 
-  /** Calls `make` once for each process, and again after a failure. */
+  /** Migrates and checks the warehouse once for each process, and again after a failure. */
   #make(): Promise<void> {
     this.#made ??= this.#migrate()
       .then(() => this.#saying((postgres) => checkSchema(postgres, this.shown)))

@@ -17,7 +17,7 @@ export async function useFreshness(tx: PgTransaction, freshness: Freshness | und
   ]);
 }
 
-/** Condition: the answer in a row of `row_store` with this alias no longer counts. */
+/** Condition: the answer in a row of `row_store` (alias `alias`) is stale. */
 export function stale(alias: string): string {
   return `(${alias}.unit_key IS NOT NULL AND EXISTS (SELECT FROM freshness f WHERE ${alias}.fetched_at < f.fresh_after
     OR (${alias}.status = 'error' AND ${alias}.fetched_at < f.retry_before AND ${alias}.error_tag = ANY(f.retry_tags))))`;

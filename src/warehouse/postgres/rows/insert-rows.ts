@@ -4,19 +4,19 @@ import type { PgTransaction } from '../../../postgres/index.js';
 import { partsOf } from '../dialect/result-sql.js';
 import { occupied, stagedRows } from './pending.js';
 
-/** Sources of rows and answers. */
+/** Where a statement reads rows and answers. */
 interface Source {
-  /** Earlier parts of the WITH clause. */
+  /** Beginning of the WITH clause. */
   readonly first: string;
   /** Rows to insert. */
   readonly rows: 'staged' | 'pending';
-  /** Lines of unit files. */
+  /** Relation with the lines of the unit files. */
   readonly units: string;
   /** Condition for the insert. */
   readonly when: string;
 }
 
-/** The lines as they are, for a slice without existing rows: nearly every load. */
+/** Takes the lines as they are. Nearly every load can do so: it needs a slice without existing rows. */
 const plain: Source = {
   first: `staged AS MATERIALIZED (${stagedRows}),`,
   rows: 'staged',
@@ -24,7 +24,7 @@ const plain: Source = {
   when: `NOT ${occupied}`,
 };
 
-/** The rows of the temporary table `pending`; if a unit has several lines, its newest one. */
+/** Takes the rows of the temporary table `pending`. If a unit has several lines, takes the newest. */
 const chosen: Source = {
   first: '',
   rows: 'pending',
@@ -34,14 +34,11 @@ const chosen: Source = {
   when: 'true',
 };
 
-/** Message of a failed answer: a text, or the field of an object. */
+/** Message of a failed answer: `error.message`, or `error` if that is a text. */
 export const reason = `coalesce(r.result #>> '{error,message}',
   CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
 
-/**
- * A text that was read from the result. If the row has fields that do not fit their types, this field may be one of them; it is
- * then NULL.
- */
+/** A field that was read from the result as a text. If the row is misread, a value that is not a text becomes NULL. */
 export const textFact = (name: string) =>
   `CASE WHEN r.misread IS NULL OR json_typeof(r.result -> '${name}') = 'string' THEN f."${name}" END`;
 
@@ -84,8 +81,8 @@ const statements = {
 };
 
 /**
- * Inserts rows and ledger line of a slice in one statement. Returns the number of its rows, or null if there was not exactly one
- * answer for each unit, or rows exist already: then its changes must be rolled back.
+ * Inserts the rows and the ledger line of a slice in one statement. Returns the number of rows. Returns null if a unit has no
+ * answer or several, or if rows exist already: then the caller must roll back.
  */
 export async function insertRows(
   tx: PgTransaction,

@@ -10,12 +10,14 @@ import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
 import { unknownJob } from '../../shared/warehouse-summary.js';
 import type { Warehouse } from '../open/warehouse.js';
 
-/** The same columns and types as in a DuckDB warehouse, and the original of values that text cannot hold here. */
+/**
+ * The same columns and types as in a DuckDB warehouse, and the original row and answer if PostgreSQL's text cannot hold them.
+ */
 const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
   http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
   request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
 
-/** These values are read from the original answer, so that both warehouses export the same bytes. */
+/** Columns whose values are read from the original answer, if there is one, so that both warehouses export the same bytes. */
 const asInDuckDb = ['title', 'author', 'publishedDate']
   .map((field) => {
     const column = field === 'publishedDate' ? 'published_date' : field;
@@ -62,7 +64,7 @@ export async function jobRows(warehouse: Warehouse, job: string, scratch: string
   };
 }
 
-/** Writes rows as lines of JSON; returns the bytes of the longest. */
+/** Writes rows as lines of JSON. Returns the bytes of the longest line. */
 async function bring(tx: PgTransaction, query: string, file: string): Promise<number> {
   const { to } = await import('pg-copy-streams');
   const lines = tx.client.query(
@@ -84,8 +86,8 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
         longest = Math.max(longest, next - at);
         at = next;
       }
-      // Half of a surrogate pair is not a character to DuckDB either; it is replaced by visible characters, as in a DuckDB
-      // warehouse.
+      // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse: DuckDB cannot hold it as text
+      // either.
       done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
   });

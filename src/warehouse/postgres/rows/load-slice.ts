@@ -22,7 +22,9 @@ export async function loadSlice(
   return { rows, already: false };
 }
 
-/** State of the slice in the warehouse. Refuses an attempt of another generation: its row numbers now belong to other rows. */
+/**
+ * State of the slice in the warehouse. Refuses an attempt of another generation, whose row numbers now belong to other rows.
+ */
 async function loadedBefore(
   tx: PgTransaction,
   { job, generation, slice }: LoadBatch,
@@ -37,7 +39,7 @@ async function loadedBefore(
   return { origin: (current as NonNullable<typeof current>).origin, loaded: null };
 }
 
-/** Inserts the lines as they are; null, with no change, if that does not work. */
+/** Inserts the lines as they are. If that fails, changes nothing and returns null. */
 async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Promise<number | null> {
   await tx.query('SAVEPOINT units');
   try {
@@ -45,14 +47,14 @@ async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Prom
     const rows = await insertRows(tx, batch, origin, 'plain');
     if (rows !== null) return rows;
   } catch (error) {
-    // A defect (SQLSTATE class 22) may be in a line that this slice does not need.
+    // The defect (SQLSTATE class 22) may be in a line that this slice does not need, so the slower way tries again.
     if (!/^22/.test(String((error as { code?: unknown }).code))) throw error;
   }
   await tx.query('ROLLBACK TO SAVEPOINT units');
   return null;
 }
 
-/** Loads a slice that replaces other rows, or that has units with two lines or lines that are not JSON. */
+/** Loads a slice that replaces other rows, or whose unit files have two lines for a unit, or lines that are not JSON. */
 async function withCare(
   tx: PgTransaction,
   batch: LoadBatch,

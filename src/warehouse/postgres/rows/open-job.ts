@@ -65,7 +65,7 @@ export async function unloadedSlices(
   return slicesToLoad(tx, job);
 }
 
-/** Deletes the ledger line of slices that lack rows, or whose answers no longer count. */
+/** Deletes the ledger lines of slices that lack rows or have stale answers. */
 async function forgetUnwhole(
   tx: PgTransaction,
   { job, generation }: JobRecord,

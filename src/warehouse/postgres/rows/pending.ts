@@ -7,7 +7,7 @@ import { stale, useFreshness } from './freshness.js';
 export const stagedRows = `SELECT r.* FROM row_lines,
   json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text)`;
 
-/** Condition: the job in the first parameter has rows with the numbers of these staged rows. An index finds them. */
+/** Condition: the job in `$1` has rows with the numbers of the staged rows. An index finds them. */
 export const occupied = `EXISTS (SELECT FROM row_store e WHERE e.job = $1
   AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged))`;
 
@@ -27,7 +27,7 @@ export async function makePending(tx: PgTransaction, job: string, freshness: Fre
   );
 }
 
-/** Unit keys of the slice's missing rows, each once. All of them if the job was never opened here. */
+/** Unit keys of the slice's pending rows, each once. If the job was never opened here, these are the keys of all rows. */
 export async function pendingKeys(
   tx: PgTransaction,
   job: string,

@@ -20,9 +20,10 @@ import { recordUnknown } from './unknown-outcomes.js';
 const anyKey = '= ANY ($1::text[])';
 
 /**
- * A schema of a PostgreSQL database as a warehouse: `postgres://user:password@host:5432/database?schema=name&sslmode=require`, by
- * default the schema `searchflow`. Several processes may load into it at the same time. While the database is unavailable or
- * locked every method waits, then rejects with `WarehouseBusy`. Throws `WarehouseUnusable` for a text that is not an address.
+ * Returns a schema of a PostgreSQL database as a warehouse. `url`:
+ * `postgres://user:password@host:5432/database?schema=name&sslmode=require`; the default schema is `searchflow`. Several
+ * processes may load into it at the same time. While the database is unavailable or locked, every method waits and then rejects
+ * with `WarehouseBusy`. Throws `WarehouseUnusable` for a text that is not an address.
  */
 export function createPostgresRows(
   options: WarehouseOptions & { readonly url: string },

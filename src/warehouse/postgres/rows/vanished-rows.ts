@@ -4,13 +4,13 @@ import { copyLines, makeLineTables } from '../driver/copy-lines.js';
 import { stale } from './freshness.js';
 import { stagedRows } from './pending.js';
 
-/** Number of rows from which a long operation is reported. */
+/** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
 
 /**
- * Updates the rows of a job to new content or new options of its input, in the caller's transaction. A row is identified by its
- * cells; equal rows are matched in their order. Afterwards each visible row has its number in the new input, each vanished one is
- * marked, answers to other options are marked as outdated, and the ledger has the complete slices.
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. Rows are matched by their
+ * cells; rows with equal cells are matched in their order. Afterwards each visible row has its number in the new input, and
+ * each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
  */
 export async function reconcile(
   tx: PgTransaction,
@@ -40,7 +40,7 @@ export async function reconcile(
   );
 }
 
-/** The whole input, without its cells: hashes of rows, and their current numbers. */
+/** Stages the whole input without its cells: hashes of rows, and their current numbers. */
 async function stageKeys(tx: PgTransaction, rowsFiles: readonly string[]): Promise<void> {
   await makeLineTables(tx);
   await tx.query(
@@ -65,7 +65,7 @@ async function readSlice(tx: PgTransaction, file: string): Promise<void> {
   await copyLines(tx, 'row_lines', file);
 }
 
-/** Equal cells have equal keys within one run. The row with the right answer is preferred, then a visible one. */
+/** Within one run, rows with equal cells have equal keys. A row with the right answer is matched first, then a visible row. */
 async function match(tx: PgTransaction, job: string): Promise<void> {
   await tx.query(
     `CREATE TEMP TABLE matched (rid bigint, good boolean, n bigint, slice integer, m text, bad boolean, outdated boolean,
@@ -91,8 +91,8 @@ async function match(tx: PgTransaction, job: string): Promise<void> {
 }
 
 /**
- * A row with new cells, such as a copied row or one with another edited column, may have the unit of another row of the job. Its
- * answer is copied from that row, because the journal may have pruned the body.
+ * Copies known answers to rows with new cells. Such a row (copied, or with another column edited) may have the same unit as
+ * another row of the job. The answer is copied from that row, because the journal may have pruned the body.
  */
 async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
   await tx.query('CREATE TEMP TABLE copied (n bigint, slice integer, rid bigint) ON COMMIT DROP');
@@ -120,7 +120,7 @@ async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: re
       [job.generation],
     );
   }
-  // Replaces the old answers to other options, as a load would.
+  // The answers to other options are replaced, as in a load.
   await tx.query('DELETE FROM row_store WHERE id IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await tx.query('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await tx.query('INSERT INTO matched (n, good) SELECT n, true FROM copied');
