@@ -13,8 +13,8 @@ const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullabl
 const fromSchema = z.coerce.number().int().positive().catch(1);
 
 /**
- * Reason to refuse a request, null if there is none. These paths need no key, so web pages in a browser of this machine must not use them:
- * neither pages of another site, nor pages under a host name that resolves to this machine.
+ * Returns the reason to refuse a request, or null. The control paths need no key, so web pages in a browser of this machine
+ * must not use them: neither pages of another site, nor pages under a host name that resolves to this machine.
  */
 function whyForeign(headers: Headers): string | null {
   const host = headers.get('host') ?? '';
@@ -63,6 +63,6 @@ export function createControl(panel: Panel): ReturnType<typeof getRequestListene
     if (error instanceof z.ZodError) return context.json({ error: z.prettifyError(error) }, 400);
     return context.json({ error: error.message }, error instanceof SyntaxError ? 400 : 500);
   });
-  // The library would replace the process's Request and Response, which belong to the caller.
+  // By default the library would replace the global Request and Response, which belong to the caller's program.
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }

@@ -22,7 +22,7 @@ export interface StateParts {
   readonly starts: number;
 }
 
-/** All state of the sandbox besides money and requests. */
+/** All state of the sandbox except credits, purchases and requests. */
 export interface State {
   readonly agentRuns: AgentRuns;
   readonly research: ResearchTasks;
@@ -35,7 +35,7 @@ export interface State {
   reset(): void;
 }
 
-/** Opens the stores and restores `facts` of an earlier process. Throws if one cannot be read. */
+/** Opens the stores and restores the `facts` of an earlier process. Throws if a fact cannot be read. */
 export function openState(parts: StateParts, facts: readonly Fact[]): State {
   const { options, pages, ledger, timers, write, starts } = parts;
   const { seed } = options;
@@ -52,7 +52,7 @@ export function openState(parts: StateParts, facts: readonly Fact[]): State {
   for (const fact of facts) {
     if (!stores.some((store) => store.restore(fact))) throw new Error(`the state has an unknown entry: ${fact.kind}`);
   }
-  // The history's times count from the first start, not from the first request for it.
+  // The first use sets the times of the history. They must count from the first start, not from the first request.
   void history.timeline;
   const advance = () => {
     agentRuns.advance();

@@ -8,12 +8,12 @@ import { eventTypes } from './websets/story.js';
 /** Counts of all requests since the start or the last reset. */
 export interface SandboxStats {
   readonly requests: number;
-  /** Requests by the status sent; `0` is a connection closed without one. */
+  /** Number of requests by the status that was sent. `0`: the connection was closed without a status. */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Refused by the rate limit. */
+  /** Number of requests that the rate limit refused. */
   readonly limited: number;
   readonly dollars: number;
-  /** Highest rate cost of the requests that the limit admitted in any one second. */
+  /** Highest rate cost of the admitted requests in any period of one second. */
   readonly maxInSlidingSecond: number;
 }
 
@@ -30,14 +30,14 @@ export interface SandboxState {
     readonly byStatus: Readonly<Record<string, number>>;
     readonly runsByStatus: Readonly<Record<string, number>>;
   };
-  /** Events of monitors in delivery to webhooks, and the last attempts. */
+  /** Number of monitor events by state of their delivery, and the last attempts. */
   readonly webhooks: {
     readonly delivered: number;
     readonly failed: number;
     readonly waiting: number;
     readonly attempts: readonly Delivery[];
   };
-  /** Number of webset events so far; `triggered` of them by hand. */
+  /** `count`: number of webset events so far; `triggered`: how many of them were triggered by hand. */
   readonly events: { readonly count: number; readonly triggered: number };
 }
 
@@ -56,19 +56,19 @@ export const triggerSchema = z.union(
 /** An event to trigger now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
 export type Trigger = z.infer<typeof triggerSchema>;
 
-/** Queries and changes of a running sandbox for a test or a person; the same by HTTP under `/__sandbox/`. */
+/** Queries and changes of a running sandbox, for tests and people. The same are available by HTTP under `/__sandbox/`. */
 export interface Panel {
-  /** The purchases; `keys: false` leaves out the units. */
+  /** The purchases. `keys: false` leaves out the units. */
   bill(options?: { readonly keys?: boolean }): Bill;
-  /** Requests from number `from` on (from the first one kept). */
+  /** Requests from number `from` on; default: all that are kept. */
   log(from?: number): readonly RequestLogEntry[];
   stats(): SandboxStats;
   state(): SandboxState;
   /** Triggers an event; returns the ids of the results. Throws if there is no such monitor. */
   trigger(what: Trigger): readonly string[];
-  /** Empties purchase log, request log, limit and state, restores the first credits, and restarts the faults. */
+  /** Empties purchase log, request log, rate limit and state, restores the initial credits, and restarts the faults. */
   reset(): void;
-  /** Replaces the faults; their counts and times start now. Throws if one is malformed. */
+  /** Replaces the faults. Counts and times of the new faults start now. Throws if a fault is malformed. */
   setFaults(faults: readonly Fault[]): void;
   /** Sets the team's credits; null: no limit. */
   setCredits(dollars: number | null): void;

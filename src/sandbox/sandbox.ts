@@ -23,13 +23,13 @@ export interface Sandbox extends Panel {
   /** Base URL, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Closes open connections and stops. Work that is not recorded by then is not done. */
+  /** Closes open connections and stops. Work that was not recorded before the close is not done. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a stand-in for the service on 127.0.0.1. Rejects with the list of wrong options, or with the error of the port or the
- * log file.
+ * Starts a stand-in for the service on 127.0.0.1. Rejects if options are wrong (with all mistakes), if the port is taken, or if
+ * the log file cannot be used.
  */
 export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   const options = parseOptions(input);
@@ -96,7 +96,8 @@ export async function startSandbox(input: Partial<SandboxOptions> = {}): Promise
     const isControl = request.url?.startsWith(`${CONTROL_PATH}/`);
     void (isControl ? control(request, response) : exchange(request, response));
   });
-  // Longer than the idle times of clients, so that the client closes first and no request hits a closing connection.
+  // The timeout is longer than the idle times of clients. So the client closes first, and no request reaches a connection that
+  // is being closed.
   server.keepAliveTimeout = 65_000;
   const port = await listen(server, options.port).catch((error: unknown) => {
     ledger.close();

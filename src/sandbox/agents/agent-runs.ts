@@ -63,7 +63,7 @@ export class AgentRuns {
     return this.#maxInProgress;
   }
 
-  /** All runs, the newest first; after a cursor, if there is one. Throws if the cursor names no run. */
+  /** Runs, the newest first. With a cursor, only the runs after it; throws if the cursor names no run. */
   newestFirst(cursor?: string): Run[] {
     const before = cursor === undefined ? Number.POSITIVE_INFINITY : this.#serials.get(cursor);
     if (before === undefined) throw new Refusal(400, 'INVALID_REQUEST', 'Invalid query: cursor: no such run');
@@ -102,12 +102,12 @@ export class AgentRuns {
     return run;
   }
 
-  /** Ends a run in progress, without its results; an ended run does not change. */
+  /** Cancels a run in progress, which then has no results. A run that has ended does not change. */
   cancel(id: string): Run {
     return this.#end(this.get(id), 'cancelled');
   }
 
-  /** Ends a run of the long efforts early, with the results so far. */
+  /** Stops a run of effort `max` or `ultra` early. The run keeps its results so far. */
   stop(id: string): Run {
     const run = this.get(id);
     if (run.request.effort !== 'max' && run.request.effort !== 'ultra') {
@@ -135,7 +135,7 @@ export class AgentRuns {
     }
   }
 
-  /** Aborted when a caller ends a run: code that waits for a run's end checks again. */
+  /** A signal that is aborted when a caller ends a run. Code that waits for the end of a run then checks again. */
   nextWake(): AbortSignal {
     return this.#wakeNext.signal;
   }
@@ -205,7 +205,7 @@ export class AgentRuns {
 
   #replace(run: Run, ended: Run['ended']): Run {
     const next = { ...run, ended };
-    // The run keeps its position in the map, whose order is that of the list.
+    // The run keeps its position in the map, because the map has the order of the list.
     this.#runs.set(run.id, next);
     if (this.#inProgress.delete(run)) this.#inProgress.add(next);
     return next;
@@ -214,7 +214,7 @@ export class AgentRuns {
   #remove(id: string): void {
     const run = this.#runs.get(id);
     this.#runs.delete(id);
-    // The purchase log already has the charge of the run.
+    // The purchase log has the charge of this run already.
     if (run) this.#inProgress.delete(run);
   }
 

@@ -32,7 +32,7 @@ const schema = z.looseObject({
 /** The body of `POST /agent/runs`. */
 export type RunInput = z.infer<typeof schema>;
 
-/** Efforts whose price depends on the usage, so that they take a budget. */
+/** Whether the price of an effort depends on usage. Only such efforts take a budget. */
 export function isMetered(effort: string): boolean {
   return effort === 'auto' || effort === 'max' || effort === 'ultra';
 }
@@ -40,7 +40,7 @@ export function isMetered(effort: string): boolean {
 /** The token that `effort: max` needs in the beta header. */
 const MAX_EFFORT_TOKEN = 'agent-max-effort';
 
-/** Checks the body of a create; `betas` is the value of the beta header. Throws a {@link Refusal} with the mistake. */
+/** Checks the body of a create request. `betas`: value of the beta header. Throws a {@link Refusal} with the mistake. */
 export function checkRunInput(input: unknown, betas: string): RunInput {
   const body = checkInput(schema, input);
   const effort = body.effort ?? 'auto';

@@ -9,7 +9,7 @@ import { noUsage, usageOf } from './run-usage.js';
 
 const noOutput = { text: '', structured: null, grounding: [] };
 
-/** The run as the wire shows it at a time. */
+/** The run as the service returns it at the time `now`. */
 export function runRecord(run: Run, now: number, pages: PageSettings): Record<string, unknown> {
   const isTerminal = isTerminalAt(run, now);
   const status = statusAt(run, now);
@@ -30,7 +30,7 @@ export function runRecord(run: Run, now: number, pages: PageSettings): Record<st
   };
 }
 
-/** Error of a failed run, in the form of the agent's errors. */
+/** Error of a failed run, in the form of the errors of agent operations. */
 export function failureOf(run: Run): Record<string, string> {
   return { type: 'SERVER_ERROR', code: 'SERVER_ERROR', message: `The run ${run.id} could not be finished` };
 }
@@ -57,7 +57,7 @@ function outputOf({ id, request }: Run, pages: PageSettings): Record<string, unk
   };
 }
 
-/** Paths of the single values in a structured output, such as `structured.companies[0].name`. */
+/** Paths of the values in a structured output that are neither objects nor lists, such as `structured.companies[0].name`. */
 function leavesOf(value: unknown, path: string): string[] {
   if (Array.isArray(value)) return value.flatMap((one, index) => leavesOf(one, `${path}[${index}]`));
   if (typeof value !== 'object' || value === null) return [path];

@@ -15,7 +15,7 @@ const toMicros = (dollars: number) => Math.round(dollars * 1e6);
 const fixedMicros = Object.fromEntries(
   Object.entries(listed.agentRun).map(([effort, dollars]) => [effort, toMicros(dollars)]),
 );
-/** Micro-dollars of each unit. A connected source has no public price: this one is made up. */
+/** Micro-dollars of each unit. The service has no public price for a connected source; the price here is made up. */
 const prices = {
   agentComputeUnits: toMicros(listed.agentUse.computeUnit),
   searches: toMicros(listed.agentUse.search),
@@ -33,7 +33,9 @@ export const noUsage: RunUsage = {
   costDollars: { total: 0, agentCompute: 0, search: 0, emails: 0, phoneNumbers: 0 },
 };
 
-/** Usage and cost of a run at its end. A run that used up its budget costs the budget, and its quantities are scaled down to it. */
+/**
+ * Usage and cost of a run at its end. A run that used up its budget costs the budget, and its quantities are reduced to match.
+ */
 export function usageOf(run: Run, seed: number): RunUsage {
   const hash = hashText(run.id, seed);
   const effort = String(run.request.effort ?? 'auto');
@@ -66,7 +68,7 @@ export function usageOf(run: Run, seed: number): RunUsage {
     phoneNumbers: cost(quantities.phoneNumbers, prices.phoneNumbers),
   };
   const sourceCosts = sources.map(([provider, calls]) => [provider, cost(calls, prices.source)] as const);
-  // Summed from the parts, so that the record adds up to the last millionth.
+  // The total is the sum of the parts, so that the record is exact to the last millionth.
   const micros = [...Object.values(parts), ...sourceCosts.map(([, one]) => one)].reduce((sum, one) => sum + one, 0);
   const withSources = (of: readonly (readonly [string, number])[]) =>
     of.length > 0 ? { dataSources: Object.fromEntries(of) } : {};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The stored state of a run: its end is decided at its creation, so that its state follows from the time alone. */
+/** The stored state of a run. The end of a run is decided at its creation, so its state depends on the time alone. */
 export const storedRunSchema = z.object({
   id: z.string(),
   /** Times are milliseconds of the wall clock. */
@@ -41,7 +41,7 @@ export function stopReasonOf(run: Run): string | null {
   return run.ended?.how ?? run.stopReason;
 }
 
-/** Share of its work that a run had done at its end, 0 to 1. A failed run stops half-way. */
+/** Share of its work that a run had done when it ended, 0 to 1. A failed run stops at half of its work. */
 export function doneShare(run: Run): number {
   if (!run.ended) return run.status === 'failed' ? 0.5 : 1;
   const whole = run.endsAt - run.startsAt;

@@ -1,6 +1,9 @@
 import { hashText, mix } from './hash.js';
 
-/** Makes random-looking ids that follow from seed, start and order. Two starts of one purchase log file never share an id. */
+/**
+ * Makes ids that look random but follow from seed, start and order. Two starts with one purchase log file never make the same
+ * id.
+ */
 export type NextId = () => string;
 
 /** `starts`: number of earlier openings of the purchase log file. Returns 32 hexadecimal digits. */

@@ -7,7 +7,7 @@ export interface ListPage<T> {
   readonly nextCursor: string | null;
 }
 
-/** The first `limit` of some items after the cursor. `cursorOf` returns the cursor of the last item of a page. */
+/** The first `limit` of the items, which begin after the cursor. `cursorOf` returns the cursor of a page from its last item. */
 export function pageOfList<T>(items: Iterable<T>, limit: number, cursorOf: (last: T) => string): ListPage<T> {
   const data: T[] = [];
   for (const item of items) {

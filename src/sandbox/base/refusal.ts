@@ -3,7 +3,7 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly tag: string;
-  /** Additional fields beside those of the standard envelope. */
+  /** Fields beside those of the standard envelope. */
   readonly extra: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -21,7 +21,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The kinds of error body: agent operations have one of their own, a gateway answers in plain text. */
+/** The kinds of error body. Agent operations have a kind of their own; a gateway answers in plain text. */
 export type Envelope = 'standard' | 'agent' | 'text';
 
 export function envelopeOf(path: string): Envelope {

@@ -59,7 +59,7 @@ const endings = [
   'in plain words',
 ];
 
-/** Number of sentences. They are prepared once, because making sentences for each page would take most of the time. */
+/** Number of sentences. They are prepared once, because making them for each page would take most of the time of a request. */
 const count = 1024;
 
 /** English-looking sentences, each with its full stop; some have letters beyond ASCII. */
@@ -73,13 +73,13 @@ const adjectives = ['Quiet', 'Northern', 'Practical', 'Complete', 'Second', 'Mod
 const things = ['Guide', 'Catalogue', 'Review', 'Field Notes', 'Handbook', 'Index', 'Story', 'Überblick'];
 const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
 
-/** A page title. About one in twenty has quotes and a comma, as a test for tables. */
+/** A page title. About one in twenty has quotes and a comma, to test CSV files. */
 export function titleOf(hash: number, host: string): string {
   const title = `${choose(adjectives, hash, 31)} ${choose(things, hash, 32)} – ${host}`;
   return mix(hash, 33) % 20 === 0 ? `"${title}", revised` : title;
 }
 
-/** An author, or none for one page in five. */
+/** An author. One page in five has none. */
 export function authorOf(hash: number): string | undefined {
   return mix(hash, 34) % 5 === 0 ? undefined : choose(people, hash, 35);
 }

@@ -13,7 +13,7 @@ export const durationSchema = z.union([
 /** Milliseconds, or a range from which the seed chooses a value. */
 export type Duration = z.infer<typeof durationSchema>;
 
-/** The milliseconds of a duration for a number from 0 to 1. */
+/** The milliseconds of a duration. `fraction`: from 0 to 1, the position in a range. */
 export function millisOf(duration: Duration, fraction: number): number {
   return typeof duration === 'number' ? duration : Math.round(duration.min + fraction * (duration.max - duration.min));
 }
@@ -32,10 +32,11 @@ export const agentRunsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of agent runs; defaults in parentheses. `queuedMs` (0) and `durationMs` (500 to 2000) count from the creation. More runs than
- * `maxInProgress` (50) are refused with 429. Shares of runs: `failureRate` (0) fail, `budgetRate` (0.05) of those billed by usage use up
- * their budget, `unknownStatusRate` (0) and `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream
- * gets a comment every `keepAliveMs` (15,000). `replay` (`full`) decides what a `Last-Event-ID` does: it is obeyed, refused with 400
+ * Behaviour of agent runs; defaults in parentheses. A run is queued for `queuedMs` (0) and ends `durationMs` (500 to 2000)
+ * after its creation. While `maxInProgress` (50) runs are in progress, another one is refused with 429. The share `failureRate`
+ * (0) of all runs fails; `budgetRate` (0.05) of the runs billed by usage use up their budget. The shares `unknownStatusRate`
+ * (0) and `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream gets a comment every
+ * `keepAliveMs` (15,000). `replay` decides what a `Last-Event-ID` does: it is obeyed (`full`, the default), refused with 400
  * (`refuse`) or ignored (`forget`).
  */
 export type AgentRunOptions = z.infer<typeof agentRunsSchema>;
@@ -47,8 +48,8 @@ export const researchSchema = z.strictObject({
 });
 
 /**
- * Behaviour of research tasks; defaults in parentheses. A task takes `durationMs` (500 to 2000). More than `maxInProgress` (15) are refused
- * with 429. The share `failureRate` (0) fails.
+ * Behaviour of research tasks; defaults in parentheses. A task takes `durationMs` (500 to 2000). While `maxInProgress` (15)
+ * tasks are in progress, another one is refused with 429. The share `failureRate` (0) of the tasks fails.
  */
 export type ResearchOptions = z.infer<typeof researchSchema>;
 
@@ -67,9 +68,10 @@ export const monitorsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of monitor runs and their webhooks; defaults in parentheses. A run takes `durationMs` (200 to 800). The share `failureRate` (0)
- * fails, with `failReason` or a random reason. Deliveries carry `signatureHeader` (`Exa-Signature`). Each is sent `webhookRepeat` (1)
- * times, with up to `webhookAttempts` (3) attempts, `webhookRetryMs` (1000) apart, which time out after `webhookTimeoutMs` (5000).
+ * Behaviour of monitor runs and their webhooks; defaults in parentheses. A run takes `durationMs` (200 to 800). The share
+ * `failureRate` (0) of the runs fails, with `failReason` or a random reason. Deliveries have their signature in the header
+ * `signatureHeader` (`Exa-Signature`). Each event is delivered `webhookRepeat` (1) times. A delivery has up to
+ * `webhookAttempts` (3) attempts, `webhookRetryMs` (1000) apart; an attempt times out after `webhookTimeoutMs` (5000).
  */
 export type MonitorOptions = z.infer<typeof monitorsSchema>;
 
@@ -94,10 +96,10 @@ export const eventsSchema = z
   });
 
 /**
- * The history of webset events; defaults in parentheses. There are `count` (1000) events between `from` (30 days before `to`) and `to` (the
- * start of the sandbox); `sameTimestamp` (1) events share each timestamp. The list begins with the `newest` (default) or the `oldest`
- * events (`order`). The share `late` (0) appears `lateMs` (a minute to an hour) after its time. `arrivingPerSecond` (0) new events come
- * each second. `paging`: new events shift pages by `offset`, but not by `position` (the default). A cursor is refused after `cursorTtlMs`
- * (never).
+ * The history of webset events; defaults in parentheses. `count` (1000) events lie between `from` (30 days before `to`) and
+ * `to` (the start of the sandbox). Groups of `sameTimestamp` (1) events have the same timestamp. `order`: the list begins with
+ * the `newest` (default) or the `oldest` events. The share `late` (0) of the events appears `lateMs` (a minute to an hour)
+ * after its time. `arrivingPerSecond` (0) new events arrive each second. `paging`: with `offset`, new events shift the pages;
+ * with `position` (default), they do not. A cursor is refused after `cursorTtlMs` (never).
  */
 export type EventOptions = z.infer<typeof eventsSchema>;

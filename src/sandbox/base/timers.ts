@@ -6,17 +6,17 @@ export class Timers {
   readonly #waiting = new Map<NodeJS.Timeout, () => void>();
   readonly #closed = new AbortController();
 
-  /** True after the close: a caller that waited must not continue its work. */
+  /** Whether the sandbox was closed. A caller that waited must then not continue its work. */
   get stopped(): boolean {
     return this.#closed.signal.aborted;
   }
 
-  /** Aborted by the close. */
+  /** A signal that is aborted when the sandbox closes. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
 
-  /** Waits for the milliseconds, or until `wake` is aborted, or until the close. */
+  /** Waits for `ms` milliseconds, until `wake` is aborted, or until the sandbox closes. */
   async wait(ms: number, wake?: AbortSignal): Promise<void> {
     if (ms <= 0 || this.stopped || wake?.aborted) return;
     await new Promise<void>((resolve) => {

@@ -4,8 +4,8 @@ export interface Fact {
   readonly [name: string]: unknown;
 }
 
-/** Writes facts, in order, before the answer that depends on them. */
+/** Writes a fact before the answer that depends on it is sent. Facts keep their order. */
 export type WriteFact = (fact: Fact) => void;
 
-/** Restores a fact of an earlier process; false if its kind is unknown. Throws if it is malformed. */
+/** Restores a fact of an earlier process. Returns false if the kind of the fact is unknown; throws if the fact is malformed. */
 export type RestoreFact = (fact: unknown) => boolean;

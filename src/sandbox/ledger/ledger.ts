@@ -3,7 +3,7 @@ import { Refusal } from '../base/refusal.js';
 import type { LogFile, LogReader } from './log-file.js';
 import type { Purchase, PurchaseLog } from './purchase-log.js';
 
-/** The money: the team's credits, the purchase log, and its file, if there is one. */
+/** The team's credits, the purchase log, and the file of the log, if there is one. */
 export class Ledger {
   readonly #log: PurchaseLog;
   readonly #firstMicros: number | null;
@@ -12,7 +12,7 @@ export class Ledger {
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
 
-  /** `credits`: initial dollars; null: no limit. */
+  /** `credits`: initial credits in dollars; null: no limit. */
   constructor(log: PurchaseLog, credits: number | null) {
     this.#log = log;
     this.#firstMicros = credits === null ? null : toMicros(credits);
@@ -32,7 +32,7 @@ export class Ledger {
     };
   }
 
-  /** From now on every purchase is in the file before it counts. */
+  /** From now on, writes every purchase to the file before it counts. */
   keepIn(file: LogFile): void {
     this.#file = file;
   }
@@ -42,7 +42,7 @@ export class Ledger {
     return this.#balance === null ? null : toDollars(this.#balance);
   }
 
-  /** Charges, or refuses with 402 and writes nothing if the credits do not cover it or are used up. */
+  /** Charges a purchase. If the credits are used up or do not cover the purchase, refuses with 402 and writes nothing. */
   sell(purchase: Purchase): void {
     if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
       throw outOfCredits();
@@ -51,7 +51,7 @@ export class Ledger {
     this.#take(purchase);
   }
 
-  /** Charges for a run at its end, which cannot be refused: the credits may become negative. Once for each run. */
+  /** Charges for a run at its end, once for each run. This charge cannot be refused, so the credits may become negative. */
   charge(operation: string, run: string, micros: number): void {
     if (this.#charged.delete(run)) return;
     const purchase = { operation, options: '', units: [], failed: [], micros, run };
@@ -59,7 +59,7 @@ export class Ledger {
     this.#take(purchase);
   }
 
-  /** Refuses with 402 if the credits are used up: for requests that are charged only later. */
+  /** Refuses with 402 if the credits are used up. For requests that are charged only later. */
   checkCredits(): void {
     if (this.#balance !== null && this.#balance <= 0) throw outOfCredits();
   }
@@ -71,7 +71,7 @@ export class Ledger {
     this.#balance = micros;
   }
 
-  /** Empties the log and its file; the credits are again those of the start. */
+  /** Empties the log and its file, and restores the initial credits. */
   reset(): void {
     this.#log.reset();
     this.#file?.reset();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Fact } from './fact-log.js';
 import type { Purchase } from './purchase-log.js';
 
-/** A line of the file: a purchase, a new balance, a change of state, or the mark of a start. */
+/** A line of the file: a purchase, a change of the credits, a change of state, or the mark of a start. */
 const lineSchema = z.union([
   z.object({
     operation: z.string(),
@@ -21,15 +21,15 @@ const lineSchema = z.union([
 /** Receives the content of an earlier process's file, line by line. */
 export interface LogReader {
   purchase(purchase: Purchase): void;
-  /** A balance set by hand, in micro-dollars; null: no limit. */
+  /** Credits that were set by hand, in micro-dollars; null: no limit. */
   credits(micros: number | null): void;
   /** A change of state. */
   fact(fact: Fact): void;
 }
 
 /**
- * The purchase log and the state on disk: JSON lines, each written whole before its answer is sent, so it survives SIGKILL of
- * this process.
+ * The purchase log and the state on disk, as JSON lines. Each line is written whole before its answer is sent, so it survives
+ * SIGKILL of this process.
  */
 export class LogFile {
   readonly #fd: number;
@@ -42,8 +42,7 @@ export class LogFile {
   }
 
   /**
-   * Opens the file, or creates it, and passes its lines to the reader. A torn last line is dropped; any other bad line is an
-   * error.
+   * Opens or creates the file and passes its lines to the reader. A torn last line is dropped. Throws for any other bad line.
    */
   static async open(path: string, reader: LogReader): Promise<LogFile> {
     const fd = openSync(path, 'a+', 0o600);
@@ -85,7 +84,7 @@ export class LogFile {
   }
 }
 
-/** Reads whole lines only, in pieces: a purchase log of a million units is larger than the longest string. */
+/** Reads the file in pieces, each of whole lines: the log of a million units is longer than JavaScript's longest string. */
 async function readLines(path: string, reader: LogReader): Promise<{ starts: number; end: number }> {
   let rest = Buffer.alloc(0);
   let end = 0;
@@ -105,7 +104,7 @@ async function readLines(path: string, reader: LogReader): Promise<{ starts: num
   return { starts, end };
 }
 
-/** Passes one line to the reader; returns 1 for the mark of a start, else 0. */
+/** Passes one line to the reader. Returns 1 for the mark of a start, otherwise 0. */
 function readLine(text: string, position: string, reader: LogReader): number {
   const line = lineSchema.safeParse(parseJson(text));
   if (!line.success) throw new Error(`${position}: not a line of a purchase log`);

@@ -1,7 +1,7 @@
 import { searchPrice as listPrice, type PriceTable, priceTables } from '../../core/purchase/prices.js';
 import { toDollars } from '../../core/text/money.js';
 
-/** The newest price table: the prices of the sandbox. */
+/** Prices of the sandbox: the newest price table. */
 export const prices = priceTables.at(-1) as PriceTable;
 
 /** Kinds of content that are priced per page. */
@@ -14,7 +14,7 @@ export interface PageCounts {
 /** Micro-dollars per page and kind of content. */
 export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
 
-/** Micro-dollars of a search by its type and number of results, without the cost of its pages. */
+/** Micro-dollars of a search by its type and number of results, without the cost of the contents of its pages. */
 export function searchPrice(type: string, results: number): number {
   return listPrice(type, results, prices);
 }
@@ -24,8 +24,8 @@ export function contentsPrice(pages: PageCounts): number {
 }
 
 /**
- * The cost object of an answer, in dollars: `total`, the short form of today's service, and the contract's `breakDown`.
- * Only non-zero parts are sent.
+ * The cost of an answer, in dollars, in two forms: `search` and `contents` as in today's service, and `breakDown` as in the contract.
+ * `total` is the sum in both. Kinds of content without cost are left out; the two sums in `breakDown` are sent even if they are zero.
  */
 export function costDollars(
   search: { readonly micros: number; readonly deep: boolean } | null,

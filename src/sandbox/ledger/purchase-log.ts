@@ -1,17 +1,17 @@
 import { toDollars } from '../../core/text/money.js';
 
-/** Purchase of one answered request, or the charge for a run that a request had started. */
+/** The purchase of one answered request, or the charge for a run that an earlier request started. */
 export interface Purchase {
   /** `contents`, `search`, `answer`, `findSimilar`, `createAgentRun`, `createResearchTask`, `monitorRun`. */
   readonly operation: string;
-  /** Canonical options that are part of the purchase; empty for the default ones. */
+  /** Canonical options that are part of the purchase; empty for the default options. */
   readonly options: string;
   /** The paid units: URLs, or the canonical request. */
   readonly units: readonly string[];
   /** Requested units that failed: free, but recorded. */
   readonly failed: readonly string[];
   readonly micros: number;
-  /** Id of the run of this charge: a run is charged at its end, long after the answer to its request. */
+  /** Id of the charged run. A run is charged at its end, long after the request that started it was answered. */
   readonly run?: string | undefined;
 }
 
@@ -20,16 +20,16 @@ export interface Bill {
   readonly dollars: number;
   /** The total in whole millionths of a dollar. */
   readonly micros: number;
-  /** Requests whose work was done, whether or not the answer arrived. */
+  /** Number of requests whose work was done, whether or not the answer arrived. */
   readonly requests: number;
   readonly units: number;
-  /** `<operation> <unit>`, followed by ` <options>` if they are not the default ones -> number of purchases. */
+  /** Number of purchases by key: `<operation> <unit>`, followed by ` <options>` if they are not the default options. */
   readonly keys: Readonly<Record<string, number>>;
-  /** Like `keys`, for units that failed and cost nothing -> number of requests. */
+  /** Number of requests by key, as in `keys`, for units that failed and cost nothing. */
   readonly failed: Readonly<Record<string, number>>;
 }
 
-/** Counts per unit, nested by operation and options so that a million units share their prefix and suffix. */
+/** Number of purchases of each unit, nested by operation and options. A million units then share these two texts. */
 class PurchaseStats {
   readonly #groups = new Map<
     string,
@@ -80,7 +80,7 @@ export class PurchaseLog {
     this.#units += purchase.units.length;
   }
 
-  /** `keys: false` leaves the two records empty, which is cheap for a big purchase log. */
+  /** With `keys: false` both records stay empty, which saves time with a large purchase log. */
   bill(keys = true): Bill {
     return {
       dollars: toDollars(this.#micros),

@@ -39,7 +39,10 @@ export function checkMonitor(input: unknown): MonitorWishes {
   return { name, search, trigger, outputSchema, metadata, webhook };
 }
 
-/** The monitor after a checked body of `PATCH /monitors/{id}`: `search` and `webhook` are merged, null clears. */
+/**
+ * Checks the body of `PATCH /monitors/{id}` and returns a function that makes the change. The fields of `search` and `webhook`
+ * are merged; null removes a field.
+ */
 export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
   const change = checkInput(updateSchema, input);
   checkOutputSchema(change.outputSchema);

@@ -6,7 +6,9 @@ import { findUrls } from '../pages/search-index.js';
 import { groundingOf, writeAbout } from '../pages/synthesis.js';
 import type { Monitor } from './monitor.js';
 
-/** The stored state of a run of a monitor: its end is decided at its start. Times are milliseconds of the wall clock. */
+/**
+ * The stored state of a run of a monitor. The end of a run is decided at its start. Times are milliseconds of the wall clock.
+ */
 export const storedRunSchema = z.object({
   id: z.string(),
   monitorId: z.string(),
@@ -32,8 +34,8 @@ export function runStatus(run: MonitorRun, now: number): 'pending' | 'running' |
 }
 
 /**
- * Micro-dollars of a run: 15,000, and more for results above ten and for summaries. Only a completed
- * run costs.
+ * Cost of a run in micro-dollars: 15,000, and more for results above ten and for summaries. Only a completed run costs
+ * anything.
  */
 export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): number {
   if (failReason !== null || cancelledAt !== null) return 0;
@@ -42,7 +44,7 @@ export function runMicros({ failReason, cancelledAt, asked }: MonitorRun): numbe
   return Math.round(prices.monitorRun * 1e6) + (Math.max(0, numResults - 10) + summaries) * MICROS_PER_PAGE;
 }
 
-/** The run as the wire shows it; a completed one has `output` if `full` requests it. */
+/** The run as the service returns it. With `full`, a completed run has its `output`. */
 export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettings): Record<string, unknown> {
   const status = runStatus(run, now);
   const when = (at: number | null, is: boolean) => (is && at !== null ? new Date(at).toISOString() : null);
@@ -65,7 +67,7 @@ export function monitorRunRecord(run: MonitorRun, now: number, pages: PageSettin
   };
 }
 
-/** Every run finds pages of its own: earlier results are left out. */
+/** The output of a run. Every run finds other pages, because results of earlier runs are left out. */
 function outputOf({ asked, serial }: MonitorRun, pages: PageSettings): unknown {
   const { query, numResults = 10, contents = {}, includeDomains, excludeDomains } = asked.search as Monitor['search'];
   const fresh = { query: `${query} ${serial}`, includeDomains, excludeDomains };

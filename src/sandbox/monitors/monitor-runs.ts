@@ -18,7 +18,7 @@ export interface MonitorRunsParts {
   readonly write: WriteFact;
 }
 
-/** The runs of monitors from start to end: recorded, charged, and delivered to webhooks. */
+/** The runs of monitors: recorded at their start, charged at their end, and delivered to webhooks. */
 export class MonitorRuns {
   readonly runs_ = new RunStore();
   readonly #parts: MonitorRunsParts;
@@ -36,7 +36,7 @@ export class MonitorRuns {
     return run;
   }
 
-  /** Ends a run; false if it had been cancelled or its monitor is gone, so that no webhook is sent. */
+  /** Ends a run. Returns false if the run was cancelled before, or if its monitor no longer exists: then no webhook is sent. */
   finish(run: MonitorRun, monitor: Monitor | undefined): boolean {
     const { ledger, write } = this.#parts;
     ledger.charge('monitorRun', run.id, runMicros(run));

@@ -56,13 +56,13 @@ export const storedMonitorSchema = z.object({
   metadata: metadataSchema.nullable(),
   webhook: webhookSchema,
   secret: z.string(),
-  /** Number of consecutive runs that failed because of the key. */
+  /** Number of consecutive runs that failed because of the API key. */
   keyFailures: z.number(),
 });
 
 export type Monitor = z.infer<typeof storedMonitorSchema>;
 
-/** The monitor as the wire shows it, without its secret. `nextRunAt`: milliseconds, or null. */
+/** The monitor as the service returns it, without its secret. `nextRunAt`: milliseconds, or null. */
 export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Record<string, unknown> {
   const { id, name, status, search, trigger, outputSchema, metadata, webhook, createdAt, updatedAt } = monitor;
   return {
@@ -80,13 +80,13 @@ export function monitorRecord(monitor: Monitor, nextRunAt: number | null): Recor
   };
 }
 
-/** Whether a webhook may use the URL: https, or plain http to this machine, where tests listen. */
+/** Whether a monitor may have this webhook URL: https, or plain http to this machine, where tests listen. */
 function isDeliverable(text: string): boolean {
   if (!URL.canParse(text)) return false;
   return new URL(text).protocol === 'https:' || isDelivered(text);
 }
 
-/** Whether deliveries to a URL are really sent: only those to this machine are. */
+/** Whether deliveries to a URL are sent. Only deliveries to this machine are. */
 export function isDelivered(text: string): boolean {
   const { protocol, hostname } = new URL(text);
   return protocol === 'http:' && isLoopback(hostname);

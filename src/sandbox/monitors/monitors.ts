@@ -16,7 +16,7 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('monitor-run-over'), id: z.string() }),
 ]);
 
-/** Number of consecutive failures because of the key, after which the service disables a monitor. */
+/** Number of consecutive failures because of the API key after which the service disables a monitor. */
 const KEY_FAILURES = 10;
 
 export interface MonitorsParts extends MonitorRunsParts {
@@ -122,7 +122,7 @@ export class Monitors {
     return run;
   }
 
-  /** Does all due work: schedules, ends of runs, in the order of their times. */
+  /** Does all work that is due (runs by schedule, ends of runs), in the order of its times. */
   advance(): void {
     const now = this.now;
     for (;;) {
@@ -135,7 +135,7 @@ export class Monitors {
     }
   }
 
-  /** Does due work while the sandbox runs. */
+  /** Does all due work until the sandbox closes. */
   async keepTime(): Promise<void> {
     const { timers } = this.#parts;
     while (!timers.stopped) {

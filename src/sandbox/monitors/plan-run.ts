@@ -16,7 +16,7 @@ export interface RunPlan {
   readonly isPaid: boolean;
 }
 
-/** Decides the duration and the outcome of a run, by its id. */
+/** Decides the duration and the result of a run, by the id of the run. */
 export function planRun(
   { id: monitorId, search, outputSchema }: Monitor,
   plan: RunPlan,

@@ -1,11 +1,14 @@
 import { type Monitor, periodMs } from './monitor.js';
 
-/** Minimum time between two runs in milliseconds, with any clock. */
+/** Minimum time between two runs of a monitor, in milliseconds of the wall clock. */
 const LEAST_MS = 20;
-/** Maximum number of missed ticks that run after the process was suspended. */
+/** Maximum number of missed runs that are started after the process was suspended. */
 const CATCH_UP = 10;
 
-/** Next run of each monitor: every period from its creation, on a clock that may be faster than the wall clock. */
+/**
+ * Time of the next run of each monitor: one run per period, counted from its creation, on a clock that may be faster than the
+ * wall clock.
+ */
 export class Schedule {
   readonly #clock: number;
   readonly #next = new Map<string, number>();
@@ -32,7 +35,7 @@ export class Schedule {
     else this.#next.set(monitor.id, after(monitor.createdAt, every, now));
   }
 
-  /** Advances from the tick at `at`; of many missed ticks only the last few run. */
+  /** Moves on from the run that was due at `at`. Of many missed runs only the last few are started. */
   advance(monitor: Monitor, at: number, now: number): void {
     const every = this.#every(monitor);
     if (every !== null)
@@ -45,7 +48,7 @@ export class Schedule {
 
   #every({ status, trigger }: Monitor): number | null {
     if (status !== 'active' || trigger === null) return null;
-    // A whole number of milliseconds, so that the number of a tick is calculated exactly.
+    // The period is a whole number of milliseconds, so that the time of a run is calculated exactly.
     return Math.max(LEAST_MS, Math.round((periodMs(trigger.period) ?? 3_600_000) / this.#clock));
   }
 }

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly status: number;
 }
 
-/** Number of attempts that are kept. */
+/** Number of attempts that are kept in the list. */
 const KEPT = 1000;
 
 /** The signature of a delivery: HMAC-SHA256 over `<unix seconds>.<raw body>`. */
@@ -48,7 +48,7 @@ export class Webhooks {
     return this.#deliveries;
   }
 
-  /** Starts the delivery of an event; {@link counts} has its result. */
+  /** Starts the delivery of an event. {@link counts} includes its result. */
   send(monitor: Monitor, type: MonitorEvent, data: unknown, at: number): void {
     const { url, events } = monitor.webhook;
     if ((events && !events.includes(type)) || !isDelivered(url)) return;

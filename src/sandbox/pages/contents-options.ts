@@ -5,7 +5,7 @@ const count = z.number().int().min(1);
 const characters = z.number().int().min(1).max(1_000_000);
 const extra = z.number().int().min(0).max(1000).optional();
 
-/** Content options, top level in `/contents` and under `contents` in `/search`. Unknown fields pass. */
+/** Content options: on top level in `/contents`, under `contents` in `/search`. Unknown fields are accepted. */
 export const contentsOptionsSchema = z.looseObject({
   text: z.union([z.boolean(), z.looseObject({ maxCharacters: characters.optional() })]).optional(),
   highlights: z
@@ -36,7 +36,7 @@ export const contentsOptionsSchema = z.looseObject({
 
 export type ContentsOptions = z.infer<typeof contentsOptionsSchema>;
 
-/** The content that a caller requested of each page, with the service's defaults. */
+/** The content that is made for each page: the options of the request with the service's defaults. */
 export interface Wanted {
   readonly text: { readonly maxCharacters?: number | undefined } | null;
   readonly highlights: {
@@ -51,7 +51,7 @@ export interface Wanted {
   } | null;
 }
 
-/** `orText`: text is returned if no kind of content was requested, as in `/contents`. */
+/** `orText`: if the request names no kind of content, text is returned, as in `/contents`. */
 export function wantedOf(options: ContentsOptions, orText: boolean): Wanted {
   const asked = {
     text: whenAsked(options.text),
@@ -67,10 +67,13 @@ function whenAsked<T extends object>(option: T | boolean | undefined): T | Recor
   return option === true ? {} : option;
 }
 
-/** Fields that choose the units or do not change the content. */
+/** Fields that select the units, or that do not change the content. */
 const outside = new Set(['urls', 'ids', 'livecrawlTimeout', 'userIdentifier']);
 
-/** The options that distinguish purchases, as one text; empty for plain text. */
+/**
+ * The options that distinguish purchases, as a JSON text. A request for page text only, without other options, gives an empty
+ * text.
+ */
 export function purchaseOptions(input: Readonly<Record<string, unknown>>): string {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {

@@ -8,7 +8,7 @@ export type Crawl =
 interface Failure {
   readonly tag: string;
   readonly httpStatusCode: number | null;
-  /** May succeed on a later request. */
+  /** Whether a later request for the URL may succeed. */
   readonly transient: boolean;
 }
 
@@ -19,7 +19,7 @@ const unavailable: Failure = { tag: 'SOURCE_NOT_AVAILABLE', httpStatusCode: null
 const unknown: Failure = { tag: 'CRAWL_UNKNOWN_ERROR', httpStatusCode: 500, transient: true };
 const unsupported: Failure = { tag: 'UNSUPPORTED_URL', httpStatusCode: null, transient: false };
 
-/** Chosen with equal probability; a missing page is the most frequent tag. */
+/** Each element is chosen with equal probability. A missing page is the most frequent failure. */
 const mixture = [notFound, notFound, notFound, forbidden, forbidden, timeout, timeout, unavailable, unknown];
 const named = new Map([notFound, forbidden, timeout, unavailable, unknown, unsupported].map((one) => [one.tag, one]));
 
@@ -43,7 +43,7 @@ function isSupported(url: string): boolean {
   return (scheme === undefined || scheme === 'http' || scheme === 'https') && !/\s/.test(url);
 }
 
-/** Simulates a crawl. The URL decides whether it fails, and how; only transient failures may heal. */
+/** Simulates a crawl. The URL decides whether the crawl fails, and how. Only a transient failure may end. */
 export class Crawler {
   readonly #options: CrawlOptions;
   readonly #failures: ReadonlyMap<string, string>;
@@ -59,7 +59,7 @@ export class Crawler {
     this.#attempts.clear();
   }
 
-  /** `hash` is `hashText(url, seed)`, if the caller has it already. */
+  /** `hash`: `hashText(url, seed)`, if the caller has calculated it already. */
   crawl(url: string, freshness: Freshness, hash = hashText(url, this.#options.seed)): Crawl {
     const failure = this.#failureOf(url, hash);
     if (failure && !this.#heals(url, failure)) {
@@ -82,7 +82,7 @@ export class Crawler {
     return attempts > this.#options.transientFailures;
   }
 
-  /** One page in ten is not in the cache; the others were fetched up to 720 hours ago. */
+  /** One page in ten is not in the cache. The others were cached up to 720 hours ago. */
   #find(hash: number, { maxAgeHours, livecrawl }: Freshness): Crawl {
     const ageHours = mix(hash, 53) % 10 === 0 ? Number.POSITIVE_INFINITY : mix(hash, 54) % 720;
     const cacheOnly = maxAgeHours === -1 || (maxAgeHours === undefined && livecrawl === 'never');

@@ -24,8 +24,8 @@ export function hostOf(url: string): string {
 }
 
 /**
- * Text of half to one and a half times `textBytes`, a sentence at a time. Real page text is hostile: one page in forty begins
- * with a spreadsheet formula, another one in forty has terminal escapes.
+ * Page text of 0.5 to 1.5 times `textBytes`, in whole sentences. As on the real web, some texts are hostile: one page in forty
+ * begins with a spreadsheet formula, and another one in forty has terminal escapes.
  */
 export function textOf(hash: number, textBytes: number): string {
   const length = textBytes * (0.5 + fraction(hash, 41));
@@ -44,7 +44,7 @@ export function dateOf(hash: number): string | undefined {
   return new Date(firstDay + Math.floor(fraction(hash, 44) * tenYearsMs)).toISOString();
 }
 
-/** Makes the page of a URL; the same one each time. */
+/** Makes the page of a URL. The same URL always gives the same page. */
 export function pageOf(url: string, seed: number, textBytes: number): Page {
   const hash = hashText(url, seed);
   const host = hostOf(url);

@@ -5,7 +5,7 @@ import type { PageSettings } from './result.js';
 
 const count = 256;
 
-/** JSON in ASCII only: letters beyond it are escapes. Such text takes a byte a letter and is sent without re-coding. */
+/** JSON in ASCII only: other letters are escaped. Such text takes one byte a letter and is sent without re-coding. */
 export function asciiJson(value: unknown): string {
   if (typeof value === 'string' && /^[ !#-[\]-~]*$/.test(value)) return `"${value}"`;
   return JSON.stringify(value).replace(
@@ -14,9 +14,9 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** Prepared pages, to answer plain text requests with little work. */
+/** Prepared pages, which answer requests for plain text with little work. */
 export class PrebuiltPages {
-  /** Each page's fields after the URL, with the brace that ends the result. */
+  /** The fields of each page after the URL, with the brace that ends the result. */
   readonly #tails: readonly Buffer[];
 
   constructor({ seed, textBytes }: PageSettings) {
@@ -33,7 +33,7 @@ export class PrebuiltPages {
     });
   }
 
-  /** Starts an answer. Only ASCII is allowed in it. */
+  /** Starts an answer. All its texts must be ASCII. */
   answer(requestId: string): PrebuiltAnswer {
     return new PrebuiltAnswer(
       `{"requestId":"${requestId}","results":[`,
@@ -43,8 +43,8 @@ export class PrebuiltPages {
 }
 
 /**
- * An answer in progress: short heads as text, long tails as bytes. The tails are copied once, into the buffer that is sent;
- * joined as one text, they would be copied three times.
+ * An answer in progress: short heads as text, long tails as bytes. The tails are copied once, into the buffer that is sent. If
+ * heads and tails were joined as text, the tails would be copied three times.
  */
 class PrebuiltAnswer {
   readonly #pageOf: (hash: number) => Buffer;

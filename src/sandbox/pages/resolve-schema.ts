@@ -6,8 +6,8 @@ export function isSchema(value: unknown): value is Schema {
 }
 
 /**
- * The schema itself: references followed, `allOf` merged, the first branch of `anyOf` and `oneOf` chosen. Null if it is not a
- * schema.
+ * The schema without indirection: references are followed, `allOf` is merged, and the first branch of `anyOf` and `oneOf` is
+ * chosen. Null if the input is not a schema.
  */
 export function resolveSchema(input: unknown, root: unknown, depth = 0): Schema | null {
   if (!isSchema(input) || depth > 16) return null;

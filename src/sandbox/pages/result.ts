@@ -36,7 +36,7 @@ export function resultOf(url: string, wanted: Wanted, options: ContentsOptions, 
   };
 }
 
-/** Number of pages of each kind of content in some results; subpages count as pages. */
+/** Number of paid pages by kind of content. `pages`: number of results and subpages. */
 export function countPages(wanted: Wanted, pages: number): PageCounts {
   return {
     text: wanted.text ? pages : 0,
@@ -45,12 +45,12 @@ export function countPages(wanted: Wanted, pages: number): PageCounts {
   };
 }
 
-/** Number of pages of a result: itself and its subpages. */
+/** Number of pages of one result: the page itself and its subpages. */
 export function pagesOf(options: ContentsOptions): number {
   return 1 + Math.min(options.subpages ?? 0, subpageLimit);
 }
 
-/** Joins all texts for `context`. */
+/** Joins the texts of all results for `context`. */
 export function contextOf(results: readonly Result[], limit: number): string {
   const parts = results.map((one) => `Title: ${String(one.title)}\nURL: ${one.url}\n${String(one.text ?? '')}`);
   return parts.join('\n\n').slice(0, limit);
@@ -79,7 +79,9 @@ function sentencesOf(text: string): string[] {
   );
 }
 
-/** Snippets that share most words with the query come first; the scores only resemble cosine similarities. */
+/**
+ * Highlights of a text. Snippets that share most words with the query come first. The scores only imitate cosine similarities.
+ */
 function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, hash: number): Record<string, unknown> {
   const size = options.numSentences ?? 1;
   const all = sentencesOf(text);
@@ -100,7 +102,7 @@ function highlightsOf(text: string, options: NonNullable<Wanted['highlights']>, 
   };
 }
 
-/** A limit of the service itself: it may return fewer subpages than requested. */
+/** A limit of the service, which may return fewer subpages than requested. */
 const subpageLimit = 10;
 
 function subpageUrls(url: string, options: ContentsOptions): string[] {

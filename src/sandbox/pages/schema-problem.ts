@@ -8,10 +8,10 @@ const bounds = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** Keywords without support here: a refusal is better than ignoring them. */
+/** Keywords that the sandbox does not support. It refuses a schema with one of them instead of ignoring the keyword. */
 const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
 
-/** The mistake in a JSON schema, with its path: it is not a schema, or no value can fit it. Null if there is none. */
+/** The mistake in a JSON schema, with its path: it is not a schema, or no value can match it. Null if there is no mistake. */
 export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
   if (schema === true || depth > 64) return null;
   if (!isSchema(schema)) return `${path}: not a schema`;

@@ -30,7 +30,7 @@ const formats: Readonly<Record<string, (hash: number) => string>> = {
   ipv6: (hash) => `2001:db8::${(mix(hash, 80) % 65_536).toString(16)}`,
 };
 
-/** Text that fits a schema: its format or simple pattern, its length counted in letters. */
+/** Text that matches a schema: its format or simple pattern, and its length, which is counted in letters. */
 export function textFor(schema: Schema, hash: number): string {
   const format = typeof schema.format === 'string' ? formats[schema.format] : undefined;
   if (format) return format(hash);

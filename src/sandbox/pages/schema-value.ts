@@ -2,7 +2,7 @@ import { choose, mix } from '../base/hash.js';
 import { resolveSchema, type Schema } from './resolve-schema.js';
 import { textFor } from './schema-text.js';
 
-/** Rows of the request. Their values fill properties of the same name in the output. */
+/** Rows of the request. Their values are used for output properties of the same name. */
 export interface InputRows {
   readonly rows?: readonly Readonly<Record<string, unknown>>[];
 }
@@ -15,9 +15,9 @@ interface Context {
 }
 
 /**
- * A value that fits a JSON schema, by hash: the stand-in for the output of a model. Supports types, bounds, formats, simple patterns, enum,
- * const, local references, allOf and the first branch of anyOf and oneOf; a schema without a type gives text. Below eight levels optional
- * properties are left out.
+ * A value that matches a JSON schema, chosen by hash; it stands for the output of a model. Supported are types, bounds,
+ * formats, simple patterns, enum, const, local references, allOf, and the first branch of anyOf and oneOf. A schema without a
+ * type gives text. Below eight levels optional properties are left out.
  */
 export function schemaValue(schema: unknown, hash: number, { rows = [] }: InputRows = {}): unknown {
   return makeValue(schema, hash, { root: schema, depth: 0, rows, row: null });
@@ -69,7 +69,7 @@ function patternSchema({ patternProperties }: Schema, name: string): unknown {
   return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
 }
 
-/** Whether a property may have a value of the input: it has the type, and the schema has no further bounds. */
+/** Whether a value of the input can be used for a property: it has the type, and the schema has no other bounds. */
 function fits(value: unknown, schema: Schema | null): boolean {
   if (value === undefined || value === null || schema === null) return false;
   const names = new Set(Object.keys(schema));
@@ -94,7 +94,7 @@ function arrayOf(schema: Schema, hash: number, context: Context): unknown {
   if (schema.uniqueItems !== true) return items;
   const distinct = new Map(items.map((one) => [JSON.stringify(one), one]));
   const values = resolveSchema(schema.items, context.root)?.enum;
-  // Values of an enum are taken in order, so that as few as possible repeat.
+  // The values of an enum are taken in order, so that as few as possible are repeated.
   if (Array.isArray(values)) return values.slice(0, Math.max(least, distinct.size));
   return [...distinct.values()];
 }

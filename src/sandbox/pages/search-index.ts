@@ -2,7 +2,7 @@ import { choose, hashText, mix } from '../base/hash.js';
 import { dateOf, hostOf, textOf } from './page.js';
 import type { PageSettings } from './result.js';
 
-/** The filters that the stand-in index supports. `includeText` is not among them: no made-up page would match. */
+/** The filters that the stand-in index supports. `includeText` is not supported, because no made-up page would match it. */
 export interface SearchFilters {
   readonly query: string;
   readonly includeDomains?: readonly string[] | undefined;
@@ -25,8 +25,8 @@ const hosts = [
 ];
 
 /**
- * URLs for a query, always the same ones in the same order, each once. Fewer than requested if filters leave no more among twenty
- * candidates for each result.
+ * Finds URLs for a query: always the same URLs in the same order, each once. Twenty candidates are tried for each requested
+ * result. So strict filters may leave fewer results than requested.
  */
 export function findUrls(filters: SearchFilters, asked: number, { seed, textBytes }: PageSettings): string[] {
   const slug = slugOf(filters.query);
@@ -46,7 +46,7 @@ function slugOf(query: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
-  // Cut by letters, not by code units: half of a surrogate pair cannot be encoded.
+  // The text is cut between letters, not between code units, because half of a surrogate pair cannot be encoded.
   return encodeURIComponent([...words].slice(0, 60).join('')) || 'page';
 }
 

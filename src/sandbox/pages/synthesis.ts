@@ -40,7 +40,7 @@ function measure(schema: unknown): { count: number; depth: number } {
   };
 }
 
-/** The stand-in for the text of a model about a query: text with letters beyond ASCII, or a value that fits the schema. */
+/** Stands for a model's text about a query: text with some letters beyond ASCII, or a value that matches the schema. */
 export function writeAbout(query: string, schema: Readonly<Record<string, unknown>> | null, seed: number): unknown {
   const hash = hashText(query, seed);
   if (schema === null || schema.type === 'text') {
@@ -64,7 +64,7 @@ export function groundingOf(
   }));
 }
 
-/** The text of the output, in the pieces of a stream. Letters are not split. */
+/** The text of the output, split into the pieces of a stream. Letters are not split. */
 export function piecesOf(content: unknown): string[] {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return text.match(/\S+\s*/gu) ?? [text];

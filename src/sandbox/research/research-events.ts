@@ -2,7 +2,7 @@ import type { PageSettings } from '../pages/result.js';
 import { findUrls } from '../pages/search-index.js';
 import { findingsOf, type ResearchTask, taskCost } from './research-task.js';
 
-/** An event of a v1 task: `createdAt` in milliseconds, as the wire has it. */
+/** An event of a v1 task. `createdAt`: milliseconds, as in the API. */
 export interface ResearchEvent {
   readonly eventType: string;
   readonly createdAt: number;

@@ -18,7 +18,7 @@ export const taskSchema = z.object({
   outputSchema: z.record(z.string(), z.unknown()).nullable(),
 });
 
-/** A research task, from any of the paths. Its output follows from its id. */
+/** A research task, created on any of the three paths. Its output follows from its id. */
 export type ResearchTask = z.infer<typeof taskSchema>;
 
 export function taskStatus(task: ResearchTask, now: number): 'running' | 'completed' | 'failed' {
@@ -26,7 +26,7 @@ export function taskStatus(task: ResearchTask, now: number): 'running' | 'comple
   return task.failed ? 'failed' : 'completed';
 }
 
-/** Cost of a finished task: USD 5 for a thousand searches, a thousand pages, or a million tokens, as in the retired service. */
+/** Cost of a finished task: $5 for 1,000 searches, 1,000 pages or a million tokens, as in the retired service. */
 export function taskCost({ id, failed }: ResearchTask): { micros: number; costDollars: Record<string, number> } {
   const hash = hashText(id, 0);
   const numSearches = failed ? 1 : 4 + (mix(hash, 1) % 12);

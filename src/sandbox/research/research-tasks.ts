@@ -18,7 +18,7 @@ export interface ResearchTasksParts {
   readonly now: () => number;
 }
 
-/** The research tasks of the team, from all three paths. */
+/** The research tasks of the team, created on any of the three paths. */
 export class ResearchTasks {
   readonly #parts: ResearchTasksParts;
   readonly #tasks = new Map<string, ResearchTask>();

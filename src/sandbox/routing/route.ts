@@ -29,10 +29,12 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Frames of an event stream, each whole. `gone` is aborted if the client disconnects or the sandbox closes. */
+/**
+ * Frames of an event stream; each text is one whole frame. `gone` is aborted if the client disconnects or the sandbox closes.
+ */
 export type Frames = (gone: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
-/** Finished work: its answer, and its purchase if it costs something. */
+/** Work that is done: its answer, and its purchase if the work is charged. */
 export interface Work {
   /** Status of the answer; default 200. */
   readonly status?: number;
@@ -42,7 +44,10 @@ export interface Work {
   readonly purchase?: Purchase;
 }
 
-/** Checks a request's JSON (throws a {@link Refusal}) and returns the work, which runs later, after the latency. */
+/**
+ * Checks the JSON of a request and returns the work, which runs later, after the latency. Throws a {@link Refusal} for a bad
+ * request.
+ */
 export type Route = (input: unknown, context: RouteContext, call: Call) => (requestId: string) => Work;
 
 /** Work whose answer is JSON. */

@@ -1,6 +1,6 @@
 import type { Route } from './route.js';
 
-/** A route in the table, with the facts that the exchange needs before it runs. */
+/** A route in the table, with what must be known of the route before it runs. */
 export interface RouteEntry {
   readonly route: Route;
   /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for polling one. */
@@ -17,7 +17,9 @@ interface Line extends RouteEntry {
   readonly segments: readonly string[];
 }
 
-/** Finds the route of a request. Patterns such as `GET /agent/runs/:id`; a literal segment wins over a variable one. */
+/**
+ * Finds the route of a request by patterns such as `GET /agent/runs/:id`. A literal segment has priority over a variable one.
+ */
 export class Router {
   readonly #lines = new Map<string, Line[]>();
 

@@ -7,12 +7,12 @@ const commentEveryMs = 20;
 
 type FrameSource = AsyncIterable<string> | Iterable<string>;
 
-/** Whether a frame is an event, not a comment. */
+/** Whether a frame is an event. Otherwise it is a comment. */
 export function isEvent(frame: string): boolean {
   return !frame.startsWith(':');
 }
 
-/** The frames of a stream after the changes of the fault; added comments are real ones. */
+/** Changes the frames of a stream as the fault says. A comment that it adds is a `KEEP_ALIVE_FRAME`. */
 export function changeFrames(
   frames: FrameSource,
   fault: FaultDo | null,

@@ -8,12 +8,12 @@ const answerSchema = z.looseObject({
   statuses: z.array(z.looseObject({ id: z.string() })).optional(),
 });
 
-/** Ways in which results may differ from the expected ones; all are valid JSON of the right shape. */
+/** Ways to change the results of an answer. The changed answer is still valid JSON of the right shape. */
 export type ResultsChange = 'shuffle' | 'repeat' | 'lose' | 'add' | 'unknown';
 
 /**
- * Changes the `results` of a true answer, or the `data` of a list; other bodies do not change. Clients that match results by
- * position, or rely on their number, then fail.
+ * Changes the `results` of an answer, or the `data` of a list. Other bodies do not change. A client that matches results by
+ * position, or relies on their number, then fails.
  */
 export function changeResults(body: Buffer, change: ResultsChange): Buffer {
   const answer = answerSchema.safeParse(JSON.parse(body.toString('utf8'))).data;

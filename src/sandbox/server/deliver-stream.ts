@@ -7,7 +7,10 @@ import type { FaultDo } from './fault.js';
 
 type Cut = Extract<FaultDo, { kind: 'cut-stream' }>;
 
-/** Sends an event stream as the fault says, or plainly. Resolves at its end with the status that was sent, 0 for none. */
+/**
+ * Sends an event stream, with its fault if there is one. Resolves at the end of the stream with the status that was sent, or 0
+ * if none was sent.
+ */
 export async function deliverStream(
   response: ServerResponse,
   head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
@@ -55,12 +58,12 @@ async function cutStream(
   }
   if (fault.how === 'clean') response.end();
   else if (fault.how === 'reset') cut(response);
-  // A regular end of the connection without the last chunk: the bytes before it arrive.
+  // The connection ends regularly, but without the last chunk. So the bytes before it arrive.
   else response.socket?.destroySoon();
   return status;
 }
 
-/** Finds the position of a cut while the frames are sent. */
+/** Finds the position where the fault cuts a stream, while its frames are sent. */
 class CutPosition {
   readonly #fault: Cut;
   readonly #held: Buffer[] = [];
@@ -73,14 +76,14 @@ class CutPosition {
     this.reached = fault.events === 0 && !fault.insideCharacter;
   }
 
-  /** Rest of a frame that is not sent yet. */
+  /** Returns the bytes to send now for this frame. */
   take(frame: string): Buffer {
     const bytes = Buffer.from(frame);
     const { events, bytes: wanted, insideCharacter = false } = this.#fault;
     if (this.reached) return Buffer.alloc(0);
     if (wanted !== undefined) return this.#untilByte(bytes, wanted, insideCharacter);
     if (events === -1) {
-      // Each frame is sent when the next one comes, so that the last one is never sent.
+      // Each frame is held until the next one comes. So the last frame is never sent.
       this.#held.push(bytes);
       return this.#held.length > 1 ? (this.#held.shift() as Buffer) : Buffer.alloc(0);
     }
@@ -93,7 +96,7 @@ class CutPosition {
 
   #untilByte(bytes: Buffer, wanted: number, insideCharacter: boolean): Buffer {
     let end = Math.max(0, wanted - this.#bytes);
-    // A byte 10xxxxxx continues a letter: a cut before it is a cut inside the letter.
+    // A byte 10xxxxxx continues a letter, so a cut before it is inside the letter.
     if (insideCharacter) while (end < bytes.length && ((bytes[end] as number) & 0xc0) !== 0x80) end += 1;
     this.#bytes += bytes.length;
     this.reached = end < bytes.length;

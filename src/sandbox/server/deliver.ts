@@ -9,7 +9,10 @@ export interface Reply {
   readonly body: Buffer;
 }
 
-/** Sends a reply as the fault says, or plainly. Resolves with the status that was sent, 0 for none, after all bytes are written. */
+/**
+ * Sends a reply, with its fault if there is one. Resolves after all bytes are written, with the status that was sent, or 0 if
+ * none was sent.
+ */
 export async function deliver(
   response: ServerResponse,
   reply: Reply,
@@ -28,7 +31,7 @@ export async function deliver(
   if (fault?.kind === 'truncate') {
     const whole = fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5));
     await write(response, body.subarray(0, whole));
-    // A regular end of the connection: after a reset the client could lose bytes that were sent before it.
+    // The connection ends regularly. After a reset the client could lose bytes that were sent before.
     response.socket?.destroySoon();
     return reply.status;
   }
@@ -54,7 +57,7 @@ export function cut(response: ServerResponse): number {
   return 0;
 }
 
-/** Writes `bytes` at a time. The response stays open. */
+/** Sends a body slowly, `bytes` bytes at a time. The response stays open. */
 export async function drip(
   response: ServerResponse,
   body: Buffer,

@@ -4,7 +4,8 @@ import type { FaultDo } from './fault.js';
 import { retryAfterText } from './retry-after.js';
 
 /**
- * The answer to a refused request, in the envelope of its path. Any error except {@link Refusal} is a 500: nothing was recorded.
+ * The answer to a refused request, in the envelope of its path. An error that is not a {@link Refusal} gives a 500. In both
+ * cases nothing was recorded.
  */
 export function refusalReply(path: string, requestId: string, error: unknown): Reply {
   const refusal = error instanceof Refusal ? error : new Refusal(500, 'INTERNAL_ERROR', String(error));

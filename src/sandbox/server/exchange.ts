@@ -25,7 +25,7 @@ export interface ExchangeParts {
   readonly options: Settings;
   readonly log: RequestLog;
   readonly gate: RateGate;
-  /** Milliseconds since the start, of a monotonic clock. */
+  /** Milliseconds since the start, by a monotonic clock. */
   readonly now: () => number;
   readonly script: FaultScript;
   readonly ledger: Ledger;
@@ -38,8 +38,8 @@ export interface ExchangeParts {
 }
 
 /**
- * One request, from its headers to its answer. In this order: log, key, rate limit, fault, body, latency, work, purchase log,
- * answer.
+ * Handles a request from its headers to its answer, in this order: log, key, rate limit, fault, body, latency, work, purchase
+ * log, answer.
  */
 export function createExchange(
   parts: ExchangeParts,
@@ -54,7 +54,7 @@ export function createExchange(
       const reply = await answer(parts, served).catch((error: unknown) => refusalReply(path, requestId, error));
       log.done(entry, await send(response, reply, served.fault, timers));
     } catch {
-      // The client has disconnected, or its connection is broken: there is no one to answer.
+      // The client has disconnected or its connection is broken, so no answer can be sent.
       log.done(entry, cut(response));
     }
   };

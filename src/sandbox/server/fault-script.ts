@@ -7,7 +7,7 @@ interface Line {
   struck: number;
 }
 
-/** Whether a fault with this condition strikes the `seen`-th matching request. */
+/** Whether a fault with this condition applies to the matching request with the number `seen`. */
 function strikes(when: FaultWhen, seen: number): boolean {
   if (when.nth !== undefined) return seen === when.nth;
   if (when.every !== undefined) return seen % when.every === 0;
@@ -15,7 +15,7 @@ function strikes(when: FaultWhen, seen: number): boolean {
   return true;
 }
 
-/** Whether a path matches the pattern; a segment `*` matches any. */
+/** Whether a path matches the pattern. The segment `*` matches any segment. */
 function isPath(pattern: string, path: string): boolean {
   if (!pattern.includes('*')) return pattern === path;
   const wanted = pattern.split('/');
@@ -23,7 +23,10 @@ function isPath(pattern: string, path: string): boolean {
   return wanted.length === actual.length && wanted.every((one, index) => one === '*' || one === actual[index]);
 }
 
-/** Chooses the fault of a request. Every fault counts on its own; if several strike at once, the first declared one is applied. */
+/**
+ * Chooses the fault of a request. Every fault counts its matching requests separately. If several faults apply to one request,
+ * the first declared one is used.
+ */
 export class FaultScript {
   #lines: Line[] = [];
   #since = 0;

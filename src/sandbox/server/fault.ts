@@ -78,35 +78,38 @@ const faultSchema = z.strictObject({ when: whenSchema, do: doSchema, limit: coun
 export const faultsSchema = z.array(faultSchema);
 
 /**
- * Condition of a fault. It considers only requests that passed the key check and the rate limit, and counts those with its
- * `method` and `path` (without them, all; a segment `*` of the path matches any, as in `/agent/runs/*`). Times count from the
- * moment when the faults were set. `nth`: only that one; `every`: each multiple; `probability`: by a seeded number for each
- * request, the same in every run; none of the three: each request.
+ * Condition of a fault. Only requests that passed the key check and the rate limit count. With `method` and `path`, only
+ * requests that match count; a segment `*` of the path matches any segment, as in `/agent/runs/*`. Times count from the moment
+ * when the faults were set. `nth`: only the request with this number; `every`: each multiple of this number; `probability`: a
+ * seeded random choice for each request, the same in every run. If none of these three is set, the fault applies to each
+ * request.
  */
 export type FaultWhen = z.infer<typeof whenSchema>;
 
 /**
- * Effect of a fault. "Charged" means that the work is done and recorded before the effect.
- * - `status`: this status instead of an answer. `retryAfter` is sent unchanged, but `date+3` becomes the HTTP-date in three seconds.
- *   `charged: true` charges first: a charge without an answer.
+ * Effect of a fault. "Charged" means that the work is done and recorded before the effect. Defaults are in parentheses.
+ * - `status`: sends this status instead of an answer. `retryAfter` is sent unchanged, but `date+3` becomes the HTTP-date in three
+ *   seconds. With `charged: true` the request is charged first.
  * - `reset`: the connection is reset `before` any work, or `after` the work was charged.
- * - `truncate`: charged; the body stops after `bytes`, or a `fraction` of it (half by default), and the connection ends. `framing`:
- *   with the Content-Length of the whole, or as chunks without the last one.
- * - `stall`: charged, then silence for `ms` before the headers, or in the middle of the body.
- * - `body`: this body instead (HTML by default), with status 200 by default; charged only with `charged: true`.
- * - `results`: charged, then the answer's `results` (or the `data` of a list) are changed: shuffled (the `statuses` too), the first
- *   repeated, the first lost, an extra one added, or unknown fields and an unknown status added.
- * - `drip`: charged; the body is sent `bytes` (1) at a time every `everyMs` (1000).
- * - `cut-stream`: an event stream ends after `events` (1; -1: all but the last one, without comments) or `bytes`;
- *   `insideCharacter`: at the next position inside a letter of several bytes. `how`: the connection ends (`end`) or is reset, or the
- *   stream ends as if it were whole (`clean`).
- * - `silent-stream`: after `events` (0) there is silence for `ms`, or only `comments`.
- * - `frames`: each frame of a stream is sent twice, each pair in the wrong order, an unknown one before each, or first one of `bytes`
- *   (5 MB). The last three do not change an answer that is not a stream; `truncate`, `stall` and `drip` apply to streams where they can.
+ * - `truncate`: charged. The body stops after `bytes`, or after a `fraction` of it (0.5), and the connection ends. `framing`: the
+ *   Content-Length is that of the whole body, or the body is sent in chunks without the last one.
+ * - `stall`: charged. Nothing is sent for `ms`, before the headers or in the middle of the body.
+ * - `body`: sends this body (HTML) instead of an answer, with this status (200). Charged only with `charged: true`.
+ * - `results`: charged. The answer's `results`, or the `data` of a list, are changed: they are shuffled (with the `statuses`), the first
+ *   one is repeated, the first one is lost, an extra one is added, or unknown fields and an unknown status are added.
+ * - `drip`: charged. The body is sent `bytes` (1) at a time, every `everyMs` (1000).
+ * - `cut-stream`: an event stream ends after `events` (1) or `bytes`. With `events: -1` all frames except the last one are sent.
+ *   `insideCharacter`: the cut is at the next position inside a letter of several bytes. `how`: the connection ends (`end`) or is reset
+ *   (`reset`), or the stream ends as if it were whole (`clean`).
+ * - `silent-stream`: after `events` (0), nothing is sent for `ms`, or only `comments`.
+ * - `frames`: each frame of a stream is sent twice, each pair of frames is sent in the wrong order, an unknown frame is sent before each
+ *   one, or a first frame of `bytes` (5 MB) is added.
+ *
+ * `cut-stream`, `silent-stream` and `frames` change only streams. `truncate`, `stall` and `drip` apply to streams where they can.
  */
 export type FaultDo = z.infer<typeof doSchema>;
 
-/** A fault, declared as data. `limit`: maximum number of strikes. */
+/** A fault, declared as data. `limit`: maximum number of requests that it applies to. */
 export type Fault = z.infer<typeof faultSchema>;
 
 const whenNames = new Set(Object.keys(whenSchema.shape));
@@ -144,7 +147,7 @@ function fromWords(text: string): unknown {
   return fault;
 }
 
-/** Text fields are always text, also with the form of a number. */
+/** Fields for text stay text, even if the value looks like a number. */
 function fromWord(name: string, value: string): unknown {
   if (name === 'retryAfter' || name === 'body' || name === 'tag') return value;
   if (value === 'true' || value === 'false') return value === 'true';

@@ -19,52 +19,63 @@ export { type Fault, type FaultDo, type FaultWhen, parseFault } from './fault.js
 export interface SandboxOptions {
   /** Port on 127.0.0.1; 0 selects a free one. Default 0. */
   readonly port: number;
-  /** Changes every page, failure and random number. Default 1. */
+  /** Seed of every page, failure and random number. Default 1. */
   readonly seed: number;
   /** API keys that are accepted; null accepts any. Default null. */
   readonly keys: readonly string[] | null;
-  /** Answers `/search` and `/contents` without a key with the 402 payment challenge instead of 401. Default false. */
+  /**
+   * If true, `/search` and `/contents` without a key are answered with the 402 payment challenge, otherwise with 401. Default
+   * false.
+   */
   readonly x402: boolean;
-  /** Dollars of the team; null: no limit. Each purchase reduces them, kept across restarts by `ledgerFile`. Default null. */
+  /**
+   * Credits of the team in dollars; null: no limit. Each purchase reduces them. `ledgerFile` keeps them across restarts.
+   * Default null.
+   */
   readonly credits: number | null;
-  /** Maximum number of requests in any second, whole, of all kinds; null: no limit. Default null. */
+  /** Maximum number of requests of all kinds in any second, a whole number; null: no limit. Default null. */
   readonly qps: number | null;
   /**
-   * Instead of `qps`: `contract` (flat 10), `boost` (25), `public` (the table per endpoint), or a profile of your own. Default
-   * null.
+   * A rate limit instead of `qps`: `contract` (10 in all), `boost` (25 in all), `public` (a limit per endpoint), or a profile
+   * of your own. Default null.
    */
   readonly rate: string | RateProfile | null;
-  /** Form of the `Retry-After` header on the limit's own 429. Default `none`. */
+  /** Form of the `Retry-After` header when the rate limit answers 429. Default `none`. */
   readonly retryAfter: 'none' | 'seconds' | 'http-date';
-  /** Seconds in that header. Default 1. */
+  /** Seconds in the `Retry-After` header. Default 1. */
   readonly retryAfterSeconds: number;
-  /** Milliseconds before the work is done and answered; a range gives a random value for each request. Default 0. */
+  /**
+   * Milliseconds before the work of a request is done and answered. A range gives a random value for each request. Default 0.
+   */
   readonly latencyMs: number | { readonly min: number; readonly max: number };
-  /** Share of URLs that fail, by their hash. Default 0.03. */
+  /** Share of URLs that fail. The hash of a URL decides whether it fails. Default 0.03. */
   readonly failureRate: number;
-  /** URLs that always fail, with the tag of their failure. Default: none. */
+  /** URLs that fail, each with the tag of its failure. Default: none. */
   readonly failures: Readonly<Record<string, string>>;
   /**
-   * Number of failures of a transient kind (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) before it heals; null: it never heals. Default
-   * null.
+   * Number of requests for which a URL with a transient failure (`CRAWL_TIMEOUT`, `CRAWL_UNKNOWN_ERROR`) fails before it succeeds; null: it
+   * always fails. Default null.
    */
   readonly transientFailures: number | null;
-  /** Characters of a page's text, on average. Default 1000. */
+  /** Average number of characters of a page's text. Default 1000. */
   readonly textBytes: number;
   /**
-   * Joins answers to plain text requests from prepared pages, for measuring a client: 256 different pages in all, chosen by the
-   * URL. Default false.
+   * Whether plain text requests are answered from prepared pages, to measure a client. There are 256 different pages; the URL
+   * selects one. Default false.
    */
   readonly prebuilt: boolean;
   /** Faults, declared as data. Default none. */
   readonly faults: readonly Fault[];
-  /** File of the purchase log and of the state (runs, tasks, monitors), kept across restarts and SIGKILL; null keeps them in memory. Default null. */
+  /**
+   * File that keeps the purchase log and the state (runs, tasks, monitors) across restarts and SIGKILL; null keeps them in
+   * memory. Default null.
+   */
   readonly ledgerFile: string | null;
   /** Number of requests that the log keeps. Default 200,000. */
   readonly logEntries: number;
   /** Prefix of the queue headers: `x-svc` as in the contract, `x-exa` as in the public service. Default `x-svc`. */
   readonly headerPrefix: string;
-  /** Factor by which the clock of monitor schedules is faster than the wall clock: with 3600 an hour is a second. Default 1. */
+  /** Speed of the clock of monitor schedules, as a factor of the wall clock: with 3600 an hour takes a second. Default 1. */
   readonly monitorClock: number;
   readonly agentRuns: Partial<AgentRunOptions>;
   readonly research: Partial<ResearchOptions>;
@@ -136,7 +147,7 @@ export function parseOptions(options: Partial<SandboxOptions>): Settings {
   return parsed.data;
 }
 
-/** The rate limit of the options; null is none. */
+/** The rate limit that the options select; null: no limit. */
 export function rateOf({ rate, qps }: Pick<Settings, 'rate' | 'qps'>): RateProfile | null {
   if (rate !== null && qps !== null) throw new Error('sandbox options:\nqps and rate exclude each other');
   if (rate !== null) return typeof rate === 'string' ? (rateProfiles[rate] ?? null) : rate;

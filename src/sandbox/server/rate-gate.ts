@@ -6,15 +6,15 @@ export interface RatedRequest {
   readonly path: string;
   /** The request's rate cost. */
   readonly weight: number;
-  /** Type in the request's body, where the limit depends on it: a deep search has a limit of its own. */
+  /** `type` in the request's body. The limit may depend on it: a deep search has a limit of its own. */
   readonly type?: unknown;
   /** The request's key. */
   readonly key: string | null;
 }
 
 /**
- * The rate limit: a strict window for each bucket of the profile, and for each key if the bucket belongs to a key. Without a
- * profile all requests are admitted and counted.
+ * The rate limit: a strict window for each bucket of the profile. A bucket that belongs to a key has a window for each key.
+ * Without a profile all requests are admitted and counted.
  */
 export class RateGate {
   readonly #profile: RateProfile | null;
@@ -30,13 +30,16 @@ export class RateGate {
     return this.#all.max;
   }
 
-  /** Whether only the body decides the class of a request to this path. */
+  /** Whether the class of a request to this path depends on its body. */
   needsBody(path: string): boolean {
     const distinguished = this.#profile?.buckets.some(({ classes }) => classes.includes('search.deep'));
     return path === '/search' && distinguished === true;
   }
 
-  /** Admits a request at `now` (ms of one monotonic clock), or returns the limit that it would exceed. */
+  /**
+   * Admits a request at the time `now` (ms of a monotonic clock). If the request would exceed a limit, returns that limit
+   * instead.
+   */
   admit(now: number, request: RatedRequest): string | null {
     const buckets = this.#profile === null ? [] : bucketsFor(this.#profile, rateClassOf(request));
     const windows = buckets.map((bucket) => {

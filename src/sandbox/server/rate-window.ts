@@ -1,4 +1,4 @@
-/** One second: the limit holds in any second, with any start. */
+/** Length of the window. The limit holds in every period of one second. */
 const windowMs = 1000;
 
 /**
@@ -11,7 +11,7 @@ export class RateWindow {
   #head = 0;
   #max = 0;
 
-  /** `limit`: whole requests a second, or null for none; admitted requests are counted in both cases. */
+  /** `limit`: whole number of requests a second; null: no limit. Admitted requests are counted in both cases. */
   constructor(limit: number | null) {
     this.#limit = limit;
   }
@@ -21,7 +21,7 @@ export class RateWindow {
     return this.#max;
   }
 
-  /** Whether a request of this rate cost may be admitted now; a cost above the limit counts as the limit. */
+  /** Whether a request of this rate cost may be admitted now. A rate cost above the limit is reduced to the limit. */
   fits(now: number, weight = 1): boolean {
     while (this.#head < this.#times.length && now - (this.#times[this.#head] as number) >= windowMs) this.#head += 1;
     if (this.#head > 4096 && this.#head * 2 > this.#times.length) {

@@ -1,10 +1,12 @@
-/** One request to the service, for the checks of tests. Times are milliseconds since the sandbox started, of a monotonic clock. */
+/**
+ * One request to the service, which tests check. Times are milliseconds since the start of the sandbox, by a monotonic clock.
+ */
 export interface RequestLogEntry {
   /** Number of the request, from 1. */
   readonly n: number;
-  /** Time when the request's headers were read, which is the time for the rate limit. */
+  /** Time when the headers of the request were read. The rate limit counts from this time. */
   readonly at: number;
-  /** Time when the answer was sent or the connection closed; null while the request is open. */
+  /** Time when the answer was sent or the connection was closed; null while the request is in progress. */
   readonly doneAt: number | null;
   readonly method: string;
   readonly path: string;
@@ -14,7 +16,7 @@ export interface RequestLogEntry {
   readonly units: number;
   /** The fault that was applied to the request, such as `reset:after`. */
   readonly fault: string | null;
-  /** Refused by the rate limit (a declared fault with status 429 does not count). */
+  /** Whether the rate limit refused the request. A declared fault with status 429 does not count. */
   readonly limited: boolean;
 }
 
@@ -30,7 +32,7 @@ export class RequestLog {
   #count = 0;
   #limited = 0;
 
-  /** Keeps at least `keep` entries; `now` returns the time of an entry. */
+  /** Keeps at least `keep` entries. `now` returns the current time of the log. */
   constructor(keep: number, now: () => number) {
     this.#keep = keep;
     this.#now = now;
@@ -64,12 +66,12 @@ export class RequestLog {
       limited: false,
     };
     this.#entries.push(entry);
-    // Trimmed a quarter at a time: trimming one by one would move the whole list for each request.
+    // A quarter of the entries is removed at a time. Removing single entries would move the whole list for each request.
     if (this.#entries.length > this.#keep * 1.25) this.#entries = this.#entries.slice(-this.#keep);
     return entry;
   }
 
-  /** Ends a request; a second end is ignored. */
+  /** Marks a request as ended. If it has ended already, this does nothing. */
   done(entry: OpenEntry, status: number): void {
     if (entry.doneAt !== null) return;
     entry.doneAt = this.#now();
@@ -78,7 +80,7 @@ export class RequestLog {
     this.#byStatus.set(status, (this.#byStatus.get(status) ?? 0) + 1);
   }
 
-  /** Entries from number `from` on, oldest first, at most the last `keep`. */
+  /** Entries from number `from` on, oldest first; at most the last `keep` entries. */
   since(from = 1): readonly RequestLogEntry[] {
     const first = this.#entries[0]?.n ?? 1;
     const kept = Math.max(0, this.#entries.length - this.#keep);

@@ -1,4 +1,4 @@
-/** Writes an answer from texts in ASCII. Joining them as one text would copy them once more. */
+/** Writes an answer from several ASCII texts. Joining the texts first would copy them once more. */
 export class AsciiWriter {
   #bytes: Buffer;
   #at = 0;

@@ -15,7 +15,7 @@ const factSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('event'), type: z.enum(eventTypes), at: z.number() }),
 ]);
 
-/** A triggered event: it belongs to a webset of its own. */
+/** A triggered event. It belongs to a webset of its own. */
 interface Triggered {
   readonly type: EventType;
   readonly at: number;
@@ -29,8 +29,8 @@ export interface EventHistoryParts {
 }
 
 /**
- * The history of webset events: any number of them, none stored. Each follows from its number; numbers grow with time. Triggered
- * events are stored, and have numbers from {@link TRIGGERED} on.
+ * The history of webset events. It may have any number of events and stores none: each event follows from its number, and
+ * numbers grow with time. Only triggered events are stored; their numbers begin at {@link TRIGGERED}.
  */
 export class EventHistory {
   readonly #parts: EventHistoryParts;
@@ -59,7 +59,7 @@ export class EventHistory {
     return this.#parts.now();
   }
 
-  /** Sets the times of the history; an earlier process may have set them already. */
+  /** The times of the history. The first call sets them, unless an earlier process has set them already. */
   get timeline(): Timeline {
     if (this.#timeline) return this.#timeline;
     const { options, write, now } = this.#parts;
@@ -73,7 +73,7 @@ export class EventHistory {
     return this.#timeline;
   }
 
-  /** Number of events so far, with late ones that are not visible yet; without triggered ones. */
+  /** Number of events so far. It includes late events that are not visible yet, but no triggered events. */
   get length(): number {
     return this.timeline.countAt(this.now);
   }
@@ -89,7 +89,7 @@ export class EventHistory {
     return event < this.length ? this.timeline.timeOf(event) : null;
   }
 
-  /** Whether an event is visible: a late one appears only some time after its own time. */
+  /** Whether an event is visible. A late event appears only some time after its own time. */
   isSeen(event: number, at: number, now: number): boolean {
     const { late, lateMs } = this.options;
     if (late === 0 || event >= TRIGGERED) return true;
@@ -102,7 +102,7 @@ export class EventHistory {
     return typeOf(story, step);
   }
 
-  /** The event as the wire shows it. */
+  /** The event as the service returns it. */
   record(event: number): Record<string, unknown> {
     const { story, step } = this.#locate(event);
     const scene = this.sceneAt(story, step);
@@ -172,7 +172,7 @@ export class EventHistory {
     this.#start = null;
   }
 
-  /** Adjacent events share their times, and formatting one takes longer than a lookup. */
+  /** Adjacent events often have the same time, and a lookup takes less time than formatting it again. */
   #iso(time: number): string {
     const known = this.#isoTexts.get(time);
     if (known !== undefined) return known;

@@ -12,8 +12,8 @@ export interface EventQuery {
 }
 
 /**
- * Position in a list: the next event of the history and the next triggered one, or the number to skip, and the time of the
- * cursor.
+ * Position in a list. With `paging: position`: the next event of the history and the next triggered event. With `paging:
+ * offset`: the number of events to skip. `at`: the time when the cursor was made.
  */
 interface Position {
   readonly next: number;
@@ -28,7 +28,7 @@ export interface EventPage {
   readonly nextCursor: string | null;
 }
 
-/** One page of the list of events, in the order and by the paging of the history's options. */
+/** One page of the list of events. The options of the history decide its order and paging. */
 export function eventPage(history: EventHistory, query: EventQuery): EventPage {
   const { now, options, timeline } = history;
   const end = timeline.countAt(now);
@@ -50,7 +50,7 @@ export function eventPage(history: EventHistory, query: EventQuery): EventPage {
     const theirs = triggered[other];
     if (mine === null && !theirs) return { events, nextCursor: null };
     const at = mine === null ? 0 : timeline.timeOf(mine);
-    // At equal times the events of the history come first, in both directions of the list.
+    // A triggered event counts as later than an event of the history with the same time, in both orders of the list.
     const isTheirs = theirs && (mine === null || (isNewest ? theirs.at >= at : theirs.at < at));
     const event = isTheirs ? theirs.event : (mine as number);
     const passes =

@@ -3,26 +3,28 @@ import { idOf, type Kind, type Scene } from './scene.js';
 import { DESIGNS } from './story.js';
 import { eventData } from './webset.js';
 
-/** A value that differs between two websets of one design: an id, a time, or the number in the owner's own id. */
+/** A value that differs between two websets of one design: an id, a time, or the number in the external id. */
 type Slot = (scene: Scene) => string;
 
-/** The data of an event with gaps: a piece of text, a slot, a piece of text, … */
+/** The data of an event as pieces of text with a slot between each two pieces. */
 interface Template {
   readonly pieces: readonly string[];
   readonly slots: readonly Slot[];
 }
 
-/** A number with the same design as `design` that no webset has, so that its values are found in a text. */
+/**
+ * A number of a webset that does not exist, with this design. Its values occur nowhere else, so they can be found in a text.
+ */
 const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
 
 /**
- * The data of events as JSON in ASCII, from templates that are made when they are needed: serialising each event would take most of the
- * time of a page. The text equals that of the record, except for escapes.
+ * The data of events as JSON in ASCII. It is made from templates, which are made when they are needed: serialising each event
+ * would take most of the time of a page. The text equals the JSON of the event's record, except for escapes.
  */
 export class EventTexts {
   readonly #seed: number;
   readonly #templates = new Map<number, Template>();
-  /** Ids of the latest websets: the events of one webset have the same few ids. */
+  /** Ids of the latest websets. All events of one webset use the same few ids. */
   readonly #ids = new Map<number, string[]>();
   readonly #keys = new Map<string, number>();
 

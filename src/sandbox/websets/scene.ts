@@ -6,7 +6,7 @@ export interface Scene {
   readonly story: number;
   readonly step: number;
   readonly hash: number;
-  /** Time of a step plus this many milliseconds, as the wire shows it. */
+  /** Time of a step plus this number of milliseconds, as an ISO text. */
   readonly iso: (step: number, laterMs?: number) => string;
 }
 
@@ -26,7 +26,9 @@ const salts = {
 /** Kinds of objects with an id. */
 export type Kind = keyof typeof salts;
 
-/** A random-looking id that encodes its object: the number of the webset (or event), and the number within its kind. */
+/**
+ * An id that looks random but encodes its object: the number of the webset (or event), and the object's number within its kind.
+ */
 export function idOf(kind: Kind, seed: number, number: number, n?: number): string {
   const digits = mix(mix(number, salts[kind]), seed + (n ?? 0))
     .toString(16)
@@ -34,7 +36,7 @@ export function idOf(kind: Kind, seed: number, number: number, n?: number): stri
   return n === undefined ? `${kind}_${digits}${number.toString(36)}` : `${kind}_${digits}${number.toString(36)}-${n}`;
 }
 
-/** The number in an id; null if it is not one of {@link idOf}. */
+/** The number that an id encodes; null if {@link idOf} did not make the id. */
 export function numberOf(kind: Kind, seed: number, id: string): number | null {
   const found = /^([a-z]+)_[0-9a-f]{8}([0-9a-z]{1,9})$/.exec(id);
   const number = found?.[1] === kind ? Number.parseInt(found[2] as string, 36) : null;

@@ -33,7 +33,7 @@ const items = (type: 'webset.item.created' | 'webset.item.enriched', from: numbe
   Array.from({ length: count }, (_, index) => ({ type, n: from + index }));
 const one = (type: EventType, n = 0): Step => ({ type, n });
 
-/** The life of every webset, each with other contents. It has every type of event. */
+/** The steps in the life of every webset. They include every type of event. */
 export const steps: readonly Step[] = [
   one('webset.created'),
   one('import.created'),
@@ -64,7 +64,7 @@ export const steps: readonly Step[] = [
 const stepIndex = new Map<EventType, number[]>(eventTypes.map((type) => [type, []]));
 for (const [index, { type, n }] of steps.entries()) (stepIndex.get(type) as number[])[n] = index;
 
-/** The step of an event: of the `n`th object of its kind, or of the first. */
+/** The step with the event of this type for the `n`th object of its kind; without `n`, for the first object. */
 export function stepOf(type: EventType, n?: number): number {
   const indices = stepIndex.get(type) ?? [];
   const index = n === undefined ? indices.find((one) => one !== undefined) : indices[n];
@@ -73,12 +73,12 @@ export function stepOf(type: EventType, n?: number): number {
 }
 
 /**
- * Websets with different contents; others differ from these only in ids, URLs and times. A multiple of every period of the
- * contents.
+ * Number of websets with different contents. Other websets differ from these only in ids, URLs and times. It is a multiple of
+ * every period in the contents.
  */
 export const DESIGNS = 210;
 
-/** Numbers of triggered websets and events start here: far above those of any history. */
+/** Number of the first triggered webset and event. It is far above the numbers of any history. */
 export const TRIGGERED = 2 ** 40;
 
 /** Number of items of a webset at its end. */
@@ -87,11 +87,11 @@ export const ITEMS = steps.filter(({ type }) => type === 'webset.item.created').
 /** Number of websets that live at the same time. */
 const ABREAST = 8;
 
-/** Maps each event of the history to a step of a webset. Several websets live in parallel, so that their events mix. */
+/** Maps each event of the history to a step of a webset. Several websets exist at the same time, so their events alternate. */
 export class Stories {
   readonly #abreast: number;
 
-  /** `count`: events of the history; a short history has few websets, so that each type occurs. */
+  /** `count`: number of events of the history. A short history has few websets, so that every type of event occurs. */
   constructor(count: number) {
     this.#abreast = Math.min(ABREAST, Math.max(1, Math.floor(count / steps.length)));
   }

@@ -5,11 +5,14 @@ export interface TimelineOptions {
   readonly to: number;
   readonly sameTimestamp: number;
   readonly arrivingPerSecond: number;
-  /** New events are counted from here. */
+  /** New events arrive from this time on. */
   readonly start: number;
 }
 
-/** Time of each event of the history: evenly from `from` to `to`, then as they arrive. Later events are never earlier. */
+/**
+ * Time of each event of the history: first evenly spread from `from` to `to`, then as new events arrive. An event with a higher
+ * number never has an earlier time.
+ */
 export class Timeline {
   readonly #options: TimelineOptions;
 
@@ -31,7 +34,7 @@ export class Timeline {
     return this.#first((event) => this.timeOf(event) > now, rate > 0 ? count + arrived : count);
   }
 
-  /** The first event at or after a time, of the first `end`. */
+  /** The first event at or after a time, among the first `end` events. */
   firstAt(time: number, end: number): number {
     return this.#first((event) => this.timeOf(event) >= time, end);
   }
@@ -40,7 +43,10 @@ export class Timeline {
     return Math.max(this.#options.to, this.#options.start);
   }
 
-  /** The first event below `end` for which a condition holds. The condition must then hold for all later events. */
+  /**
+   * The first event below `end` for which a condition holds. If the condition holds for an event, it must hold for all later
+   * ones.
+   */
   #first(holds: (event: number) => boolean, end: number): number {
     let [low, high] = [0, end];
     while (low < high) {

@@ -17,7 +17,7 @@ export const enrichments = [
   },
 ] as const;
 
-/** Item `n` of a webset as it was at the scene's step. */
+/** Item `n` of a webset at the step of the scene. */
 export function itemAt(scene: Scene, n: number, seed: number): Record<string, unknown> {
   const { story, step } = scene;
   const hash = mix(scene.hash, 300 + n);

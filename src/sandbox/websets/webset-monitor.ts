@@ -1,7 +1,7 @@
 import { idOf, type Scene, themeOf } from './scene.js';
 import { stepOf } from './story.js';
 
-/** The monitor of a webset as it was. */
+/** The monitor of a webset at the step of the scene. */
 export function monitorAt(scene: Scene, seed: number): Record<string, unknown> {
   const { story, step, iso } = scene;
   const { query, subject, entity } = themeOf(scene);

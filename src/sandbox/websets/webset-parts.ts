@@ -3,7 +3,7 @@ import { idOf, type Scene, themeOf } from './scene.js';
 import { ITEMS, stepOf, steps } from './story.js';
 import { enrichments } from './webset-item.js';
 
-/** Number of items at a step; optionally of the first search only. */
+/** Number of items at a step. With `last`, only items of the steps before it, such as those of the first search. */
 function itemsAt(step: number, last = steps.length): number {
   return steps.slice(0, Math.min(step + 1, last)).filter(({ type }) => type === 'webset.item.created').length;
 }
@@ -15,7 +15,7 @@ export function itemCountAt(step: number): number {
   return step < 0 ? 0 : (itemCounts[Math.min(step, itemCounts.length - 1)] as number);
 }
 
-/** Search `n` of a webset as it was: the first one completes, the second one is canceled. */
+/** Search `n` of a webset at the step of the scene. The first search completes; the second one is canceled. */
 export function searchAt(scene: Scene, n: number, seed: number): Record<string, unknown> {
   const { story, step, hash, iso } = scene;
   const { query, subject, entity } = themeOf(scene);

@@ -11,7 +11,10 @@ const monitorCreated = stepOf('monitor.created');
 const monitorDeleted = stepOf('monitor.deleted');
 const searches = [stepOf('webset.search.created', 0), stepOf('webset.search.created', 1)];
 
-/** Every third webset is deleted at the end; the others become idle once more, so that lists have entries. */
+/**
+ * Whether a webset is deleted at this step. Every third webset is deleted at its end. The others become idle instead, so that
+ * lists have entries.
+ */
 export function isDeletedAt(story: number, step: number): boolean {
   return step >= deleted && (story % 3 === 0 || story >= TRIGGERED);
 }
@@ -22,7 +25,7 @@ export function typeOf(story: number, step: number): EventType {
   return (steps[step] as (typeof steps)[number]).type;
 }
 
-/** The owner's own id of a webset; none for every second one. */
+/** The external id of a webset. Every second webset has none. */
 export function externalIdOf(story: number): string | null {
   return story % 2 === 0 ? `external-${story}` : null;
 }
@@ -56,7 +59,7 @@ function statusAt(step: number): string {
   return step >= paused && step < deleted ? 'paused' : 'idle';
 }
 
-/** The data of an event: its resource at that time. */
+/** The data of an event: the object that it is about, at the time of the event. */
 export function eventData(scene: Scene, seed: number): Record<string, unknown> {
   const { type, n } = steps[scene.step] as (typeof steps)[number];
   if (type.startsWith('webset.search.')) return searchAt(scene, n, seed);
@@ -67,7 +70,7 @@ export function eventData(scene: Scene, seed: number): Record<string, unknown> {
   return type.startsWith('monitor.') ? monitorAt(scene, seed) : websetAt(scene, seed);
 }
 
-/** No public schema has the payload of exports; this one is made up. */
+/** An export. Its payload is made up, because no public schema has it. */
 function exportAt({ story, step, iso }: Scene, seed: number): Record<string, unknown> {
   const [created, completed] = [stepOf('webset.export.created'), stepOf('webset.export.completed')];
   return {

@@ -20,8 +20,9 @@ const schema = z.looseObject({
 });
 
 /**
- * `POST /monitors/batch`: the first `limit` monitors that match the filter. A paused monitor still matches a filter without a status, so a
- * client that repeats the call never ends; the service behaves the same. Disabled monitors can only be deleted.
+ * `POST /monitors/batch`: changes the first `limit` monitors that match the filter. A paused monitor still matches a filter
+ * without a status, so a client that repeats the call until nothing matches never ends, as with the service. Disabled monitors
+ * can only be deleted.
  */
 export const batchMonitors: Route = (input, { monitors }) => {
   const { action, filter, dry_run, limit } = checkInput(schema, input);

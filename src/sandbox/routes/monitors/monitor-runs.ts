@@ -6,7 +6,7 @@ import { jsonWork, type Route } from '../../routing/route.js';
 
 const listQuery = listQueryOf(100, 50, {});
 
-/** `POST /monitors/{id}/trigger`: a run now, beside any other; refused if the monitor is disabled. */
+/** `POST /monitors/{id}/trigger`: starts a run now, even if another run is in progress. Refused if the monitor is disabled. */
 export const triggerMonitor: Route =
   (_input, { monitors }, { params }) =>
   () => {
@@ -25,7 +25,7 @@ export const listMonitorRuns: Route = (_input, { monitors, pages }, { params, qu
   };
 };
 
-/** `GET /monitors/{id}/runs/{runId}`: with its full output if it is completed. */
+/** `GET /monitors/{id}/runs/{runId}`: one run, with its full output if it is completed. */
 export const getMonitorRun: Route =
   (_input, { monitors, pages }, { params }) =>
   () => {

@@ -14,9 +14,9 @@ const listQuery = listQueryOf(100, 50, { status, name });
 /** Filter of monitors, in a list and in a batch. */
 export interface MonitorFilter {
   readonly status?: Monitor['status'] | undefined;
-  /** A part of the name, in any case. */
+  /** A part of the name, case-insensitive. */
   readonly name?: string | undefined;
-  /** Pairs that the monitor must have, all of them. */
+  /** Key-value pairs; a monitor must have all of them. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -26,7 +26,7 @@ export function passes(monitor: Monitor, { status, name, metadata = {} }: Monito
   return Object.entries(metadata).every(([key, value]) => monitor.metadata?.[key] === value);
 }
 
-/** `POST /monitors`: 201, with the secret, which only this answer has. */
+/** `POST /monitors`: answers 201 with the monitor and its webhook secret. No other answer has the secret. */
 export const createMonitor: Route = (input, { monitors }) => {
   const wishes = checkMonitor(input);
   return () => {
@@ -35,7 +35,7 @@ export const createMonitor: Route = (input, { monitors }) => {
   };
 };
 
-/** `GET /monitors`: newest first, by status, part of the name, and `metadata[key]=value`. */
+/** `GET /monitors`: newest first. Filters: status, part of the name, and `metadata[key]=value`. */
 export const listMonitors: Route = (_input, { monitors }, { query }) => {
   const { limit, cursor, ...filter } = checkQuery(listQuery, query);
   const metadata = metadataOf(query);
@@ -52,13 +52,13 @@ export const getMonitor: Route =
   () =>
     jsonWork(monitors.record(monitors.get(params.id as string)));
 
-/** `PATCH /monitors/{id}`: `search` and `webhook` may be partial, null removes them. */
+/** `PATCH /monitors/{id}`: `search` and `webhook` may be partial; null removes a field. */
 export const updateMonitor: Route = (input, { monitors }, { params }) => {
   const change = checkUpdate(input);
   return () => jsonWork(monitors.record(monitors.update(params.id as string, change)));
 };
 
-/** `DELETE /monitors/{id}`: permanent; returns its last state. */
+/** `DELETE /monitors/{id}`: deletes the monitor permanently and returns its last state. */
 export const deleteMonitor: Route =
   (_input, { monitors }, { params }) =>
   () => {

@@ -8,7 +8,10 @@ import { KEEP_ALIVE_FRAME } from '../../base/sse.js';
 import { type Frames, jsonWork, type Route, type RouteContext } from '../../routing/route.js';
 import { agentListQuery, wantsStream } from './agent-requests.js';
 
-/** The events of a run at their times, until its end; comments during long silences. Ends early if the run is deleted. */
+/**
+ * Sends each event of a run at its time until the run ends, and comments during long silences. Ends early if the run is
+ * deleted.
+ */
 export function liveFrames(id: string, context: RouteContext): Frames {
   return async function* frames(gone) {
     const { agentRuns, timers, pages } = context;
@@ -38,7 +41,7 @@ export function liveFrames(id: string, context: RouteContext): Frames {
 /** The id of the last event that a client has received. */
 const lastEventId = z.string().regex(/^\d+$/);
 
-/** `GET /agent/runs/{id}/events`: the stored events as a list, or as a stream that ends after them. */
+/** `GET /agent/runs/{id}/events`: the stored events, as a list or as a stream that ends after the last of them. */
 export const listAgentRunEvents: Route = (_input, context, { params, query, headers }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   const seen = headers['last-event-id'];

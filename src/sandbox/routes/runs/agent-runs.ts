@@ -8,7 +8,7 @@ import { jsonWork, type Route, type RouteContext } from '../../routing/route.js'
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
 
-/** `POST /agent/runs`: the run at its creation, or its events until it has ended. */
+/** `POST /agent/runs`: answers with the new run, or streams its events until it ends. */
 export const createAgentRun: Route = (input, context, { headers }) => {
   const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
   const body = checkRunInput(input, String(betas ?? ''));
@@ -21,7 +21,7 @@ export const createAgentRun: Route = (input, context, { headers }) => {
   };
 };
 
-/** `GET /agent/runs`: newest first; the cursor is the id of the last run of the page before. */
+/** `GET /agent/runs`: newest first. The cursor is the id of the last run of the previous page. */
 export const listAgentRuns: Route = (_input, context, { query }) => {
   const { limit, cursor } = checkQuery(agentListQuery, query);
   return () => {
@@ -42,13 +42,13 @@ export const deleteAgentRun: Route =
     return jsonWork({ id: params.id, object: 'agent_run.deleted', deleted: true });
   };
 
-/** `POST /agent/runs/{id}/cancel`: a run that has ended is returned unchanged. */
+/** `POST /agent/runs/{id}/cancel`: cancels a run. A run that has ended is returned unchanged. */
 export const cancelAgentRun: Route =
   (_input, context, { params }) =>
   () =>
     jsonWork(recordOf(context.agentRuns.cancel(params.id as string), context));
 
-/** `POST /agent/runs/{id}/stop`: only for the efforts max and ultra. */
+/** `POST /agent/runs/{id}/stop`: stops a run. Only for the efforts max and ultra. */
 export const stopAgentRun: Route =
   (_input, context, { params }) =>
   () =>

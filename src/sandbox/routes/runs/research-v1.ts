@@ -25,7 +25,7 @@ export const createResearchV1: Route = (input, context) => {
   );
 };
 
-/** `GET /research/v1/{id}`: the record, with its `events` if requested; or an event stream, with `stream=true`. */
+/** `GET /research/v1/{id}`: the record, with its `events` if requested. With `stream=true`, an event stream. */
 export const getResearchV1: Route = (_input, context, { params, query }) => {
   const { events, stream } = checkQuery(getQuery, query);
   return () => {

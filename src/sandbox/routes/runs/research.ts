@@ -24,7 +24,7 @@ const v0Schema = z.looseObject({
 
 type Wanted = Pick<ResearchTask, 'instructions' | 'model' | 'outputSchema'>;
 
-/** Starts a task and records the request; `answer` makes the body of the reply. */
+/** Starts a task and records the request. `answer` makes the body of the answer. */
 export function startTask(
   context: RouteContext,
   input: unknown,
@@ -62,7 +62,7 @@ export const createResearchTaskV0: Route = (input, context) => {
   return startTask(context, input, wanted, 201, ({ id }) => ({ id }));
 };
 
-/** `GET /research/tasks/{id}`, on the contract's path and on v0, with the same record. */
+/** `GET /research/tasks/{id}`, and the same path on v0: the record of a task. */
 export const getResearchTask: Route =
   (_input, context, { params }) =>
   () =>
@@ -77,7 +77,7 @@ export const listResearchTasks: Route = (_input, context, { query }) => {
   };
 };
 
-/** The tasks after a cursor: the id of the last task of the page before. Throws if there is no such task. */
+/** The tasks after a cursor, which is the id of the last task of the previous page. Throws if there is no such task. */
 export function tasksAfter({ research }: RouteContext, cursor: string | undefined): ResearchTask[] {
   const tasks = research.newestFirst();
   if (cursor === undefined) return tasks;

@@ -27,7 +27,7 @@ const schema = z.looseObject({
   outputSchema: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** `POST /answer`: an answer with citations, an object if there is a schema; streamed if requested. */
+/** `POST /answer`: answers a question, with citations. With a schema the answer is an object. It is streamed if requested. */
 export const answer: Route = (input, context) => {
   const body = checkInput(schema, input);
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;

@@ -19,7 +19,7 @@ const operation = 'contents';
 const urls = z.array(z.string().min(1).max(2048)).max(100).optional();
 const schema = contentsOptionsSchema.extend({ urls, ids: urls });
 
-/** `POST /contents`: every URL gets a status, the successful ones a result and a price. */
+/** `POST /contents`: every URL gets a status. Only successful URLs get a result and are charged. */
 export const contents: Route = (input, context) => {
   const body = checkInput(schema, input);
   const asked = urlsOf(body);

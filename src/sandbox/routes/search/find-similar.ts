@@ -15,8 +15,8 @@ const schema = z.looseObject({
 });
 
 /**
- * `POST /findSimilar`, deprecated: pages similar to that of the request, at the price of a search, with the header
- * that says so.
+ * `POST /findSimilar`: pages similar to the page of the request, at the price of a search. A header says that the operation is
+ * deprecated.
  */
 export const findSimilar: Route = (input, context) => {
   const body = checkInput(schema, input);

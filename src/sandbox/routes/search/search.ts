@@ -41,8 +41,8 @@ function isEntity(category: string | undefined): boolean {
 }
 
 /**
- * `POST /search`: the whole request is one unit, streamed or not. Finds pages that follow from the query. With
- * `outputSchema` it also writes the requested output; `stream` selects the stream.
+ * `POST /search`: finds pages that follow from the query. With `outputSchema` it also writes the requested output. With
+ * `stream` it answers with a stream. The whole request is one unit in both cases.
  */
 export const search: Route = (input, context) => {
   const body = checkInput(schema, input);
@@ -89,7 +89,7 @@ interface PageWishes {
   readonly context?: z.infer<typeof searchFilters.context>;
 }
 
-/** Finds the results for some filters, with the requested contents, and the number of paid pages. */
+/** Finds the results that match the filters, with the requested contents, and counts the paid pages. */
 export function findPages(filters: Parameters<typeof findUrls>[0], wishes: PageWishes, context: RouteContext) {
   const contents = wishes.contents ?? {};
   const wanted = wantedOf(contents, false);

@@ -20,7 +20,7 @@ const listQuery = listQueryOf(200, 25, {
   createdBefore: time,
 });
 
-/** `GET /websets/v0/events`: a page of the history; types may be repeated, both times are inclusive. */
+/** `GET /websets/v0/events`: a page of the history. The parameter for types may be repeated; both times are inclusive. */
 export const listEvents: Route = (_input, { history }, { query }) => {
   const { limit, cursor, types, createdAfter, createdBefore } = checkQuery(listQuery, query, ['types']);
   return () => {

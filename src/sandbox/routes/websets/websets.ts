@@ -14,7 +14,7 @@ const listQuery = listQueryOf(100, 25, {});
 const getQuery = z.looseObject({ expand: z.array(z.literal('items')).optional() });
 const itemsQuery = listQueryOf(100, 20, { sourceId: z.string().min(1).optional() });
 
-/** `GET /websets/v0/websets`: those that are not deleted, the newest first. */
+/** `GET /websets/v0/websets`: all websets that are not deleted, newest first. */
 export const listWebsets: Route = (_input, { history }, { query }) => {
   const { limit, cursor } = checkQuery(listQuery, query);
   const before = cursor === undefined ? Number.POSITIVE_INFINITY : fromCursor('websets', cursor);
@@ -34,7 +34,7 @@ export const getWebset: Route = (_input, { history }, { params, query }) => {
   };
 };
 
-/** `GET /websets/v0/websets/{id}/items`: all items, in no promised order. */
+/** `GET /websets/v0/websets/{id}/items`: all items. The service promises no order. */
 export const listWebsetItems: Route = (_input, { history }, { params, query }) => {
   const { limit, cursor, sourceId } = checkQuery(itemsQuery, query);
   const from = cursor === undefined ? 0 : fromCursor('items', cursor);
