@@ -8,11 +8,11 @@ const taskQueue = 'agent-runs';
 const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
 const client = new Client({ connection });
 
-// The zod schema of the structured output; the result is checked with it, too.
+// The zod schema of the structured output. The result is also checked against this schema.
 const facts = z.object({ product: z.string(), founded: z.int().nullable() });
 const outputSchema = toOutputSchema(facts);
 
-// One run. The same request again, from any workflow, gets the same answer without another run.
+// One run. A later workflow with the same request gets the same answer, without another run.
 const run: AgentRunResult = await client.workflow.execute('runAgent', {
   taskQueue,
   workflowId: `about-${company}`,

@@ -5,7 +5,7 @@ set -eu
 searchflow=${SEARCHFLOW:-searchflow}
 here=$(dirname "$0")
 
-# The service returns the webhook secret only once; it is written to this file and to no other.
+# The service returns the webhook secret only once. The secret is written to this file only.
 monitor=$($searchflow monitors create "$here/launches.json" --secret-file secrets/webhooks.json)
 $searchflow monitors trigger "$monitor"
 
@@ -13,5 +13,5 @@ $searchflow monitors trigger "$monitor"
 $searchflow monitors quiet --as weekend --from 'fri 20:00' --until 'mon 07:00' --tz Europe/Berlin --metadata team=growth
 $searchflow monitors quiet list
 
-# Loads runs and results; run it again, or with --every 6h, to load new ones.
+# Loads runs and results. To load new ones, run this command again, or schedule it with --every 6h.
 $searchflow monitors export --into out/monitors.duckdb

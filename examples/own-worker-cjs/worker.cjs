@@ -17,7 +17,8 @@ async function main() {
           baseUrl: process.env.SEARCHFLOW_BASE_URL,
           stateDir: '.searchflow',
           store: process.env.SEARCHFLOW_STORE,
-          // What the inputs of workflows may name: files in these folders (default: the working folder), databases on these hosts (default: none).
+          // Inputs of workflows may name only files in these folders (default: the working folder),
+          // and only databases on these hosts (default: none).
           paths: process.env.SEARCHFLOW_PATHS?.split(':'),
           hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,

@@ -6,7 +6,8 @@ const [input = 'examples/brands.csv', urlColumn = 'source'] = process.argv.slice
 const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
 const client = new Client({ connection });
 
-// Starts the workflow by name and with plain JSON, as from any other language. With a fixed id, two runs are never in progress at once.
+// Starts the workflow by its name, with plain JSON, as a client in any language can.
+// Because the id is fixed, two runs are never in progress at once.
 const handle = await client.workflow.start('enrichCsv', {
   taskQueue: 'own-worker',
   workflowId: 'enrich-brands',

@@ -22,14 +22,15 @@ async function main() {
           stateDir: '.searchflow',
           // Workers with the same PostgreSQL database share the journal, the rate limit and the budget.
           store: process.env.SEARCHFLOW_STORE,
-          // What the inputs of workflows may name: files in these folders (default: the working folder), databases on these hosts (default: none).
+          // Inputs of workflows may name only files in these folders (default: the working folder),
+          // and only databases on these hosts (default: none).
           paths: process.env.SEARCHFLOW_PATHS?.split(':'),
           hosts: process.env.SEARCHFLOW_HOSTS?.split(','),
           qps: 10,
         }),
       ],
     });
-    // Ends on SIGINT and SIGTERM; paid calls in flight have ten seconds to land.
+    // The worker runs until SIGINT or SIGTERM. Paid calls in flight then have ten seconds to land.
     await worker.run();
   } finally {
     await connection.close();

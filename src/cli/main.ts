@@ -50,17 +50,17 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }
 
-// A closed pipe (`… | head`) is not a failure; any other failed write of data is one.
+// A closed pipe (`… | head`) is not a failure. Any other failed write to stdout is a failure.
 let lost: Error | null = null;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') lost = error;
 });
-// With a broken stderr there is nowhere to report to.
+// If stderr fails, the failure cannot be reported anywhere.
 stderr.on('error', () => undefined);
-// Node's own report would print message and stack unredacted, so uncaught errors are reported here.
+// Uncaught errors are reported here, because Node's own report would print message and stack unredacted.
 process.on('uncaughtException', (error) => process.exit(report(error) || exitCodes.failed));
 process.on('unhandledRejection', (error) => process.exit(report(error) || exitCodes.failed));
 
 const code = await run(argv.slice(2)).catch(report);
-// Native modules may keep the process alive, so it exits explicitly, after its output is flushed.
+// The process exits explicitly, after its output is flushed, because native modules may keep it alive.
 stdout.write('', () => stderr.write('', () => process.exit(lost === null ? code : report(lost))));

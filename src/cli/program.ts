@@ -18,8 +18,8 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meanin
 type Action = (context: Context) => Promise<ExitCode>;
 
 /**
- * Returns the command line. Parsing runs nothing: `chosen` gets the action to run. Each command loads its own code, so that
- * `--help` stays fast.
+ * Returns the command line. Parsing runs no command: `chosen` gets the action that the caller then runs. Each command loads its
+ * own code, so that `--help` stays fast.
  */
 export function buildProgram(
   version: string,
@@ -63,7 +63,7 @@ export function buildProgram(
   );
 }
 
-/** Returns the exit code where commander has already printed help, the version or a usage error, and null otherwise. */
+/** If commander has already printed help, the version or a usage error, returns the exit code; otherwise null. */
 export function saidAlready(error: unknown): ExitCode | null {
   if (!(error instanceof CommanderError)) return null;
   return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;

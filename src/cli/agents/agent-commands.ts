@@ -8,14 +8,17 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 /** Adds `agent run`, `agent list` and `agent cancel`. */
 export function addAgentRuns(agent: Command, chosen: Chosen): void {
   const run = withRate(agent.command('run'))
-    .description('start one agent run and print its result; run it again to attach to the same run')
+    .description('start one agent run and print its result; run the same command again to attach to the run')
     .argument('[query]', 'question or task')
     .option('--schema <file>', 'JSON Schema of the structured output')
     .option(
       '--effort <effort>',
       'minimal, low, medium, high, xhigh; auto (the default), max and ultra are billed by usage',
     )
-    .option('--max-cost <dollars>', 'cap of the run, such as 0.50; it is the budget of a run that is billed by usage')
+    .option(
+      '--max-cost <dollars>',
+      'cap of the run, such as 2; at least 1 for auto, max and ultra, which get it as their budget',
+    )
     .option('--max-duration <duration>', 'maximum time of the run before it is cancelled, such as 20m')
     .option('--previous <run>', 'id of a completed run to continue from')
     .option('--request <file>', 'whole request as JSON')
@@ -23,15 +26,15 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .option('--rebuy', 'start a new run even if the same request was answered before')
     .option('--delete-after', 'delete the run at the service after its result has landed')
     .option('--yes', 'no confirmation prompts')
-    .option('--stream', 'its events on stdout as they arrive')
-    .option('--json', 'the result (and each event) as one JSON object a line on stdout')
+    .option('--stream', 'the events of the run on stdout as they arrive')
+    .option('--json', 'the result, and with --stream each event, as one JSON object a line on stdout')
     .action((query: string | undefined, flags: AgentRunFlags) =>
       chosen(async (context) => (await import('./agent-run.js')).agentRun(context, query, flags)),
     );
   withExamples(
     run,
     "searchflow agent run 'Who is the CEO of Example Inc.?' --effort low",
-    "searchflow agent run 'List the offices of Example Inc.' --schema schema.json --max-cost 0.50 --max-duration 20m",
+    "searchflow agent run 'List the offices of Example Inc.' --schema schema.json --max-cost 2 --max-duration 20m",
   );
   const list = agent
     .command('list')
@@ -42,7 +45,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
   withExamples(list, 'searchflow agent list --limit 5');
   const cancel = agent
     .command('cancel')
-    .description('cancel an agent run at the service; it charges for the work done')
+    .description('cancel an agent run at the service, which charges for the work done')
     .argument('<id>', 'id of the run')
     .option('--json', 'the run as one JSON object on stdout')
     .action((id, flags) =>

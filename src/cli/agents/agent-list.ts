@@ -6,7 +6,7 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { runsText } from './agent.js';
 
-/** `searchflow agent list`: lists the latest runs of the team, from all its clients. */
+/** `searchflow agent list`: lists the latest agent runs of the team, whichever client started them. */
 export async function agentList(
   context: Context,
   flags: ConfigFlags & { readonly limit?: string; readonly json?: boolean },

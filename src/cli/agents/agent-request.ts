@@ -23,7 +23,7 @@ export interface AgentRunFlags extends ConfigFlags {
   readonly json?: boolean;
 }
 
-/** Returns the flags as a request and its options; adds a sentence to `mistakes` for each invalid one. */
+/** Returns the request and the options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
 export function toAgentRequest(
   query: string | undefined,
   flags: AgentRunFlags,

@@ -18,7 +18,7 @@ import { type AgentRunFlags, toAgentRequest } from './agent-request.js';
 const POLL_MS = 500;
 const PAGE = 100;
 
-/** Exit codes by the final status of a run; all others are failures. */
+/** Exit codes by the final status of a run. Any other status is a failure. */
 const endCodes: Readonly<Record<string, ExitCode>> = { completed: exitCodes.ok, cancelled: exitCodes.stopped };
 
 type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
@@ -64,7 +64,9 @@ export async function agentRun(context: Context, query: string | undefined, flag
   });
 }
 
-/** Returns the purchase to confirm. A run that is in progress or was answered before costs nothing, but that is known only later. */
+/**
+ * Returns the purchase to confirm. A run that is in progress, or was answered before, costs nothing; but this is not known yet.
+ */
 function purchaseOf(
   request: AgentRequest,
   { maxCostDollars }: RunAgentOptions,
@@ -86,10 +88,10 @@ function purchaseOf(
   };
 }
 
-/** Replaces the option of a workflow's failure by the flag of this command. */
+/** Replaces the option that a failure of the workflow names by the flag of this command. */
 const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
-/** Shows the state of the run until it has ended; with `calls` also its events. Returns the result. */
+/** Shows the state of the run until it has ended; with `calls` also prints its events. Returns the result. */
 async function watch(
   { terminal }: Context,
   handle: AgentRunHandle,
@@ -101,13 +103,13 @@ async function watch(
   const ended = handle.result().then((end) => {
     result = end;
   });
-  // The rejection is handled below; Node would report one between two polls as unhandled.
+  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
   ended.catch(() => undefined);
   const view = new TextView(terminal);
   const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
   while (result === null) {
     if (stopped.aborted) return new Promise<never>(() => undefined);
-    // A failed query says nothing about the run.
+    // A failed query says nothing about the state of the run.
     const snapshot = await handle.snapshot().catch(() => null);
     if (snapshot && !stopped.aborted) view.update(snapshotText(snapshot, Date.now()), performance.now());
     if (snapshot?.runId) await events?.read(snapshot.runId);
@@ -118,7 +120,7 @@ async function watch(
   return result;
 }
 
-/** Prints each stored event of a run once. */
+/** Prints the stored events of a run, each once. */
 class Events {
   readonly #calls: Calls;
   readonly #print: Print;

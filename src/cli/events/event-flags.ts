@@ -31,7 +31,10 @@ export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<Event
   };
 }
 
-/** Returns a note about unknown event types; null without any. The service may have new types, so they are allowed. */
+/**
+ * Returns a note about unknown event types, or null if all are known. The service may have new types, so unknown types are
+ * allowed.
+ */
 export function typesNote(types: readonly string[] = []): string | null {
   const strange = types.filter((type) => !eventTypes.includes(type));
   if (strange.length === 0) return null;
@@ -46,7 +49,7 @@ export function typesNote(types: readonly string[] = []): string | null {
   );
 }
 
-/** Returns the range of the flags in ISO 8601; adds a sentence to `mistakes` for each invalid one. */
+/** Returns the range of the flags in ISO 8601; adds a sentence to `mistakes` for each invalid flag. */
 export function toRange(
   { from, until }: RangeFlags,
   now: number,

@@ -16,12 +16,12 @@ export function addEvents(program: Command, chosen: Chosen): void {
     .action((flags) => chosen(async (context) => (await walks()).sync(context, flags)));
   withExamples(sync, 'searchflow events sync', 'searchflow events sync --every 15m');
   const backfill = withRange(withWalk(events.command('backfill')))
-    .description('load a range of the past, several windows at once; run it again to resume')
+    .description('load a range of the past, several windows at once; run the same command again to resume')
     .action((flags) => chosen(async (context) => (await walks()).backfill(context, flags)));
   withExamples(backfill, 'searchflow events backfill --from 2026-01-01 --until 2026-01-31');
   const verify = withRange(withWalk(events.command('verify')))
     .description('compare a range with the warehouse, by id and contents, and repair differences')
-    .option('--strict', 'exit code 1 for any difference, also for repaired ones')
+    .option('--strict', 'exit code 1 for any difference, even if it was repaired')
     .action((flags) => chosen(async (context) => (await walks()).verify(context, flags)));
   withExamples(verify, 'searchflow events verify --from 7d --strict');
   const status = withInto(events.command('status'))
@@ -49,5 +49,5 @@ function withWalk(command: Command): Command {
 function withRange(command: Command): Command {
   return command
     .option('--from <time>', 'start, as a UTC date (2026-01-01), an age (30d) or a time (2026-01-01T08:00+01:00)')
-    .option('--until <time>', 'end, in the same format; dates are inclusive (default: a minute ago)');
+    .option('--until <time>', 'end, in the format of --from; dates are inclusive (default: a minute ago)');
 }

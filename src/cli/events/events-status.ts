@@ -24,7 +24,7 @@ export async function status(context: Context, flags: EventFlags): Promise<ExitC
   });
 }
 
-/** `searchflow status JOB` of a walk: shows its warehouse as `events status` does. */
+/** `searchflow status JOB`, if the job is a walk: shows its warehouse as `events status` does. */
 export async function walkStatus(
   context: Context,
   config: RuntimeConfig,
@@ -58,7 +58,7 @@ async function show(
   });
   const now = Date.now();
   if (found instanceof WarehouseBusy) {
-    // Running walks report their own progress; without one, a file in use is a failure.
+    // Running walks report their own progress. Without a running walk, a warehouse file in use is a failure.
     if (running.length === 0) throw found;
     terminal.say(`${printable(found.message)}. Progress of the walks that load it:`);
   }
@@ -88,7 +88,7 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
   }
 }
 
-/** Returns unfinished walks with their state, one for each stream: the running one, if any. */
+/** Returns the unfinished walks with their states, one for each stream. If a walk of the stream is running, it is that walk. */
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
@@ -96,13 +96,13 @@ async function statuses(
 ): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
   const streams = found instanceof WarehouseBusy ? [] : found.streams;
   const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
-  // Walks that this folder does not know may run elsewhere; the same command resumes them.
+  // Walks that this folder does not know may run elsewhere. The same command resumes them.
   for (const { stream, pending } of streams)
     if (pending.length > 0) ofStreams.set(stream, { job: null, stream, status: { state: 'stopped', message: null } });
   for (const walk of walks) {
     const { job, stream } = walk;
     const known = streams.find((one) => one.stream === stream);
-    // A query may start a Temporal server, so only unfinished or unreadable streams are queried.
+    // A query may start a Temporal server, so only walks of unfinished or unreadable streams are queried.
     if (known && known.pending.length === 0) continue;
     const status = await walkStatusOf(runtime, walk);
     const nothing = !known && status.state !== 'running' && status.message === null;

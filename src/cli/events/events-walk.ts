@@ -14,7 +14,7 @@ import { printable } from '../text/printable.js';
 import { type EventFlags, type RangeFlags, toRange, toWalkOptions, typesNote } from './event-flags.js';
 import { watchWalk } from './watch-walk.js';
 
-/** `searchflow events sync`: loads new events, or schedules such loads. */
+/** `searchflow events sync`: loads new events, or schedules such loads with `--every` or `--cron`. */
 export async function sync(context: Context, flags: EventFlags & ScheduleFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);
@@ -33,14 +33,20 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   });
 }
 
-/** `searchflow events backfill`: loads a range of time. The same command resumes it, or finds it done. */
+/**
+ * `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished
+ * one.
+ */
 export async function backfill(context: Context, flags: EventFlags & RangeFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const range = toRange(flags, Date.now(), mistakes);
   return run(context, flags, { kind: 'backfill', ...range, ...toWalkOptions(flags, mistakes) }, mistakes);
 }
 
-/** `searchflow events verify`: compares a range with the warehouse and repairs it. Fails if the service returns fewer events. */
+/**
+ * `searchflow events verify`: compares a range of events with the warehouse and repairs differences. Fails if the service no
+ * longer returns some events.
+ */
 export async function verify(
   context: Context,
   flags: EventFlags & RangeFlags & { readonly strict?: boolean },
@@ -80,7 +86,7 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
   if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }
 
-/** Returns the flags that are settings. */
+/** Returns the flags that override settings. */
 export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
   return {
     ...(qps === undefined ? {} : { qps }),

@@ -28,7 +28,7 @@ export function walkText(summary: WalkSummary, now: number): string {
   return [...lines, `Warehouse: ${printable(into)}`].join('\n');
 }
 
-/** Returns `Synced`, or `Backfilled` or `Verified` with the range. */
+/** Returns the title of a summary: `Synced`, or `Backfilled` or `Verified` with the range. */
 function titleOf(stream: string): string {
   const [kind, range = '', types] = stream.split(' ');
   const only =
@@ -48,12 +48,12 @@ function spanText(range: string): string {
   return `${short(from)} to ${until === '' ? 'a minute ago' : endOf(until)}`;
 }
 
-/** Returns a time without its zeros; midnight as a date. */
+/** Returns an ISO time without trailing zeros, and midnight as a date. */
 function short(iso: string): string {
   return printable(iso === '' ? 'the beginning' : iso.replace('T00:00:00.000Z', '').replace('.000Z', 'Z'));
 }
 
-/** Returns the end of a range as `--until` takes it: midnight as the day before. */
+/** Returns the end of a range in the form of `--until`: midnight becomes the day before. */
 function endOf(iso: string): string {
   if (!iso.endsWith('T00:00:00.000Z')) return short(iso);
   return short(new Date(Date.parse(iso) - 86_400_000).toISOString());
@@ -89,7 +89,7 @@ export interface Running {
   readonly running: readonly WalkHeartbeat[];
 }
 
-/** An unfinished walk that does not run, as far as this process can see. */
+/** An unfinished walk of which this process sees no running workflow. */
 export interface InterruptedWalk {
   /** Null for a walk of another folder. */
   readonly job: string | null;
@@ -109,7 +109,7 @@ export function runningText({ job, progress, running }: Running): string {
   return `${printable(job ?? progress.stream)}: ${phase}${why}, ${shown}${message === null ? '' : `\n  ${printable(message)}`}`;
 }
 
-/** Returns the events of a warehouse as lines; for an unreadable warehouse, only the walks that do not run. */
+/** Returns the events of a warehouse as lines. If the warehouse cannot be read, returns only the walks that are not running. */
 export function statusLines(
   held: EventStatus | null,
   interrupted: readonly InterruptedWalk[],
@@ -161,7 +161,7 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
   const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
   const lines = [`${printable(name)}:`];
   if (pending.length > 0) {
-    // Share of the range that finished windows cover; a sync has no length at first.
+    // Share of the range that finished windows cover. A sync has no length before its first page.
     const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
     const state = interrupted?.state ?? 'running';
     lines.push(
@@ -170,7 +170,7 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
     );
   }
   if (kind === 'sync' || pending.length === 0) {
-    // Newer events may exist after an unfinished window.
+    // After an unfinished window newer events may be loaded already.
     const [what, none] = pending.length === 0 ? ['newest event loaded', 'none'] : ['complete up to', 'none yet'];
     const lag = (at: number) => duration(Math.max(0, (now - at) / 1000));
     lines.push(`  ${what}: ${watermark === null ? none : `${moment(watermark)} (lag ${lag(watermark)})`}`);
@@ -196,7 +196,7 @@ export function statusData(
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
   return {
     kind: 'events',
-    // False: the warehouse is in use, so only running walks are known.
+    // `false`: the warehouse is in use, so only running walks are known.
     known: held !== null,
     running: running.map(({ job, progress }) => ({ job, ...progress })),
     interrupted,

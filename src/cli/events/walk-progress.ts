@@ -7,7 +7,10 @@ import { count, duration, some } from '../text/amounts.js';
 const ENOUGH_MS = 5000;
 const ENOUGH_PART = 0.02;
 
-/** Turns polls of a walk into progress lines. Counts never decrease, although a window that ends loses its heartbeat for a moment. */
+/**
+ * Turns polls of a walk into progress lines. The heartbeat of a window is missing for a moment when the window ends; counts
+ * never decrease even then.
+ */
 export class WalkProgressReader {
   readonly #speed = new Speed();
   readonly #end = new EndOfWalk();
@@ -15,7 +18,7 @@ export class WalkProgressReader {
   #added = 0;
   #changed = 0;
 
-  /** `blocked`: the reason that blocks all calls of the team; null without one. */
+  /** `blocked`: the reason that blocks all calls of the team, or null. */
   line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
     const loading = (name: 'events' | 'added' | 'changed') => running.reduce((sum, one) => sum + (one[name] ?? 0), 0);
     this.#events = Math.max(this.#events, progress.events + loading('events'));
@@ -39,7 +42,10 @@ export class WalkProgressReader {
   }
 }
 
-/** Estimates share and end of a walk at its current speed; no estimate is better than a wrong one. */
+/**
+ * Estimates the finished share of a walk, and the time to its end at the current speed. Gives no time while too little was
+ * measured.
+ */
 class EndOfWalk {
   #speed = new Speed();
   #lengthMs = 0;
@@ -54,7 +60,7 @@ class EndOfWalk {
     if (share === null) return { part: null, secondsLeft: null };
     const covered = running.reduce((sum, one) => sum + (one.coveredMs ?? 0), 0);
     const now = Math.min(1, share + (lengthMs > 0 ? covered / lengthMs : 0));
-    // Another length makes earlier measurements worthless.
+    // If the length of the walk changes, earlier measurements are useless.
     if (lengthMs !== this.#lengthMs) [this.#speed, this.#part, this.#first] = [new Speed(), 0, null];
     this.#lengthMs = lengthMs;
     this.#part = Math.max(this.#part, now);
@@ -63,7 +69,7 @@ class EndOfWalk {
 
   #secondsLeft(at: number): number | null {
     const part = this.#part;
-    // The first page may skip years without events.
+    // Nothing is estimated yet, because the first page may skip years without events.
     if (part === 0) return null;
     this.#first ??= { at, part };
     const first = this.#first;

@@ -8,10 +8,10 @@ import { walkNamed } from './walk-named.js';
 /** State of an unfinished or unreadable walk. */
 export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
-  /** `interrupted`: no server or worker answers. `stopped`: it was ended, or its server does not know it. */
+  /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know it. */
   | { readonly state: 'failed' | 'stopped' | 'interrupted'; readonly message: string | null };
 
-/** Asks the walk's Temporal server, which it may start, and its worker. */
+/** Returns the state of a walk from its Temporal server, which may be started for this, and from its worker. */
 export async function walkStatusOf(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   { job }: Pick<WalkEntry, 'job'>,
@@ -28,7 +28,7 @@ async function poll(walk: WalkHandle): Promise<WalkStatus> {
   if (runs === null) return { state: 'stopped', message: null };
   if (runs) return { state: 'running', progress: await walk.progress(), running: await walk.running() };
   try {
-    // A scheduled run says why it ended early.
+    // A scheduled run that ended early reports the reason.
     const { message } = await walk.result();
     return { state: 'stopped', message };
   } catch (error) {

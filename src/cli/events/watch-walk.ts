@@ -15,7 +15,7 @@ import { WalkProgressReader } from './walk-progress.js';
 
 export interface WalkManner {
   readonly json: boolean;
-  /** A verification with repaired differences fails, too. */
+  /** A verification fails also if it repaired all differences. */
   readonly strict?: boolean;
 }
 
@@ -30,7 +30,8 @@ export async function watchWalk(
   const view = new ProgressView(terminal);
   const reader = new WalkProgressReader();
   const poll = async () => {
-    // In this order, a window that ends in between may be missing for a moment, but is never counted twice.
+    // Progress is read before the running windows. A window that ends in between may be missing for a moment, but is never
+    // counted twice.
     const progress = await handle.progress();
     const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
@@ -41,7 +42,7 @@ export async function watchWalk(
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // The walk waits for a person, so this command gives it up.
+    // The walk waits for a person, so this command releases the walk.
     await runtime.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
@@ -57,14 +58,14 @@ export async function watchWalk(
   return codeOf(summary, manner);
 }
 
-/** Adds to the message of a cancellation by another command that nothing is lost. */
+/** Adds to the message of a cancellation by another command that nothing is lost, and how to resume. */
 function withResumeHint(error: unknown): never {
   if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
   const text = `${error.message}. Loaded events are kept; run its events command to resume.`;
   throw new JobFailed(text, { cause: error.cause });
 }
 
-/** Returns the exit code of a walk. A verification fails if events are gone at the service, which the warehouse keeps. */
+/** Returns the exit code of a walk. A verification fails if the service no longer returns events that the warehouse has. */
 function codeOf({ phase, verified }: WalkSummary, { strict = false }: WalkManner): ExitCode {
   if (phase !== 'done') return exitCodes.stopped;
   if (!verified) return exitCodes.ok;

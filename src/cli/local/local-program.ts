@@ -16,8 +16,8 @@ export function addLocal(program: Command, chosen: Chosen): void {
   withExamples(dev, 'searchflow dev');
   const start = program
     .command('start')
-    .description('run the demonstration of `npm start`: the example brands, on the sandbox')
-    .option('--live', 'the real service instead of the sandbox, after a confirmation')
+    .description('run the demonstration: enrich the example brands on the sandbox')
+    .option('--live', 'use the real service instead of the sandbox, after a confirmation')
     .option('--yes', 'no confirmation prompts')
     .option('--qps <n>', 'requests per second (default: 5)')
     .option('--dry-run', 'the plan only; nothing is bought')
@@ -36,9 +36,13 @@ function addSandbox(program: Command, chosen: Chosen): void {
     .option('--latency-ms <n>', 'time of an answer in milliseconds, or a range such as 100-400')
     .option('--error-rate <share>', 'share of URLs that fail, 0 to 1 (default: 0.03)')
     .addOption(
-      new Option('--retry-after <form>', 'header of its 429 answers').choices(['none', 'seconds', 'http-date']),
+      new Option('--retry-after <form>', 'form of the Retry-After header in 429 answers (default: none)').choices([
+        'none',
+        'seconds',
+        'http-date',
+      ]),
     )
-    .option('--retry-after-seconds <n>', 'seconds in that header (default: 1)')
+    .option('--retry-after-seconds <n>', 'seconds in the Retry-After header (default: 1)')
     .option(
       '--fault <fault>',
       "fault as JSON or words: 'every=20 kind=status status=429 retryAfter=3'; repeatable",
@@ -46,11 +50,11 @@ function addSandbox(program: Command, chosen: Chosen): void {
     )
     .option('--ledger <file>', 'ledger file of the sandbox, kept across restarts')
     .option('--key <key>', 'accepted API key; repeatable (default: any)', many)
-    .option('--credits <dollars>', 'credits before it answers 402 (default: no limit)')
-    .option('--seed <n>', 'seed of its pages and failures')
+    .option('--credits <dollars>', 'credits of the team; once they are used up, the answer is 402 (default: no limit)')
+    .option('--seed <n>', 'seed of the made-up pages and failures (default: 1)')
     .option('--text-bytes <n>', 'characters of page text (default: 1000)')
-    .option('--x402', '402 payment challenge for requests without a key')
-    .option('--prebuilt', 'answers from prebuilt pages, to measure a client')
+    .option('--x402', 'answer requests without a key with the 402 payment challenge')
+    .option('--prebuilt', 'answer from prebuilt pages, to measure a client')
     .option('--agent-run-ms <n>', 'time of an agent run in milliseconds, or a range (default: 500-2000)')
     .option('--monitor-clock <n>', 'speed of monitor schedules; 3600 turns an hour into a second')
     .option('--events <n>', 'webset events in the history (default: 1000)')
@@ -60,8 +64,8 @@ function addSandbox(program: Command, chosen: Chosen): void {
   withExamples(sandbox, 'searchflow sandbox', 'searchflow sandbox --qps 10 --latency-ms 100-400 --error-rate 0.1');
   const trigger = sandbox
     .command('trigger')
-    .description('make a running sandbox emit an event, run a monitor or disable one; prints the ids')
-    .argument('<what>', 'a type of webset event such as webset.idle, or monitor-run, or disable-monitor')
+    .description('make a running sandbox emit an event, run a monitor or disable a monitor; prints the ids')
+    .argument('<what>', 'monitor-run, disable-monitor, or the type of a webset event such as webset.idle')
     .argument('[id]', 'id of the monitor')
     .option('--url <url>', 'URL of the sandbox (default: SEARCHFLOW_BASE_URL)')
     .option('--count <n>', 'number of events (default: 1)')

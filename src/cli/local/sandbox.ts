@@ -32,7 +32,7 @@ export async function sandbox(context: Context, flags: SandboxFlags): Promise<Ex
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
   const options = toSandboxOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
-    // Errors without a system code (port, file) are about the options.
+    // An error without a system code (port, file) is a mistake in the options.
     if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
     throw error;
   });
@@ -47,7 +47,7 @@ export async function sandbox(context: Context, flags: SandboxFlags): Promise<Ex
   return signalExitCodes[signal];
 }
 
-/** Returns the options of the sandbox that the flags set. Throws a `UsageError` with all mistakes. */
+/** Returns the sandbox options that the flags set. Throws a `UsageError` with all mistakes. */
 export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string) => Fault): Partial<SandboxOptions> {
   const mistakes: string[] = [];
   const number = (text: string | undefined, flag: string): number | undefined => {
@@ -92,7 +92,7 @@ export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string)
   return options;
 }
 
-/** Returns the number `200`, or the range of `100-400`. */
+/** Reads `200` as a number, and `100-400` as a range. */
 function readRange(
   text: string | undefined,
   flag: string,
@@ -102,7 +102,7 @@ function readRange(
   return range ? { min: Number(range[1]), max: Number(range[2]) } : number(text, flag);
 }
 
-/** Returns the given options of a group; undefined without any. */
+/** Returns the options of a group that are set; undefined if none is set. */
 function group<T extends object>(options: T): T | undefined {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return given.length > 0 ? (Object.fromEntries(given) as T) : undefined;

@@ -6,7 +6,10 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 
-/** `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C, with a Temporal server and a sandbox if needed. */
+/**
+ * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, they also run a Temporal server and a
+ * sandbox.
+ */
 export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: true }, async (session) => {

@@ -7,21 +7,21 @@ export interface FilterFlags {
   readonly metadata?: readonly string[];
 }
 
-/** Returns the filter of the flags; adds a sentence to `mistakes` for each invalid one. */
+/** Returns the filter that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
 export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes: string[]): MonitorFilter {
   const pairs = new Map<string, string>();
   for (const text of metadata) {
     const at = text.indexOf('=');
     const [key, value] = [text.slice(0, at), text.slice(at + 1)];
     if (at < 1) mistakes.push(`--metadata: '${text}' must be key=value.`);
-    // A monitor cannot match both values.
+    // A monitor cannot match two values of one key.
     else if (pairs.has(key)) mistakes.push(`--metadata: key '${key}' is given twice.`);
     else pairs.set(key, value);
   }
   const filter = {
     ...(name === undefined ? {} : { name }),
     ...(status === undefined ? {} : { status }),
-    // `fromEntries` makes own fields, also of names such as `__proto__`.
+    // `fromEntries` makes own fields, also for names such as `__proto__`.
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(pairs) }),
   };
   if (name !== undefined && (name === '' || name.length > 250)) mistakes.push('--name must have 1 to 250 characters.');

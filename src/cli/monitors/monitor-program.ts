@@ -53,7 +53,7 @@ function addSingle(monitors: Command, chosen: Chosen): void {
     .action((id, flags) => chosen(async (context) => (await single()).trigger(context, id, flags)));
   withExamples(trigger, 'searchflow monitors trigger mon_1');
   const listRuns = withQps(withId(monitors.command('runs')))
-    .description('list the runs of a monitor, newest first, or print one with its output as JSON')
+    .description('list the runs of a monitor, newest first; with a run id, print this run and its output as JSON')
     .argument('[run]', 'id of one run')
     .option('--limit <n>', 'maximum number of runs (default: 20)')
     .option('--json', 'one JSON array on stdout')
@@ -72,7 +72,7 @@ function addBatches(monitors: Command, chosen: Chosen): void {
     withExamples(command, `searchflow monitors ${action} --metadata team=growth`);
   }
   const remove = withQps(withBatch(monitors.command('delete')))
-    .description('delete all monitors that match, or one by its id; this is permanent')
+    .description('delete one monitor by its id, or all monitors that match; deletion is permanent')
     .argument('[id]', 'id of one monitor')
     .action((id, flags) =>
       chosen(async (context) =>
@@ -103,7 +103,7 @@ function addQuiet(monitors: Command, chosen: Chosen): void {
     .option('--from <time>', 'start: 20:00, or with a day of the week: "fri 20:00"')
     .option('--until <time>', 'end: 07:00, or with a day of the week: "mon 07:00"')
     .option('--tz <zone>', 'time zone, such as Europe/Berlin')
-    .option('--weekdays <days>', 'days on which they start, such as mon-fri or sat,sun (default: mon-sun)')
+    .option('--weekdays <days>', 'days on which the quiet hours start, such as mon-fri or sat,sun (default: mon-sun)')
     .option('--as <name>', 'name of these quiet hours (default: quiet)')
     .option('--into <address>', 'warehouse that records the paused monitors (default: out/monitors.duckdb)')
     .action((flags) => chosen(async (context) => (await quietHours()).add(context, flags)));

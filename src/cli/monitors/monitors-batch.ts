@@ -30,8 +30,8 @@ export interface BatchFlags extends FilterFlags {
 }
 
 /**
- * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. A second run of the
- * command watches the running batch.
+ * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. If the
+ * same batch is already running, the command only watches it.
  */
 export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
   const { terminal } = context;
@@ -59,7 +59,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
           ? 'wait'
           : 'none';
       const input = { ...wanted, ...control.target(flags.into), approval };
-      // A batch that waits for approval by another command outlives this one.
+      // A batch with --wait-for-approval is approved by another command, so it must outlive this one.
       const owned = !flags.waitForApproval;
       if (owned) await session.runtime.own(control.batchWork(input));
       else await session.runtime.workflows({ worker: true });
@@ -98,9 +98,9 @@ export async function decide(
 
 interface Manner {
   readonly asks: boolean;
-  /** Approves a waiting batch that another command started. */
+  /** Whether this command approves a waiting batch that another command started. */
   readonly approves: boolean;
-  /** Requested monitors per call. */
+  /** Monitors per call, if requested. */
   readonly limit?: number | undefined;
   readonly json: boolean;
   readonly by: string;
@@ -112,7 +112,7 @@ const POLL_EVERY_MS = 300;
 async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
   const { terminal } = context;
   const ended = handle.result();
-  // The rejection is handled below; Node would report one between two polls as unhandled.
+  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
   ended.catch(() => undefined);
   const view = new TextView(terminal);
   let planShown = false;
@@ -158,7 +158,7 @@ async function decideHere(
   try {
     await handle.decide(decision, by, why);
   } catch (error) {
-    // Another command has decided while the question was open.
+    // Another command decided while this command was asking.
     if (!(error instanceof UsageError)) throw error;
     context.terminal.say(printable(error.message));
   }

@@ -9,7 +9,10 @@ import { some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { type FilterFlags, toFilter } from './monitor-flags.js';
 
-/** `searchflow monitors export`: loads runs and results into a warehouse; with a schedule, also regularly from then on. */
+/**
+ * `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, it also loads new ones
+ * regularly.
+ */
 export async function exportRuns(
   context: Context,
   flags: FilterFlags &

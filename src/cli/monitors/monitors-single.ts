@@ -20,7 +20,8 @@ interface Flags {
 }
 
 /**
- * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the created monitor is found and adopted.
+ * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the created
+ * monitor and adopts it.
  */
 export async function create(
   context: Context,
@@ -156,7 +157,7 @@ export async function runs(
   });
 }
 
-/** Returns up to `most` items of a list. Pages are small, because they pass through a workflow history. */
+/** Returns up to `most` items of a list. Pages are small, because they are stored in a workflow history. */
 async function pages(
   control: MonitorControl,
   operation: 'listMonitors' | 'listMonitorRuns',
@@ -188,7 +189,7 @@ async function show(
   });
 }
 
-/** Returns the JSON object of a file or stdin; adds a sentence to `mistakes` without one. */
+/** Returns the JSON object in a file or stdin; if there is none, adds a sentence to `mistakes`. */
 async function readJson(context: Context, file: string, mistakes: string[]): Promise<Fields> {
   try {
     const text =

@@ -7,7 +7,7 @@ export interface QuietFlags {
   readonly weekdays?: string;
 }
 
-/** Returns the quiet hours of the flags; null, with sentences in `mistakes`, if they are invalid. */
+/** Returns the quiet hours that the flags describe. If they are invalid, returns null and adds sentences to `mistakes`. */
 export function toQuietHours(flags: QuietFlags, mistakes: string[]): QuietHours | null {
   const own: string[] = [];
   const hours = read(flags, own);
@@ -51,7 +51,7 @@ function dayAndTime(
   return { day, time };
 }
 
-/** Returns the days of `mon-fri`, `sat,sun` or `fri-mon`. */
+/** Returns the days in texts such as `mon-fri`, `sat,sun` or `fri-mon`. */
 function toDays(text: string, mistakes: string[]): Weekday[] {
   const found = new Set<Weekday>();
   for (const part of text.split(',')) {

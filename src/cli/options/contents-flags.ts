@@ -5,7 +5,7 @@ import type { Json } from '../../core/text/json.js';
 export interface ContentsFlags {
   readonly text?: boolean;
   readonly highlights?: boolean;
-  /** True, or the question that the summary answers. */
+  /** `true`, or the question that the summary answers. */
   readonly summary?: boolean | string;
   readonly maxAgeHours?: string;
   /** Options in the form `name=json`. */
@@ -13,8 +13,8 @@ export interface ContentsFlags {
 }
 
 /**
- * Returns the flags as contents options. Adds a sentence to
- * `mistakes` for each invalid flag. The wire checks the values against the service's contract before it sends anything.
+ * Returns the contents options that the flags describe; adds a sentence to `mistakes` for each invalid flag. Values are checked
+ * against the contract later, before anything is sent.
  */
 export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): ContentsJobOptions {
   const options = new Map<string, Json>();
@@ -23,7 +23,7 @@ export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): Con
     options.set(name, value);
   };
   if (flags.text) put('text', true, '--text');
-  // The contract requires an object; the live service accepts `true`, too.
+  // The contract requires an object; the live service also accepts `true`.
   if (flags.highlights) put('highlights', {}, '--highlights');
   if (flags.summary) put('summary', typeof flags.summary === 'string' ? { query: flags.summary } : {}, '--summary');
   if (flags.maxAgeHours !== undefined) {
@@ -49,7 +49,7 @@ export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): Con
     try {
       put(name, JSON.parse(text) as Json, '--option');
     } catch (error) {
-      // A shell removes the quotes of a string, so a bare word counts as a string: livecrawl=never.
+      // A shell removes the quotes of a string. So a bare word, as in livecrawl=never, counts as a string.
       if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) put(name, text, '--option');
       else mistakes.push(`--option ${name}: not JSON (${(error as Error).message}).`);
     }

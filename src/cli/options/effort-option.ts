@@ -1,6 +1,9 @@
 import { efforts } from '../../core/runs/agent-run.js';
 
-/** Adds a sentence to `mistakes` for an unknown `--effort`; `--option` sends an effort that the list lacks. */
+/**
+ * Adds a sentence to `mistakes` for an unknown `--effort`. An effort that this version does not know can be sent with
+ * `--option`.
+ */
 export function checkEffort(effort: string | undefined, mistakes: string[]): void {
   if (effort === undefined || (efforts as readonly string[]).includes(effort)) return;
   mistakes.push(

@@ -1,11 +1,11 @@
 import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 
-/** Failed rows that a command allows: a number, or a percentage of the tried rows. */
+/** Number of failed rows that a command allows, or their percentage of the tried rows. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };
 
 /**
- * Returns the limit in `--fail-on-failed-rows`; adds a sentence to `mistakes` if it is invalid. `true`: the flag has no value, so no failed
- * row is allowed.
+ * Returns the limit that `--fail-on-failed-rows` sets; adds a sentence to `mistakes` if it is invalid. `true`: the flag has no
+ * value, so no failed row is allowed.
  */
 export function readFailedRows(typed: true | string | undefined, mistakes: string[]): FailedRows | null {
   if (typed === undefined) return null;
@@ -20,7 +20,7 @@ export function readFailedRows(typed: true | string | undefined, mistakes: strin
   return null;
 }
 
-/** Returns whether more rows ended as `error` or `invalid` than allowed. A percentage counts the tried rows only. */
+/** Returns whether more rows than allowed ended as `error` or `invalid`. A percentage refers to the tried rows. */
 export function tooManyFailed({ success, error, invalid }: WarehouseSummary, allowed: FailedRows): boolean {
   const failed = error + invalid;
   return 'rows' in allowed ? failed > allowed.rows : 100 * failed > allowed.percent * (success + failed);

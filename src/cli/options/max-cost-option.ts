@@ -1,7 +1,7 @@
 import type { MaxCost } from '../../core/rows/job.js';
 import { parseDollars, toDollars } from '../../core/text/money.js';
 
-/** Returns the value of `--max-cost`, undefined without one; adds a sentence to `mistakes` if it is invalid. */
+/** Returns the value of `--max-cost`, or undefined without the flag; adds a sentence to `mistakes` if the value is invalid. */
 export function readMaxCost(text: string | undefined, mistakes: string[]): MaxCost | undefined {
   if (text === undefined || text === 'none') return text;
   const micros = parseDollars(text);

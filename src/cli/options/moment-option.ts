@@ -1,11 +1,11 @@
 import { parseDay, parseLastDay } from './day-option.js';
 
-/** Unix ms, or the problem as a sentence without its full stop. */
+/** Unix ms, or a problem as a sentence without its full stop. */
 export type MomentRead = { readonly at: number } | { readonly problem: string };
 
 /**
- * Returns a time: `2026-01-31` (a UTC day; as an `end` it is inclusive), `7d` (a relative day), or a time with its zone:
- * `2026-01-31T18:00Z`, `2026-01-31T18:00+01:00`.
+ * Reads a time: a UTC day (`2026-01-31`), an age in days (`7d`), or a time with its zone (`2026-01-31T18:00Z`,
+ * `2026-01-31T18:00+01:00`). With `end`, a day is inclusive.
  */
 export function parseMoment(text: string, now: number, end = false): MomentRead {
   const day = (end ? parseLastDay : parseDay)(text, now);
@@ -30,7 +30,7 @@ export function parseMoment(text: string, now: number, end = false): MomentRead 
   return { at };
 }
 
-/** Returns the time of a flag; null, with a sentence in `mistakes`, if it is invalid. */
+/** Returns the time that a flag sets. If it is invalid, returns null and adds a sentence to `mistakes`. */
 export function toMoment(flag: string, text: string, now: number, mistakes: string[], end = false): number | null {
   const found = parseMoment(text, now, end);
   if ('at' in found) return found.at;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Groups of `searchflow --help`, in the order in which it shows them. */
+/** Groups of commands in `searchflow --help`, in this order. */
 export const helpGroups = {
   jobs: 'Jobs:',
   events: 'Events:',
@@ -11,7 +11,7 @@ export const helpGroups = {
   local: 'Local:',
 } as const;
 
-/** `--flag VALUE`, repeatable. */
+/** Parser of a repeatable flag: collects its values. */
 export const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /** Ends the help of a command with command lines to copy. */

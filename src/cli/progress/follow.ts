@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPhase, PauseReason } from '../../core/rows/job.js';
 
-/** Fields of a progress that tell whether the work waits for a person. */
+/** Fields of progress that show whether the work waits for a person. */
 interface Parkable {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
@@ -20,17 +20,18 @@ export interface Followable<Progress extends Parkable, Summary> {
   result(): Promise<Summary>;
 }
 
-/** End of watching: the work has ended, or it waits for a person. */
+/** Why watching ended: the work has ended, or it waits for a person. */
 export type Followed<Progress, Summary> =
   | { readonly kind: 'ended'; readonly summary: Summary }
   | { readonly kind: 'parked'; readonly progress: Progress };
 
-/** A pause counts after this time, because a poll right after a resume may still return the old one. */
+/** A pause must last this long before it counts, because a poll right after a resume may still return the old pause. */
 const PARKED_AFTER_MS = 2000;
 
 /**
- * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). A pause by a person does
- * not end it. Rejects with the error of the result. Once `stopped` is aborted, the promise stays pending.
+ * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). If a person
+ * paused the work, it is still watched. Rejects with the error of the result. Once `stopped` is aborted, the promise stays
+ * pending.
  */
 export async function follow<Progress extends Parkable, Summary>(
   watched: Followable<Progress, Summary>,
@@ -38,7 +39,7 @@ export async function follow<Progress extends Parkable, Summary>(
 ): Promise<Followed<Progress, Summary>> {
   type Ended = Followed<Progress, Summary>;
   const ended = watched.result().then((summary): Ended => ({ kind: 'ended', summary }));
-  // The rejection is handled below; Node would report one between two polls as unhandled.
+  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
   ended.catch(() => undefined);
   let parkedSince: number | null = null;
   let over = false;
@@ -48,7 +49,7 @@ export async function follow<Progress extends Parkable, Summary>(
       if (seen !== null) return seen;
     }
   } finally {
-    // A poll in progress must not draw after the final text.
+    // A poll that is still in progress must not draw after the final text.
     over = true;
   }
   return new Promise<never>(() => undefined);
@@ -60,7 +61,7 @@ export async function follow<Progress extends Parkable, Summary>(
       show();
       return parked(progress, Date.now());
     } catch {
-      // A failed query says nothing about the job, because the server or the worker may be busy.
+      // A failed query says nothing about the job: the server or the worker may be busy.
       return null;
     }
   }

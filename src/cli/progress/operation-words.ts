@@ -10,7 +10,7 @@ const words: Readonly<Record<string, readonly [one: string, many: string]>> = {
   research: ['research task', 'research tasks'],
 };
 
-/** Returns `3,470 searches`, `1 URL`. */
+/** Returns a number with its noun, such as `3,470 searches` or `1 URL`. */
 export function someOf(amount: number, operation: string): string {
   const [one, many] = words[operation] ?? ['unit', 'units'];
   return some(amount, one, many);

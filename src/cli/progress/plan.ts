@@ -13,7 +13,7 @@ const statuses: Readonly<Record<JobPlan['status'], string>> = {
   complete: 'complete: nothing to buy, nothing to load',
 };
 
-/** Returns the name of the service for a person. */
+/** Returns the name of the service for messages. */
 export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   return config.service === 'live'
     ? `the real service at ${printable(config.origin)}`
@@ -27,7 +27,7 @@ export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request
   return Math.min(askedMicros, allowedMicros);
 }
 
-/** Returns the estimate for a person; it is a maximum for operations that are billed by usage. */
+/** Returns the estimated cost as text. For operations that are billed by usage, the estimate is a maximum. */
 export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
   return `${estimateIsMost ? 'at most' : 'about'} ${dollars(estimateMicros)}`;
 }
@@ -67,10 +67,10 @@ export function urlColumnText({ staged }: Pick<JobPlan, 'staged'>, { by, urls, f
   return `${printable(staged.unitColumn ?? '')}${foundBy[by]}: ${count(urls)} of ${some(filled, 'cell')} ${verb}${rest}`;
 }
 
-/** Returns the number of bad rows within the limit. */
+/** Returns the number of bad rows among the rows of `--limit`. */
 export const badRowsOf = ({ staged, limitedBadRows }: JobPlan): number => limitedBadRows ?? staged.badRows;
 
-/** Distinct units of the rows within the limit. */
+/** Number of distinct units in the rows of `--limit`. */
 const distinctOf = ({ staged, alreadyBought, toBuy }: JobPlan): number =>
   staged.limit === undefined ? staged.distinctUnits : alreadyBought + toBuy;
 
@@ -78,7 +78,7 @@ function rowsText({ staged }: JobPlan): string {
   return staged.limit === undefined ? count(staged.rows) : `the first ${count(staged.limit)} of ${count(staged.rows)}`;
 }
 
-/** Returns rows, purchases and cost of the rows after the limit. */
+/** Returns rows, purchases and cost of the rows after `--limit`. */
 export function restText(
   { staged, estimateIsMost }: Pick<JobPlan, 'staged' | 'estimateIsMost'>,
   { rows, toBuy, requests, estimateMicros }: RestPlan,
@@ -116,7 +116,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   ].join('\n');
 }
 
-/** Returns the rows after the limit as JSON fields. */
+/** Returns the rows after `--limit` as JSON fields. */
 export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): object {
   return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
 }

@@ -22,16 +22,16 @@ const BAR = 24;
 export interface ProgressLine {
   /** Share that is done, 0 to 1; null if unknown. */
   readonly part: number | null;
-  /** Amounts, speed, time left; `part` is the share of the first amount. */
+  /** Amounts, speed and time left. `part` is the share of the first amount that is done. */
   readonly facts: readonly string[];
   /** A problem, such as failed rows. */
   readonly alarm: string | null;
-  /** Details for a log, too long beside a bar. */
+  /** Details that a log shows and that are too long for the line of a bar. */
   readonly notes: readonly string[];
   readonly waits: string | null;
 }
 
-/** Returns one line that fits the terminal: bar, amounts, speed, time left, problems, and the reason of a wait. */
+/** Returns one line that fits the terminal. It has a bar, amounts, speed, time left, problems, and the reason of a wait. */
 export function progressBar(shown: ProgressLine, columns: number, colors: Terminal['colors']): string {
   const { part, alarm, waits } = shown;
   const full = Math.floor((part ?? 0) * BAR);
@@ -40,7 +40,7 @@ export function progressBar(shown: ProgressLine, columns: number, colors: Termin
   const wrong = alarm === null ? '' : `  ${colors.red(alarm)}`;
   const line = `${bar} ${facts}${wrong}`;
   const room = columns - 1 - stripVTControlCharacters(line).length;
-  // A line that wraps cannot be redrawn, so the bar is left out on a narrow terminal.
+  // A line that wraps cannot be redrawn. So a narrow terminal gets no bar.
   if (room < 0) return `${facts}${alarm === null ? '' : `  ${alarm}`}`.slice(0, Math.max(0, columns - 1));
   return waits === null || room < 12 ? line : `${line}  ${colors.yellow(printable(waits, room - 2))}`;
 }
@@ -83,7 +83,7 @@ function factsOf(reading: Reading): string[] {
   ];
 }
 
-/** Returns the reason of a wait, null without one; `preparing` is the text of the planning phase. */
+/** Returns the reason of a wait, or null. `preparing`: the text of the planning phase. */
 export function waitText(
   { phase, pausedFor, waitingFor }: Pick<Reading, 'phase' | 'pausedFor' | 'waitingFor'>,
   preparing = 'preparing the warehouse',

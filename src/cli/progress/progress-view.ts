@@ -1,15 +1,15 @@
 import type { Terminal } from '../shared/terminal.js';
 import { type ProgressLine, progressBar, progressText } from './progress-line.js';
 
-/** Shortest time between two lines of a log, in ms; each tenth of the work also gets a line. */
+/** Shortest time between two lines of a log, in ms. Each tenth of the work gets a line even earlier. */
 const LINE_EVERY_MS = 5000;
-/** Shortest time between the last line and a line about a new wait, in ms. */
+/** Shortest time from the last line to a line about a new wait, in ms. */
 const WAIT_EVERY_MS = 1000;
 
-/** Shortest time between two lines about work without amounts, in ms. */
+/** Shortest time between two lines about work without a known amount, in ms. */
 const TEXT_EVERY_MS = 10_000;
 
-/** Shows a changing text: the live line on a terminal, and plain lines elsewhere. */
+/** Shows a text that changes: as a live line on a terminal, otherwise as plain lines. */
 export class TextView {
   readonly #terminal: Terminal;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -19,7 +19,7 @@ export class TextView {
     this.#terminal = terminal;
   }
 
-  /** `at`: milliseconds of a steady clock. */
+  /** `at`: milliseconds of a monotonic clock. */
   update(text: string, at: number): void {
     if (this.#terminal.live) this.#terminal.show(text);
     else if (at - this.#lastAt >= TEXT_EVERY_MS && text !== this.#lastText) {
@@ -30,7 +30,7 @@ export class TextView {
   }
 }
 
-/** Shows progress: a live line on a terminal, and plain lines elsewhere. */
+/** Shows progress: as a live line on a terminal, otherwise as plain lines. */
 export class ProgressView {
   readonly #terminal: Terminal;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export class ProgressView {
     this.#terminal = terminal;
   }
 
-  /** `at`: milliseconds of a steady clock. */
+  /** `at`: milliseconds of a monotonic clock. */
   update(line: ProgressLine, at: number): void {
     const { live, columns, colors } = this.#terminal;
     if (live) {

@@ -15,7 +15,7 @@ export interface Reading {
   readonly pausedFor: PauseReason | null;
   readonly done: number;
   readonly total: number;
-  /** Rows per second over the last seconds; null until there are two points in time. */
+  /** Rows per second in the last seconds. Null until half a second was measured. */
   readonly rowsPerSecond: number | null;
   readonly etaSeconds: number | null;
   readonly costMicros: number;
@@ -26,24 +26,27 @@ export interface Reading {
   readonly waitingFor: string | null;
 }
 
-/** Speed is measured over this time, so that a retried slice or a large load does not make the time left jump. */
+/** Speed is measured over this time, so that the time left does not jump after a retried slice or a large load. */
 const WINDOW_MS = 15_000;
 
-/** Speed over the last seconds. */
+/** Measures speed over the last seconds. */
 export class Speed {
   readonly #points: { readonly at: number; readonly done: number }[] = [];
 
-  /** Adds the amount done at a time in ms. Returns the amount per second; null until there are two points in time. */
+  /** Adds the amount that is done at a time in ms. Returns the amount per second. Null until half a second was measured. */
   at(at: number, done: number): number | null {
     this.#points.push({ at, done });
-    // The newest point outside the window stays as the start of the measurement.
+    // The newest point before the window is kept as the start of the measurement.
     while (this.#points.length > 2 && (this.#points[1] as { at: number }).at <= at - WINDOW_MS) this.#points.shift();
     const first = this.#points[0] as { at: number; done: number };
     return at - first.at < 500 ? null : ((done - first.done) * 1000) / (at - first.at);
   }
 }
 
-/** Turns samples into readings. Counts never decrease, although a slice that changes workers loses its heartbeat for a moment. */
+/**
+ * Turns samples into readings. The heartbeat of a slice is missing for a moment when the slice moves to another worker; counts
+ * never decrease even then.
+ */
 export class JobProgressReader {
   readonly #speed = new Speed();
   #done = 0;
@@ -75,11 +78,11 @@ export class JobProgressReader {
   }
 }
 
-/** Returns the reason that blocks all calls of the team; null without one. */
+/** Returns the reason that blocks all calls of the team, or null. */
 export function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
-  // Details in brackets (tag, request id, delay) do not fit beside a bar; the log has them.
+  // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has them.
   const reason = limits.blockReason?.split(' (', 1)[0];
   return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
 }

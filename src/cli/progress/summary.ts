@@ -7,7 +7,7 @@ import { printable } from '../text/printable.js';
 import { badRowLines } from './bad-rows.js';
 import { restData, restText } from './plan.js';
 
-/** Everything that the summary of a job shows. */
+/** What the summary of a job shows. */
 export interface Ending {
   readonly summary: JobSummary;
   readonly origin: string;
@@ -17,14 +17,14 @@ export interface Ending {
   readonly bill: SandboxBill | null;
   /** Path of the CSV, if one was written. */
   readonly csv: string | null;
-  /** Plan of the run, with the rows after its limit. */
+  /** Plan of the run; it includes the rows after `--limit`. */
   readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;
-  /** False: the job is only shown, nothing was run. */
+  /** `false`: the job is only shown; nothing was run. */
   readonly ran: boolean;
 }
 
 const SHOWN = 10;
-/** Share of the estimate from which a difference is reported. */
+/** A difference from the estimate is reported from this share on. */
 const NOTABLE = 0.05;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
@@ -57,11 +57,13 @@ export function summaryText(ending: Ending): string {
   ].join('\n');
 }
 
-/** Returns the runs at the service that are left running past --max-run-time, as text; empty without any. */
+/**
+ * Returns, as text, the runs at the service that took longer than --max-run-time and are left running. Empty if there are none.
+ */
 function leftRunning({ summary, plan }: Ending): string {
   const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
   if (rows === 0) return '';
-  // Where several rows share a run, only the number of rows is known here.
+  // If several rows share a run, only the number of rows is known here, not that of runs.
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
 }
 
@@ -114,7 +116,7 @@ function moneyLine(summary: JobSummary, left: string): string {
   return `Bought with ${some(requests, 'request')} for ${dollars(costMicros)}${estimate}${total}.${differenceText(summary)}`;
 }
 
-/** Returns a sentence about a large difference from the estimate; otherwise an empty text. */
+/** Returns a sentence if the cost differs much from the estimate; otherwise an empty text. */
 function differenceText({ costMicros, estimateMicros = 0 }: JobSummary): string {
   if (estimateMicros <= 0) return '';
   const more = costMicros - estimateMicros;

@@ -11,7 +11,7 @@ import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import { watchToEnd } from './run-enrich.js';
 
-/** `searchflow pause JOB`: nothing new starts until `resume`; paid requests in flight land. */
+/** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const handle = (await walkNamed(runtime, job)) ?? (await runtime.attach(job));
@@ -23,7 +23,10 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow resume JOB`: resumes a job and watches it to its end; may change the cap of the run, and accept refused rows. */
+/**
+ * `searchflow resume JOB`: resumes a job and watches it to its end. Flags change the cap of the run, or accept rows that the
+ * service refuses.
+ */
 export async function resume(
   context: Context,
   job: string,
@@ -54,7 +57,9 @@ export async function resume(
   });
 }
 
-/** Throws `UsageError` if the job belongs to another service, which happens when a key was set or unset since it started. */
+/**
+ * Throws `UsageError` if the job belongs to another service. This happens if an API key was set or unset after the job started.
+ */
 async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
   const mine = (await runtime.known()).filter((one) => one.job === job || one.name === job);
   const [first] = mine;
@@ -66,7 +71,10 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
   );
 }
 
-/** `searchflow cancel JOB`: ends a job once paid requests in flight have landed and its agent runs are cancelled. Paid results are kept. */
+/**
+ * `searchflow cancel JOB`: ends a job after paid requests in flight have landed and its agent runs are cancelled. Paid results
+ * are kept.
+ */
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);

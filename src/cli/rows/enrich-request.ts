@@ -24,10 +24,13 @@ export interface EnrichFlags extends RowRequestFlags {
   readonly limit?: string;
 }
 
-/** Maximum URLs of one request. */
+/** Maximum number of URLs in one request. */
 const MAX_BATCH = 100;
 
-/** Returns the request of argument and flags; adds a sentence to `mistakes` for each invalid one. It reads the disk and buys nothing. */
+/**
+ * Returns the request that argument and flags describe; adds a sentence to `mistakes` for each invalid one. It reads files and
+ * buys nothing.
+ */
 export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, mistakes: string[]): EnrichRequest {
   const stdin = file === '-';
   if (stdin && flags.job === undefined) {

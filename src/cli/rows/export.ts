@@ -15,7 +15,7 @@ export interface ExportFlags {
   readonly parquet?: string;
 }
 
-/** `searchflow export JOB`: writes an enriched CSV (`-` is stdout), Parquet files, or both. Needs no Temporal server. */
+/** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. It needs no Temporal server. */
 export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {
@@ -41,7 +41,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
       context.terminal.say(`${some(rows, 'row')} written to ${printable(file)}`);
       return exitCodes.ok;
     }
-    // A temporary file keeps a failed export from reaching stdout in part.
+    // The CSV is first written to a temporary file, so that a failed export writes nothing to stdout.
     const folder = join(config.stateDir, 'scratch');
     makeFolder(folder);
     const own = mkdtempSync(join(folder, 'export-'));

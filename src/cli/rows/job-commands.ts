@@ -6,7 +6,7 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
 const control = () => import('./control.js');
 
-/** Adds the commands that name a job: `status`, `pause`, `resume`, `cancel`, `export`; and the list of jobs. */
+/** Adds `jobs`, the list of jobs, and the commands on one job: `status`, `pause`, `resume`, `cancel`, `export`. */
 export function addJobs(program: Command, chosen: Chosen): void {
   const jobs = program
     .command('jobs')
@@ -25,8 +25,8 @@ export function addJobs(program: Command, chosen: Chosen): void {
   withExamples(pause, 'searchflow pause companies');
   const resume = withRate(withJobName(program.command('resume')))
     .description('resume a job and watch it until it ends')
-    .option('--max-cost <dollars>', 'maximum cost of this run from its start, or none (default: unchanged)')
-    .option('--skip-refused', 'rows that the service refuses count as failed, even if it refuses all')
+    .option('--max-cost <dollars>', 'new cap of the whole run, such as 20; none removes it (default: unchanged)')
+    .option('--skip-refused', 'count rows that the service refuses as failed, even if it refuses all rows')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');

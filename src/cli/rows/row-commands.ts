@@ -12,7 +12,9 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 export function addEnrich(program: Command, chosen: Chosen): void {
   const command = program
     .command('enrich')
-    .description('buy page contents (or another --op) for every row of a CSV; run it again to resume a stopped job')
+    .description(
+      'buy page contents (or another --op) for every row of a CSV; run the same command again to resume a stopped job',
+    )
     .argument('<file>', 'CSV or .csv.gz file; - for stdin')
     .addOption(
       new Option('--op <operation>', 'operation to buy for each row (default: contents)').choices([...rowOperations]),
@@ -23,12 +25,12 @@ export function addEnrich(program: Command, chosen: Chosen): void {
     .addOption(
       new Option(
         '--default-scheme <scheme>',
-        'scheme added to URLs without one, such as example.com (default: none)',
+        'scheme to add to URLs without one: https turns example.com into https://example.com (default: add nothing)',
       ).choices([...defaultSchemes]),
     )
     .option('--text', 'page text (the default of --op contents)')
     .option('--highlights', 'snippets of each page')
-    .option('--summary [question]', 'summary of each page; with a question, one that answers it')
+    .option('--summary [question]', 'summary of each page; with a question, a summary that answers the question')
     .option('--max-age-hours <n>', "maximum age of the service's cached pages; 0: always fetch, -1: never fetch")
     .option('--batch <n>', 'URLs per contents request, 1 to 100 (default: 100)');
   withRequest(command);
@@ -47,7 +49,7 @@ export function addEnrich(program: Command, chosen: Chosen): void {
 export function addAgentRows(agent: Command, chosen: Chosen): void {
   const command = agent
     .command('rows')
-    .description('start an agent run for every row of a CSV; its output becomes columns')
+    .description('start an agent run for every row of a CSV; the output of a run becomes columns')
     .argument('<file>', 'CSV or .csv.gz file; - for stdin')
     .option('--query <template>', 'template of the query, such as "Find the CEO of {{name}}"');
   withRequest(command);
@@ -60,7 +62,7 @@ export function addAgentRows(agent: Command, chosen: Chosen): void {
   );
 }
 
-/** Adds the fields of a request that several operations take. */
+/** Adds the flags for fields of a request that several operations have. */
 function withRequest(command: Command): Command {
   return command
     .option('--schema <file>', 'JSON Schema of the output; its properties become columns')
@@ -73,7 +75,7 @@ function withRequest(command: Command): Command {
     .option('--option <name=json>', 'any other field of the request, such as subpages=2; repeatable', many);
 }
 
-/** Adds the options of how a job of rows is run. */
+/** Adds the flags that decide how a job of rows is run. */
 function withJob(command: Command): Command {
   return withRate(
     withSchedule(command)
@@ -81,25 +83,25 @@ function withJob(command: Command): Command {
       .option('--job <name>', 'name of the job (default: the name of the file)')
       .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
       .option('--csv <file>', 'enriched CSV to write at the end')
-      .option('--max-cost <dollars>', 'cap of this run, such as 20; it pauses there; none: no cap')
+      .option('--max-cost <dollars>', 'cap of this run, such as 20; the run pauses at its cap; none: no cap')
       .option(
         '--max-run-time <duration>',
-        'longest wait for an agent run or research task, which is then left running (default: 6h)',
+        'longest wait for an agent run or research task; after it the run is left running (default: 6h)',
       )
       .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older ones are bought again')
       .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
       .option(
         '--skip-refused',
-        'rows that the service refuses count as failed, even if it refuses all (default: the job pauses)',
+        'count rows that the service refuses as failed, even if it refuses all rows (default: the job then pauses)',
       )
       .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
-      .option('--limit <n>', 'first n rows only; a later run without it buys the rest (default: all rows)')
+      .option('--limit <n>', 'first n rows only; a later run without --limit buys the rest (default: all rows)')
       .option('--reparse', 'parse again the paid answers that could not be parsed; nothing is bought')
       .option('--dry-run', 'the plan with cost and time only; nothing is bought')
       .option('--yes', 'no confirmation prompts')
       .option(
         '--fail-on-failed-rows [n|%]',
-        'exit code 3 if more rows fail than n, or n%; without a value: if any row fails',
+        'exit code 3 if more than n rows, or n% of the tried rows, fail; without a value: if any row fails',
       )
       .option('--json', 'the summary (or plan) as one JSON object on stdout'),
   );

@@ -10,10 +10,10 @@ import { readObject } from '../options/read-object.js';
 export interface RowRequestFlags extends ContentsFlags {
   readonly op?: string;
   readonly query?: string;
-  /** JSON file of the whole request. */
+  /** File with the whole request, as JSON. */
   readonly request?: string;
   readonly numResults?: string;
-  /** JSON Schema file of the output. */
+  /** File with the JSON Schema of the output. */
   readonly schema?: string;
   readonly effort?: string;
   readonly rowsPerRun?: string;
@@ -24,7 +24,7 @@ export interface RowRequestFlags extends ContentsFlags {
 
 type RowRequest = Pick<EnrichRequest, 'operation' | 'template' | 'options' | 'rowsPerRun'>;
 
-/** Flags of each operation, besides `--request` and `--option`. */
+/** Flags that each operation accepts; every operation also accepts `--request` and `--option`. */
 const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> = {
   contents: ['text', 'highlights', 'summary', 'maxAgeHours', 'urlColumn', 'defaultScheme', 'batch'],
   search: ['query', 'numResults', 'schema', 'text', 'highlights', 'summary', 'maxAgeHours'],
@@ -36,7 +36,7 @@ const takes: Readonly<Record<RowOperation, readonly (keyof RowRequestFlags)[]>> 
 const limited = [...new Set(Object.values(takes).flat())];
 const spelled = (name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Returns the flags as operation, template and options; adds a sentence to `mistakes` for each invalid one. */
+/** Returns the operation, template and options that the flags describe; adds a sentence to `mistakes` for each invalid flag. */
 export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: string[]): RowRequest {
   const operation = readOperation(flags, mistakes);
   for (const name of limited) {
@@ -64,7 +64,7 @@ function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperatio
   return 'contents';
 }
 
-/** Returns the fields of the request, each from one flag; fields to render are in the template. */
+/** Returns the fields of the request that flags set. The fields that are rendered for each row are in the template. */
 function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
   const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
   const put = (name: string, value: Json, flag: string, rendered: boolean) => {

@@ -32,18 +32,18 @@ import { printable } from '../text/printable.js';
 export interface EnrichManner {
   readonly json: boolean;
   readonly dryRun: boolean;
-  /** No confirmation prompts. */
+  /** Whether to buy without confirmation prompts. */
   readonly yes: boolean;
-  /** Confirms every purchase on the real service, also small ones. */
+  /** Whether every purchase on the real service needs a confirmation, also a small one. */
   readonly asksAlways: boolean;
-  /** Allowed failed rows; null or absent: any number. */
+  /** Number or percentage of failed rows that is allowed; null or absent: any number. */
   readonly failedRows?: FailedRows | null;
 }
 
-/** Note for a stopped job of agent rows. */
+/** Note for a job of agent rows that was stopped. */
 const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
 
-/** Plans an enrichment and, without `--dry-run`, runs it to its end. Returns the exit code. */
+/** Plans an enrichment. Without `--dry-run` it then runs the job to its end. Returns the exit code. */
 export async function runEnrich(
   context: Context,
   config: RuntimeConfig,
@@ -76,10 +76,10 @@ export async function runEnrich(
   });
 }
 
-/** Returns the notes of a plan, printable. */
+/** Returns the notes of a plan, safe for a terminal. */
 export function notesOf(plan: JobPlan): readonly string[] {
   const { urlCells = null } = plan;
-  // A column that was named, or used in the last run, needs no note.
+  // No note is needed for a column that a flag named or that the last run used.
   const found = urlCells !== null && (urlCells.by === 'name' || urlCells.by === 'contents');
   return [
     ...(found ? [`The URL column is ${urlColumnText(plan, urlCells)}.`] : []),
@@ -104,7 +104,7 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   return `${printable(staged.name)}: ${rows}${some(staged.rows, 'row')}, ${buys}${bought}${bad}; on ${serviceText(config)}.`;
 }
 
-/** Returns the purchase of a plan's run. */
+/** Returns the purchase to confirm for a plan. */
 function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase {
   const micros = Math.min(plan.estimateMicros, atMost(plan) ?? Number.POSITIVE_INFINITY);
   const cost = micros < plan.estimateMicros ? `at most ${dollars(micros)}` : aboutDollars(plan);
@@ -114,7 +114,7 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase 
   return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
 }
 
-/** Shows a complete job and writes its CSV again, in case that was deleted. Buys nothing. */
+/** Shows a job that is already complete. Writes its CSV again, because a person may have deleted it. Buys nothing. */
 async function finishComplete(
   context: Context,
   config: RuntimeConfig,
@@ -141,7 +141,7 @@ interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
   readonly plan?: JobPlan;
 }
 
-/** Parses paid answers again and shows the job; buys nothing. */
+/** Parses again the paid answers that could not be parsed, and shows the job. Buys nothing. */
 async function readAgain(
   context: Context,
   config: RuntimeConfig,
@@ -159,7 +159,7 @@ async function readAgain(
   return finishComplete(context, config, session, plan, plan.request.csv, manner);
 }
 
-/** Watches a job and shows its summary; writes the CSV if the job did not. Returns the exit code. */
+/** Watches a job and shows its summary. Writes the CSV if the job itself did not. Returns the exit code. */
 export async function watchToEnd(
   context: Context,
   config: RuntimeConfig,
@@ -171,25 +171,25 @@ export async function watchToEnd(
   const view = new ProgressView(terminal);
   const reader = new JobProgressReader();
   const poll = async () => {
-    // A process without the worker sends nothing, so the view of its limiter is empty.
+    // Only the worker sends requests. In a process without the worker the view of the limiter is empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
     return { progress: shown.progress, show };
   };
   const watched = { poll, result: () => handle.result() };
-  // A live bar needs frequent polls; plain lines do not.
+  // A live bar needs frequent polls. Plain lines do not.
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // The job waits for a person, so this command gives it up.
+    // The job waits for a person, so this command releases the job.
     await runtime.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);
   }
   const { summary } = followed;
-  // The job writes the CSV of the command that started it; a command that joined it may name another one.
+  // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
   const written = isWritten ? summary.csv : (await runtime.export(summary.job, csv)).file;
   const unknown = await runtime.unknownOutcomes(summary.job);
@@ -200,7 +200,7 @@ export async function watchToEnd(
   return codeOf(summary, failedRows ?? null);
 }
 
-/** Returns the exit code of a summary. Failed rows are data up to the allowed number. */
+/** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
 function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);

@@ -11,7 +11,7 @@ import { withRuntime } from '../shared/session.js';
 import { dollars, duration } from '../text/amounts.js';
 import { announcement, type EnrichManner, notesOf } from './run-enrich.js';
 
-/** Creates the schedule of a job of rows after it has shown the cost of a run now. Buys nothing. */
+/** Shows the cost of a run now and creates the schedule of a job of rows. Buys nothing. */
 export async function scheduleRows(
   context: Context,
   config: RuntimeConfig,
@@ -44,7 +44,7 @@ export async function scheduleRows(
   });
 }
 
-/** Returns a sentence about what each run will buy, and its cap. */
+/** Returns a sentence about what each run will buy, with the cap of a run. */
 function runCost(plan: JobPlan): string {
   const { refreshAfterMs, retryFailed } = plan.request;
   const old = refreshAfterMs === null ? '' : `, rows older than ${duration(refreshAfterMs / 1000)}`;
@@ -57,7 +57,7 @@ function runCost(plan: JobPlan): string {
   return `Each run buys new rows of the file${old}${failed}, ${bound}.`;
 }
 
-/** Returns the purchase to confirm: that of each run. It needs a confirmation or a cap, even if a run now is cheap. */
+/** Returns the purchase to confirm for each run. It needs a confirmation or a cap, even if a run now would be cheap. */
 function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
   const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;

@@ -15,12 +15,12 @@ export interface StartFlags {
   readonly qps?: string;
 }
 
-/** Half of the contract's rate, so that the 35 requests of the demonstration can be watched. */
+/** Half of the contract's rate. At this speed a person can watch the 35 requests of the demonstration. */
 const DEMO_QPS = '5';
 
 /**
- * `searchflow start`, which is `npm start`: enriches the example brands on the sandbox, even if a key is set. With `--live` it uses
- * the real service, after a confirmation.
+ * `searchflow start` or `npm start`: enriches the example brands on the sandbox, even if an API key is set. With `--live` it
+ * uses the real service, after a confirmation.
  */
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
   const file = fileURLToPath(new URL('../../../examples/brands.csv', import.meta.url));

@@ -14,7 +14,7 @@ const words: Readonly<Record<JobStatus['phase'], string>> = {
   cancelled: 'is cancelled',
 };
 
-/** Returns the state of a job with its time, its reason and the command that resumes it. */
+/** Returns the state of a job with its time, its reason, and the command that resumes the job. */
 export function statusLine(found: JobStatus, now: number): string {
   const { name, phase, message } = found;
   const reason = withoutResume(message);

@@ -21,7 +21,8 @@ export async function status(context: Context, job: string, flags: { readonly js
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
     const walk = findWalk(await runtime.walks(), job);
-    // The status of a walk needs Temporal's client, that of a job mostly not.
+    // The code for the status of a walk is loaded here, because it needs Temporal's client. The status of a job mostly does
+    // not.
     if (walk)
       return (await import('../events/events-status.js')).walkStatus(
         context,
@@ -50,7 +51,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...statusData(found) }));
       else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
-      // The state is known without the warehouse.
+      // The state is shown even if the warehouse cannot be read.
       if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof Silent))
         throw error;
       if (error instanceof Silent) abandon();

@@ -12,7 +12,10 @@ import { moment, scheduleData } from './schedules.js';
 
 const SHOWN_TIMES = 3;
 
-/** Creates, changes or deletes the schedule of a job. `name`: its default name; `data`: also prints one JSON object. */
+/**
+ * Creates, changes or deletes the schedule of a job. `name`: the schedule's default name. With `data`, also prints one JSON
+ * object.
+ */
 export async function keepSchedule(
   context: Context,
   access: WorkflowAccess,
@@ -53,8 +56,8 @@ export async function keepSchedule(
 }
 
 /**
- * Throws `UsageError` for a warehouse that refuses writes. A database is checked only if its password is known here: the worker may have
- * another one.
+ * Throws `UsageError` for a warehouse that cannot be written. A database is checked only if its password is known here, because
+ * the worker may have another password.
  */
 async function refuseUnwritable(
   { env }: Context,
@@ -72,14 +75,14 @@ async function refuseUnwritable(
   throw new UsageError(`${refusal}. No schedule was created. ${wayOut}`);
 }
 
-/** Returns whether only this command line has the credentials of the warehouse. */
+/** Returns whether the credentials of the warehouse are known only to this command line. */
 function needsCredentials({ env }: Context, { warehouse }: RuntimeConfig): boolean {
   if (!warehouse || env.SEARCHFLOW_WAREHOUSE_URL) return false;
   const { user, password } = parseAddress(warehouse.url.reveal(), '');
   return user !== null || password !== null;
 }
 
-/** Returns a sentence about the worker that a schedule needs, and whether one answers. */
+/** Returns a sentence about the worker that a schedule needs, which also says whether such a worker answers. */
 export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): Promise<string> {
   const there = await control.worked();
   if (config.temporalAddress === null) {

@@ -12,7 +12,7 @@ export interface ScheduleFlags {
 
 /** A requested schedule, or `never` to delete it. */
 export interface ScheduleWish {
-  /** Null: the default name of the job. */
+  /** Null: the schedule gets the default name of the job. */
   readonly name: string | null;
   readonly timing: ScheduleTiming | 'never';
 }
@@ -25,7 +25,7 @@ export function withSchedule(command: Command): Command {
     .option('--schedule-name <name>', 'name of the schedule (default: the name of the job)');
 }
 
-/** Returns the requested schedule; null without flags. Adds a sentence to `mistakes` for each invalid one. */
+/** Returns the requested schedule, or null if no flag requests one. Adds a sentence to `mistakes` for each invalid flag. */
 export function toScheduleWish(flags: ScheduleFlags, mistakes: string[]): ScheduleWish | null {
   const { every, cron, tz, scheduleName: name } = flags;
   if (name !== undefined && !isScheduleName(name))

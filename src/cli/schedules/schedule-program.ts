@@ -43,7 +43,7 @@ export function addSchedules(program: Command, chosen: Chosen): void {
   const backfill = named(schedule, 'backfill')
     .description('start a run for each scheduled time of a past range, at most 1,000 runs')
     .option('--from <time>', 'start, as a UTC date (2026-11-01), an age (7d) or a time (2026-11-01T08:00+01:00)')
-    .option('--until <time>', 'end, in the same format; dates are inclusive')
+    .option('--until <time>', 'end, in the format of --from; dates are inclusive')
     .action((name, flags) => chosen(async (context) => (await commands()).backfill(context, name, flags)));
   withExamples(backfill, 'searchflow schedule backfill companies --from 7d --until 1d');
 }

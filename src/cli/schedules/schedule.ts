@@ -12,7 +12,7 @@ import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleTe
 
 const DAY_MS = 86_400_000;
 
-/** Runs a command on all schedules or on one, without a worker of its own. `asked`: the name of that one. */
+/** Runs a command on all schedules or on one, without starting a worker. `asked`: the name of that schedule. */
 async function withSchedules(
   context: Context,
   asked: string | null,
@@ -48,7 +48,7 @@ export function show(context: Context, asked: string, flags: { readonly json?: b
   });
 }
 
-/** `searchflow schedule pause NAME`: stops starting runs until resumed; current and queued runs still execute. */
+/** `searchflow schedule pause NAME`: stops starting runs until resumed. Current and queued runs still execute. */
 export function pause(context: Context, asked: string, flags: { readonly why?: string }): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
@@ -89,7 +89,7 @@ export function trigger(context: Context, asked: string): Promise<ExitCode> {
   });
 }
 
-/** `searchflow schedule delete NAME`: paid and loaded results are kept. */
+/** `searchflow schedule delete NAME`: deletes a schedule. Paid and loaded results are kept. */
 export function remove(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name) => {
     await control.remove(name);
@@ -109,7 +109,7 @@ export function backfill(
   const now = Date.now();
   const from = readMoment('--from', flags.from, now, mistakes);
   const end = readMoment('--until', flags.until, now, mistakes, true);
-  // The current day ends now.
+  // The range may include the current day, up to now.
   if (end !== null && end > now + DAY_MS)
     mistakes.push('--until is in the future; the schedule starts those runs itself.');
   const until = end && Math.min(end, now);

@@ -58,10 +58,10 @@ export function scheduleText(view: ScheduleView): string {
   ].join('\n');
 }
 
-/** Returns a number of queued runs. A backfill queues ten at a time, so more may follow. */
+/** Returns a number of queued runs as text. A backfill queues ten runs at a time, so more may follow. */
 export const queuedRuns = (queued: number): string => `${queued < 9 ? '' : 'at least '}${count(queued)}`;
 
-/** Returns the queued runs, which a pause does not stop, as text; empty without any. */
+/** Returns the queued runs as text, because a pause does not stop them; empty if there are none. */
 export function queuedText({ queued }: ScheduleView): string {
   if (queued === 0) return '';
   const runs = `${queuedRuns(queued)} ${queued === 1 ? 'run' : 'runs'} of a backfill or trigger`;
@@ -74,7 +74,7 @@ function costText({ work }: ScheduleView): string {
   return typeof maxCostDollars === 'number' ? `at most ${dollars(maxCostDollars * 1e6)}` : 'no cap';
 }
 
-/** Returns a schedule as JSON fields; times in ISO 8601, costs in micro-dollars as in the summaries. */
+/** Returns a schedule as JSON fields. Times are in ISO 8601, costs in micro-dollars as in the summaries. */
 export function scheduleData(view: ScheduleView): object {
   const { work, next, runs, ...rest } = view;
   return {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JobFailed, UsageError } from '../../worker/config/runtime-types.js';
 
-/** A database does not answer; waiting longer may not help. */
+/** A database does not answer, and waiting longer may not help. */
 export class Silent extends Error {
   override readonly name = 'Silent';
 }
 
-/** Returns the value of some work. Rejects with `Silent` and the message after `ms` milliseconds; the work itself continues. */
+/** Returns the value of `work`. Rejects with `Silent` and the message after `ms` milliseconds; `work` itself continues. */
 export async function within<T>(ms: number, work: Promise<T>, message: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -21,7 +21,10 @@ export async function within<T>(ms: number, work: Promise<T>, message: string): 
 
 const PROBE_EVERY_MS = 1000;
 
-/** Returns the value of some work, however long it takes, as long as `probe` resolves. Rejects with the error of `probe`. */
+/**
+ * Returns the value of `work`, however long it takes, as long as `probe` resolves. If `probe` rejects, rejects with the same
+ * error.
+ */
 export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>): Promise<T> {
   const ended = work.then((value) => ({ value }));
   for (;;) {
@@ -32,12 +35,15 @@ export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Pro
   }
 }
 
-/** A live worker answers within milliseconds, on a busy machine within seconds; to start a server takes seconds, too. */
+/**
+ * Longest wait for an answer. A worker answers within milliseconds, or within seconds on a busy machine. Starting a server
+ * takes seconds, too.
+ */
 const ANSWER_MS = 8000;
 
 /**
- * Returns a workflow's answer, or null without one: no server can be reached or started in time, the workflow never ran on it, or no
- * worker is alive. Throws only `UsageError` and `JobFailed`.
+ * Returns a workflow's answer. Returns null if no server can be reached or started in time, if the workflow never ran on the
+ * server, or if no worker is alive. Throws only `UsageError` and `JobFailed`.
  */
 export async function answered<Handle, Answer>(
   connect: () => Promise<Handle>,

@@ -14,19 +14,19 @@ export async function askYesNo(context: Context, question: string): Promise<bool
 export interface Purchase {
   /** Maximum cost in micro-dollars; null if unknown. */
   readonly micros: number | null;
-  /** Cost as the start of a sentence, such as `This costs about $20.00`. */
+  /** Cost as the beginning of a sentence, such as `This costs about $20.00`. */
   readonly sentence: string;
   readonly question: string;
-  /** `--yes`. */
+  /** Whether `--yes` is set. */
   readonly yes: boolean;
-  /** `--max-cost` has an amount, which also confirms without a terminal. */
+  /** Whether `--max-cost` has an amount. It confirms a purchase also without a terminal. */
   readonly bounded: boolean;
-  /** Asks on a terminal for any amount. */
+  /** Whether any amount, however small, needs a confirmation on a terminal. */
   readonly always: boolean;
 }
 
 /**
- * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` where a person is
+ * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` if a person is
  * needed and stdin is not a terminal. The sandbox is free and needs no confirmation.
  */
 export async function agreed(

@@ -30,8 +30,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Opens and closes one connection to the real service, without a request. Throws `Unreachable` for a wrong address, because a
- * running job would wait for the service instead.
+ * Opens and closes one connection to the real service, without a request. Throws `Unreachable` for a wrong address. Without
+ * this check, a job with a wrong address would wait for the service.
  */
 export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'baseUrl'>): Promise<void> {
   if (config.service !== 'live') return;
@@ -59,8 +59,8 @@ export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'b
 }
 
 /**
- * Throws `Unreachable` if the database of a warehouse does not answer within `patienceMs`, because a running job would wait for it
- * without a limit. `into` as typed; files are not checked.
+ * Throws `Unreachable` if the database of a warehouse does not answer within `patienceMs`. Without this check, a job would wait
+ * for the database without a limit. `into`: the address as typed; a file is not checked.
  */
 export async function checkWarehouse(
   { warehouse, say }: Pick<RuntimeConfig, 'warehouse' | 'say'>,

@@ -4,7 +4,7 @@ import type { OpenRuntime } from '../../worker/config/runtime-types.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
 
-/** The process around a command, and the way to open its runtime. */
+/** What a command gets from its process, and the way to open its runtime. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

@@ -15,12 +15,12 @@ export interface SandboxBill {
   readonly requests: number;
 }
 
-/** The sandbox that commands without a key use, started by this command or by another one of the folder. */
+/** The sandbox that commands without a key use. This command or another command of the folder has started it. */
 export interface EmbeddedSandbox {
   readonly url: string;
-  /** The purchase log; null if the sandbox's process has ended. */
+  /** Returns the bill of the purchase log; null if the process of the sandbox has ended. */
   bill(): Promise<SandboxBill | null>;
-  /** Starts the sandbox here, at the same address, if its process has ended. Throws if the address is taken. */
+  /** If the process of the sandbox has ended, starts the sandbox here, at the same address. Throws if the address is taken. */
   keep(): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,18 +30,19 @@ interface Thread {
   close(): Promise<void>;
 }
 
-/** Time of an answer: long enough to see a progress bar move. */
+/** Latency of the sandbox in ms: long enough that a progress bar can be watched. */
 const LATENCY_MS = 150;
 
-/** Longest wait for another command that starts the sandbox. */
+/** Longest wait for another command that is starting the sandbox. */
 const START_MS = 30_000;
 
 /** The sandbox accepts any key, but requires one. */
 const sandboxKey = 'sandbox';
 
 /**
- * Starts the sandbox of this state folder with the configured rate limit and its ledger in `sandbox/book.jsonl` (a name of earlier
- * state folders). Joins a sandbox that another command of the folder runs, because two of them would write to one ledger.
+ * Opens the sandbox of this state folder. If another command of the folder runs it, joins that sandbox, because two of them
+ * would write to one ledger. Otherwise starts it with the configured rate limit and its ledger in `sandbox/book.jsonl` (the
+ * name of earlier versions).
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
@@ -71,7 +72,7 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
   };
 }
 
-/** `at`: the required URL, which clients use already; null: the last URL if it is free. */
+/** `at`: the URL that clients use already, and that the sandbox must keep. Null: the last URL if it is free, otherwise any. */
 async function joinOrStart(
   config: RuntimeConfig,
   folder: string,
@@ -89,7 +90,7 @@ async function joinOrStart(
     retryAfter: 'seconds',
     events: { count: EVENTS, ...(await historyOf(folder)) },
   };
-  // Workers that share a store keep using the last URL.
+  // The last URL is used again, because workers that share a store still use it.
   const before = at ?? running;
   const sameAgain = () => startThread({ ...options, port: Number(new URL(before as string).port) });
   const thread = await (before === null
@@ -105,7 +106,10 @@ async function joinOrStart(
 const EVENTS = 5000;
 const HISTORY_MS = 30 * 86_400_000;
 
-/** Returns the range of the event history. It ends at the first start of the sandbox, so that a restart does not change it. */
+/**
+ * Returns the range of the event history. The range ends at the first start of the sandbox, so that a restart does not change
+ * the range.
+ */
 async function historyOf(folder: string): Promise<{ readonly from: string; readonly to: string }> {
   const file = join(folder, 'history-ends.txt');
   const known = existsSync(file) ? Date.parse(readFileSync(file, 'utf8')) : Number.NaN;
@@ -117,7 +121,7 @@ async function historyOf(folder: string): Promise<{ readonly from: string; reado
 async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
   const thread = new Worker(new URL('./sandbox-thread.js', import.meta.url), { workerData: options });
   const ended = once(thread, 'exit');
-  // `once` rejects with the thread's own error.
+  // `once` rejects if the thread fails.
   const [said] = (await once(thread, 'message')) as [{ readonly url?: string; readonly error?: string }];
   if (said.url === undefined) throw new Error(`The sandbox did not start: ${said.error}`);
   return {
@@ -139,7 +143,7 @@ function readAnnounced(path: string): string | null {
     const { url } = JSON.parse(readFileSync(path, 'utf8')) as { url?: unknown };
     return typeof url === 'string' && url.startsWith('http://127.0.0.1:') ? url : null;
   } catch {
-    // A missing or partial file names no sandbox to join.
+    // A missing or partial file means that there is no sandbox to join.
     return null;
   }
 }

@@ -18,7 +18,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is in use',
 };
 
-/** Returns the text of an error (a line for each mistake) and its exit code. */
+/** Returns the text of an error, one line for each mistake, and its exit code. */
 export function failureText(error: unknown): { readonly text: string; readonly code: ExitCode } {
   if (error instanceof UsageError) return { text: printableLines(error.message), code: exitCodes.usage };
   // `CsvError` belongs to a folder that the command must not import.
@@ -49,10 +49,10 @@ export function failureText(error: unknown): { readonly text: string; readonly c
   return { text: printable(error.message || error.name), code: failed };
 }
 
-/** Start of the message of a refused paid call. */
+/** The messages of refused paid calls begin like this. */
 const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
 
-/** Returns the failure and one way to resume, unless the message has its own. */
+/** Returns the failure with one way to resume, unless the message already names one. */
 function jobFailedText({ message, job }: JobFailed): string {
   if (job !== null) return withWayToResume(message, job);
   if (!paidCall.test(message) || namesWay(message)) return message;
@@ -66,7 +66,7 @@ function withWayToResume(message: string, job: string): string {
   return `${reason.replace(/\.$/, '')}.\nPaid results are kept. To resume it:\n  searchflow resume ${job}`;
 }
 
-/** Peer dependencies. */
+/** Peer dependencies of the package. */
 const peers = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 'workflow'].map(
   (name) => `@temporalio/${name}`,
 );

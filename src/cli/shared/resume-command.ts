@@ -1,6 +1,7 @@
 /**
- * Returns the command line that resumes the same work, as typed: with the npm script that was used, and quoted for a POSIX shell.
- * `args` follow the command's name. User and password of a database are left out; a second line says so.
+ * Returns the command line that resumes the same work, as the user typed it: with the npm script, if one was used, and quoted
+ * for a POSIX shell. `args`: the arguments after the command's name. User and password of a database are left out; a second
+ * line says so.
  */
 export function resumeCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
   const shown = args.map(withoutCredentials);

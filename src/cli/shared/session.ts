@@ -7,43 +7,44 @@ import { resumeCommand } from './resume-command.js';
 import { type StopSignal, signalExitCodes } from './signals.js';
 import { standBy } from './stand-by.js';
 
-/** Everything a command uses while it runs. */
+/** What a command uses while it runs. */
 export interface Session {
   readonly runtime: Runtime;
   /** The sandbox, if this command sends requests to one. */
   readonly sandbox: EmbeddedSandbox | null;
-  /** Aborted by the first Ctrl-C; nothing is drawn after it. */
+  /** Aborted by the first Ctrl-C. The command draws nothing afterwards. */
   readonly stopped: AbortSignal;
-  /** Declares that work has started, so that Ctrl-C says how to resume it. `note`: added to that text. */
+  /** Declares that work has started. From then on, Ctrl-C prints how to resume it, and then `note`. */
   working(job?: string, note?: string): void;
-  /** Declares that a database does not answer, so that closing waits for nothing. */
+  /** Declares that a database does not answer. Closing then waits for nothing. */
   abandon(): void;
 }
 
 export interface SessionOptions {
-  /** The command sends requests to the service. */
+  /** Whether the command sends requests to the service. */
   readonly sends: boolean;
-  /** The command only reads: it fails with `Silent` where the store does not answer. */
+  /** Whether the command only reads. It then fails with `Silent` if the store does not answer. */
   readonly bounded?: boolean;
 }
 
-/** Longest time to close after the work has ended: with paid requests in flight, and without. */
+/** Longest time to close after the work has ended: `DRAIN_MS` with paid requests in flight, `IDLE_DRAIN_MS` without. */
 const DRAIN_MS = 15_000;
 const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
 /**
- * Times after the first Ctrl-C at which owned work is ended by force, the drain is cut, and the process ends. Paid requests have 10 s to
- * land.
+ * Times after the first Ctrl-C: when owned work is ended by force, when the drain is cut, and when the process ends. Paid
+ * requests have 10 s to land.
  */
 const OWNED_UNTIL_MS = 11_000;
 const DRAIN_UNTIL_MS = 11_500;
 const END_UNTIL_MS = 12_000;
-/** Longest wait for the store of a command that only reads. */
+/** Longest time for which a command that only reads waits for the store. */
 const STORE_MS = 5000;
 
 /**
- * Opens the runtime (and the sandbox, if the command sends requests without a key), runs the work and closes everything. Returns the
- * exit code. The first Ctrl-C drains for up to 12 s: nothing new starts, paid requests in flight land. The second one cuts.
+ * Opens the runtime, runs the work and closes everything. Also opens the sandbox if the command sends requests without a key.
+ * Returns the exit code. The first Ctrl-C drains for up to 12 s: nothing new starts, and paid requests in flight land. The
+ * second Ctrl-C ends the drain.
  */
 export async function withRuntime(
   context: Context,
@@ -105,13 +106,13 @@ export async function withRuntime(
     await (sandbox as EmbeddedSandbox | null)?.close();
   }
 
-  /** Stops the work that this command owns while a worker can still summarize it, within a time limit. */
+  /** Stops the work that this command owns, within a time limit, while a worker can still summarize the work. */
   async function stopOwned(open: Runtime): Promise<void> {
-    // Work that did not stop stays owned by this command; the next command stops it.
+    // If work did not stop in time, this command still owns it; the next command stops it.
     const stopped = open
       .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
       .catch(() => undefined);
-    // Recording the end of the work may hang, too.
+    // Recording the end of the work may hang, so this has a time limit.
     await Promise.race([stopped, after(leftUntil(DRAIN_UNTIL_MS), undefined)]);
   }
 
@@ -120,7 +121,7 @@ export async function withRuntime(
     return Math.max(0, ms - (performance.now() - (stoppedAt ?? performance.now())));
   }
 
-  /** Closes the runtime: drains first, and cuts after the time limit or the second Ctrl-C. */
+  /** Closes the runtime. It drains first, until the time limit or the second Ctrl-C. */
   async function close(): Promise<boolean> {
     const open = runtime;
     runtime = null;
@@ -133,7 +134,7 @@ export async function withRuntime(
     const limitMs = stoppedAt === null ? usualMs : Math.min(usualMs, leftUntil(DRAIN_UNTIL_MS));
     const cutMs = () => (stoppedAt === null ? CUT_MS : Math.min(CUT_MS, leftUntil(END_UNTIL_MS)));
     const drained = open.close('drain').then(() => 'drained' as const);
-    // After a cut, a failure to drain is irrelevant.
+    // If the drain was cut, its failure does not matter.
     drained.catch(() => undefined);
     const how = await Promise.race([
       drained,
@@ -169,7 +170,7 @@ export async function withRuntime(
     if (runtime && owned.length > 0) await stopOwned(runtime);
     const shared = runtime?.shared ?? false;
     const drained = await close();
-    // A free request may be cut off, because it can be repeated.
+    // A free request may be cut off, because it can be sent again.
     const stoppedSo =
       drained || open === 0 ? 'Stopped.' : 'Stopped at once; interrupted requests may become unknown outcomes.';
     const others = owned.length === 0 && shared ? 'Other workers of this store continue its jobs. ' : '';

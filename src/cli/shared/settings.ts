@@ -4,14 +4,14 @@ import { printableLines } from '../text/printable.js';
 import type { Context } from './context.js';
 
 /**
- * Returns the configuration of a command. Throws one `UsageError` with all mistakes: those of the command line, given in
- * `mistakes`, and those of the settings.
+ * Returns the configuration of a command. Throws one `UsageError` with all mistakes: those in `mistakes`, which are mistakes of
+ * the command line, and those of the settings.
  */
 export function settings(context: Context, flags: ConfigFlags, mistakes: readonly string[] = []): RuntimeConfig {
   const { terminal, env, cwd } = context;
   let last = '';
   const say = (sentence: string) => {
-    // A message that a loop repeats is printed once.
+    // A message that is repeated in a loop is printed once.
     if (sentence !== last) terminal.say(terminal.colors.dim(printableLines(sentence)));
     last = sentence;
   };

@@ -3,14 +3,14 @@ import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Exit codes by signal: 128 plus its number, as shells expect. */
+/** Exit codes by signal: 128 plus the number of the signal, as shells expect. */
 export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
   SIGINT: exitCodes.SIGINT,
   SIGTERM: exitCodes.SIGTERM,
   SIGHUP: exitCodes.SIGHUP,
 };
 
-/** Signals to stop: the first one drains, the second one cuts. */
+/** Signals to stop a command: the first one drains, the second one ends the drain. */
 export interface Interrupts {
   readonly first: Promise<StopSignal>;
   readonly second: Promise<StopSignal>;
@@ -18,12 +18,12 @@ export interface Interrupts {
 }
 
 /**
- * Signals within this time are one Ctrl-C, because `npm run` repeats the signal that the terminal has sent to the whole process
+ * Signals within this time count as one Ctrl-C. `npm run` repeats the signal that the terminal has sent to the whole process
  * group.
  */
 const SAME_PRESS_MS = 500;
 
-/** Listens for SIGINT, SIGTERM and SIGHUP. `now`: a steady clock in milliseconds. */
+/** Listens for SIGINT, SIGTERM and SIGHUP. `now`: milliseconds of a monotonic clock. */
 export function watchInterrupts(
   source: Pick<EventEmitter, 'on' | 'off'>,
   now: () => number = () => performance.now(),

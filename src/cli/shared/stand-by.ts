@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Runtime } from '../../worker/config/runtime-types.js';
 import type { EmbeddedSandbox } from './embedded-sandbox.js';
 
-/** Parts of a standby. */
+/** What a standby watches and needs. */
 export interface StandBy {
   readonly runtime: Pick<Runtime, 'clientOnly' | 'takeOver'>;
   readonly sandbox: Pick<EmbeddedSandbox, 'keep'> | null;
@@ -12,8 +12,8 @@ export interface StandBy {
 }
 
 /**
- * Takes over the worker and the sandbox of the folder when the process that runs them ends, so that the work watched here
- * continues. Resolves when aborted.
+ * Takes over the worker and the sandbox of the folder when the process that runs them ends. So the work that this command
+ * watches continues. Resolves when `signal` is aborted.
  */
 export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }: StandBy): Promise<void> {
   let reported = false;
@@ -28,7 +28,7 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
       }
       trouble = '';
     } catch (error) {
-      // The same problem is reported once; every round retries.
+      // A problem that repeats is reported once. Every round retries.
       const message = error instanceof Error ? error.message : String(error);
       if (message !== trouble && !signal.aborted) say(`Cannot take over yet: ${message}`);
       trouble = message;

@@ -33,15 +33,18 @@ export interface TerminalParts {
 const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
 const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 
-/** User and password of any URL, up to the last `@` before path, query or quote. */
+/** User and password in a URL, up to the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
-/** Credentials in the parameters of a database's address; web pages may use the same parameter names. */
+/**
+ * The address of a database, whose parameters may have credentials. Parameters of the same names in other URLs are not
+ * credentials.
+ */
 const ofDatabase = /\bpostgres(?:ql)?:\/\/[^\s'"]*/gi;
 const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
- * Returns a function that redacts the values of secret variables, and user and password of every URL. It is the last line of
- * defence for any message.
+ * Returns a function that redacts the values of secret variables, and user and password in every URL. Every message passes
+ * through it, in case other code has left a secret in.
  */
 export function scrubber(env: TerminalParts['env']): (text: string) => string {
   const secrets = [
@@ -49,7 +52,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     ...urlNames.map((name) => password(env[name])),
   ]
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
-    // A shorter value cannot be a key and may be part of ordinary words.
+    // A shorter value cannot be a key, and it may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
   return (text) =>
@@ -59,7 +62,10 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     );
 }
 
-/** Returns the password of a URL; empty if it is also part of the address, such as `postgres`, which would redact every such word. */
+/**
+ * Returns the password of a URL. Returns an empty text if the password is also part of the address, such as `postgres`:
+ * redacting it would remove that word everywhere.
+ */
 function password(url = ''): string {
   if (!URL.canParse(url)) return '';
   const { password: inFront, username, protocol, host, pathname, searchParams } = new URL(url);
@@ -108,7 +114,10 @@ export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Ter
   };
 }
 
-/** Makes every line printable and keeps our own colour codes. Text from elsewhere was made printable before it was coloured. */
+/**
+ * Makes every line printable but keeps the colour codes of this program. Text from elsewhere was made printable before it was
+ * coloured, so it has none.
+ */
 function keepColors(text: string): string {
   return (
     text

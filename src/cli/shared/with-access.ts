@@ -6,8 +6,9 @@ import { type Session, withRuntime } from './session.js';
 import { settings } from './settings.js';
 
 /**
- * Runs a command that starts workflows, with a Temporal server, a worker here or elsewhere, and a sandbox if there is no key. `loads`: the
- * command's warehouse must answer first. `owns`: the command runs the worker itself, after `Runtime.own`.
+ * Runs a command that starts workflows. It gets a Temporal server, a worker here or elsewhere, and a sandbox if there is no
+ * key. `loads`: first checks that the command's warehouse answers. `owns`: the command runs the worker itself, after
+ * `Runtime.own`.
  */
 export async function withAccess(
   context: Context,

@@ -5,7 +5,7 @@ import type { Context, ExitCode } from './context.js';
 import type { Session } from './session.js';
 import { withAccess } from './with-access.js';
 
-/** Flags that are settings of a command on monitors. */
+/** Flags of a command on monitors that override settings. */
 export interface MonitorSettingFlags {
   readonly qps?: string;
   readonly into?: string;
@@ -26,12 +26,12 @@ export async function withMonitors(
   return withAccess(context, named, mistakes, asMonitors, options);
 }
 
-/** Returns the name of the user, for the audit. */
+/** Returns the name of the user for the audit. */
 export function whoami({ env }: Pick<Context, 'env'>): string {
   try {
     return userInfo().username;
   } catch {
-    // Containers may have a user id without a name.
+    // In a container the user id may have no name.
     return env.USER || env.LOGNAME || 'unknown user';
   }
 }

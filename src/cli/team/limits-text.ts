@@ -16,7 +16,7 @@ export interface Limits {
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-  /** Process that runs the folder's worker: only that process knows the current use. Null if it is this one. */
+  /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if it is this process. */
   readonly workerElsewhere: number | null;
   /** Unix ms. */
   readonly now: number;
@@ -94,7 +94,7 @@ export function limitsData({ config, limiter, others = [], slots, caps, spent, w
     dollars: spend.landedMicros / 1e6,
     openDollars: spend.openMicros / 1e6,
     unknownDollars: spend.unknownMicros / 1e6,
-    // The cap counts the sum of the three fields above.
+    // The sum of the three fields above, which the cap limits.
     countedDollars: taken(spend) / 1e6,
     capDollars: cap === null ? null : cap / 1e6,
   });
@@ -109,7 +109,7 @@ export function limitsData({ config, limiter, others = [], slots, caps, spent, w
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
     slots,
-    // The use of that worker is not included above.
+    // The use by that worker is not included above.
     workerElsewhere,
     day: period(spent.day, caps.dayMicros),
     month: period(spent.month, caps.monthMicros),

@@ -40,7 +40,7 @@ export interface CapFlags {
   readonly perMonth?: string;
 }
 
-/** `searchflow limits set`: sets the team's caps per UTC day and month; `none` removes one. */
+/** `searchflow limits set`: sets the caps of the team for each UTC day and month. `none` removes a cap. */
 export async function setLimits(context: Context, flags: CapFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const cap = (text: string | undefined, flag: string): number | null | undefined => {

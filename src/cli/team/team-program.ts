@@ -4,7 +4,7 @@ import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-/** Adds the rate, the caps and the spending of the team. */
+/** Adds the commands on the rate, the caps and the spending of the team. */
 export function addTeam(program: Command, chosen: Chosen): void {
   const limits = withRate(program.command('limits'))
     .description("the team's rate, agent runs, spending and caps")
@@ -14,8 +14,8 @@ export function addTeam(program: Command, chosen: Chosen): void {
   const set = limits
     .command('set')
     .description('set the spending caps of the team')
-    .option('--per-day <dollars>', 'cap for each UTC day, or none to remove it, such as 20')
-    .option('--per-month <dollars>', 'cap for each UTC month, or none to remove it, such as 500')
+    .option('--per-day <dollars>', 'cap for each UTC day, such as 20; none removes it')
+    .option('--per-month <dollars>', 'cap for each UTC month, such as 500; none removes it')
     .action((flags) => chosen(async (context) => (await import('./limits.js')).setLimits(context, flags)));
   withExamples(set, 'searchflow limits set --per-day 20 --per-month 500', 'searchflow limits set --per-day none');
   const usage = program
@@ -23,7 +23,7 @@ export function addTeam(program: Command, chosen: Chosen): void {
     .description('requests and cost, by job, operation or day')
     .addOption(new Option('--by <group>', 'grouping').choices(['job', 'operation', 'day']).default('job'))
     .option('--since <day>', 'first day, as a UTC date (2026-11-01) or an age (30d)')
-    .option('--until <day>', 'last day, in the same format')
+    .option('--until <day>', 'last day, in the format of --since')
     .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./usage.js')).usage(context, flags)));
   withExamples(usage, 'searchflow usage', 'searchflow usage --by day --since 30d');

@@ -21,7 +21,7 @@ function total(lines: readonly UsageLine[]): Sums {
   );
 }
 
-/** Returns requests and cost by group as a table with a total, without empty columns. */
+/** Returns requests and cost by group as a table with a total. Empty columns are left out. */
 export function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
   const sum = total(lines);
   const cells = (name: string, one: Sums) => [

@@ -1,4 +1,4 @@
-/** Returns the lines of a plain text table; the first column is aligned to the left, the others to the right. */
+/** Returns the lines of a plain text table. The first column is aligned to the left, the others to the right. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
