@@ -17,7 +17,7 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     )
     .option(
       '--max-cost <dollars>',
-      'cap of the run, such as 2; at least 1 for auto, max and ultra, which get it as their budget',
+      'cap of the run, such as 2; at least 1 for auto, max and ultra, because the cap is their budget',
     )
     .option('--max-duration <duration>', 'maximum time of the run before it is cancelled, such as 20m')
     .option('--previous <run>', 'id of a completed run to continue from')

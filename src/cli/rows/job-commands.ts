@@ -26,7 +26,7 @@ export function addJobs(program: Command, chosen: Chosen): void {
   const resume = withRate(withJobName(program.command('resume')))
     .description('resume a job and watch it until it ends')
     .option('--max-cost <dollars>', 'new cap of the whole run, such as 20; none removes it (default: unchanged)')
-    .option('--skip-refused', 'count rows that the service refuses as failed, even if it refuses all rows')
+    .option('--skip-refused', 'count refused rows as failed, even if the service refuses all rows')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');

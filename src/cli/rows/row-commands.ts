@@ -92,7 +92,7 @@ function withJob(command: Command): Command {
       .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
       .option(
         '--skip-refused',
-        'count rows that the service refuses as failed, even if it refuses all rows (default: the job then pauses)',
+        'count refused rows as failed, even if the service refuses all rows (default: the job then pauses)',
       )
       .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
       .option('--limit <n>', 'first n rows only; a later run without --limit buys the rest (default: all rows)')

@@ -59,7 +59,7 @@ function jobFailedText({ message, job }: JobFailed): string {
   return `${message}\nPaid results are kept. Run the same command to resume.`;
 }
 
-/** Returns why a row job ended and the command that resumes it, as its status shows it. */
+/** Returns the reason why a job of rows ended, with the command that resumes the job. */
 function withWayToResume(message: string, job: string): string {
   const reason = withoutResume(message) ?? '';
   if (namesWay(reason)) return commandOnOwnLine(reason);

@@ -24,7 +24,7 @@ export function commandOnOwnLine(sentence: string): string {
   );
 }
 
-/** Returns a sentence with its commands as they are typed in a clone, where npm runs them. */
+/** Returns a sentence whose commands can be copied. In a clone, npm runs the commands. */
 export function commandsAsTyped(sentence: string, env: Env): string {
   const script = env.npm_lifecycle_event;
   if (script !== 'start' && script !== 'searchflow') return sentence;
