@@ -18,7 +18,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 /** The meaning of each code, for `--help` and docs/operating.md. */
 export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: string])[] = [
-  [exitCodes.ok, 'done; failed rows do not change the code'],
+  [exitCodes.ok, 'done; some rows may have failed (see code 3)'],
   [exitCodes.failed, 'failed'],
   [exitCodes.usage, 'wrong usage, wrong input, or not confirmed; nothing was bought'],
   [exitCodes.failedRows, 'done, with more failed rows than --fail-on-failed-rows allows'],
