@@ -74,7 +74,7 @@ export class PurchaseBudget {
   readonly #waits: Waits;
   readonly #stop: AbortSignal;
   readonly #gate: BudgetGate;
-  /** Number of requests that wait for the budget or for their turn to ask for it. */
+  /** Number of requests that wait for the budget, or for an earlier request to be given its own. */
   #waiting = 0;
 
   constructor(waits: Waits, stop: AbortSignal, gate: BudgetGate) {

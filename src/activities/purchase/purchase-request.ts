@@ -89,7 +89,7 @@ export interface PurchaseRequest {
   readonly unitsPerRequest: number;
   /** Returns the most that a request for these units may cost. A request for fewer units never costs more. */
   estimateMicros(units: readonly Unit[]): number;
-  /** Returns the cost of a request for these units by the price table, if it is lower than the estimate. Default: the estimate. */
+  /** Returns the cost of a request for these units by the price table, which may be lower than the estimate. Absent: the estimate is used. */
   listMicros?(units: readonly Unit[]): number;
   /** Returns the part of the request that decides the price together with the operation. Default: the empty text. */
   tier?(units: readonly Unit[]): string;

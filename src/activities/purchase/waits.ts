@@ -24,7 +24,7 @@ export class Waits {
     await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
   }
 
-  /** Counts as a wait until the promise is settled. `until`: the end of the wait by `performance.now()`. */
+  /** Awaits the promise, and lists it as a wait until then. `until`: the expected end of the wait by `performance.now()`; infinite if unknown. */
   async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
     const mark = { until, why };
     this.#marks.add(mark);

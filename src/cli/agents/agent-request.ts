@@ -6,6 +6,7 @@ import { toContentsOptions } from '../options/contents-flags.js';
 import { parseDuration } from '../options/duration-option.js';
 import { checkEffort } from '../options/effort-option.js';
 import { readObject } from '../options/read-object.js';
+import { setOnce } from '../options/set-once.js';
 
 /** Flags of `searchflow agent run`. */
 export interface AgentRunFlags extends ConfigFlags {
@@ -31,9 +32,10 @@ export function toAgentRequest(
   mistakes: string[],
 ): { readonly request: AgentRequest; readonly options: RunAgentOptions } {
   const fields = new Map<string, Json>();
+  const setters = new Map<string, string>();
   const put = (name: string, value: Json | undefined, flag: string) => {
     if (value === undefined || value === null) return;
-    if (fields.has(name)) mistakes.push(`${flag} sets ${name}, which is set already. Pass one of them.`);
+    setOnce(setters, name, flag, mistakes);
     fields.set(name, value);
   };
   const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);

@@ -1,5 +1,6 @@
 import type { ContentsJobOptions } from '../../core/rows/job.js';
 import type { Json } from '../../core/text/json.js';
+import { setOnce } from './set-once.js';
 
 /** Flags of page contents. */
 export interface ContentsFlags {
@@ -18,8 +19,9 @@ export interface ContentsFlags {
  */
 export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): ContentsJobOptions {
   const options = new Map<string, Json>();
+  const setters = new Map<string, string>();
   const put = (name: string, value: Json, flag: string) => {
-    if (options.has(name)) mistakes.push(`${flag} sets ${name}, which another flag sets too. Pass one of them.`);
+    setOnce(setters, name, flag, mistakes);
     options.set(name, value);
   };
   if (flags.text) put('text', true, '--text');
@@ -47,10 +49,10 @@ export function toContentsOptions(flags: ContentsFlags, mistakes: string[]): Con
 
   function readOption(name: string, text: string): void {
     try {
-      put(name, JSON.parse(text) as Json, '--option');
+      put(name, JSON.parse(text) as Json, `--option ${name}`);
     } catch (error) {
       // A shell removes the quotes of a string. So a bare word, as in livecrawl=never, counts as a string.
-      if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) put(name, text, '--option');
+      if (/^[\w .:/+-]+$/.test(text) && !/^[-+.\d]/.test(text)) put(name, text, `--option ${name}`);
       else mistakes.push(`--option ${name}: not JSON (${(error as Error).message}).`);
     }
   }

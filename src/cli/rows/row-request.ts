@@ -5,6 +5,7 @@ import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { type ContentsFlags, toContentsOptions } from '../options/contents-flags.js';
 import { checkEffort } from '../options/effort-option.js';
 import { readObject } from '../options/read-object.js';
+import { setOnce } from '../options/set-once.js';
 
 /** Flags of the request for each row. */
 export interface RowRequestFlags extends ContentsFlags {
@@ -67,9 +68,9 @@ function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperatio
 /** Returns the fields of the request that flags set. The fields that are rendered for each row are in the template. */
 function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
   const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
+  const setters = new Map<string, string>();
   const put = (name: string, value: Json, flag: string, rendered: boolean) => {
-    if (template.has(name) || options.has(name))
-      mistakes.push(`${flag} sets ${name}, which is set already. Pass one of them.`);
+    setOnce(setters, name, flag, mistakes);
     (rendered ? template : options).set(name, value);
   };
   const file = flags.request === undefined ? null : readObject('--request', flags.request, cwd, mistakes);

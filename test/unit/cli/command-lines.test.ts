@@ -156,7 +156,7 @@ describe('a command line', () => {
     ['agent run', 'Pass a query or --request FILE'],
     ['agent run why --max-cost much', '--max-cost'],
     ['agent run why --max-duration 20', '--max-duration'],
-    ['agent run why --option query=what', 'set already'],
+    ['agent run why --option query=what', 'QUERY and --option query both set query. Pass one of them.'],
     ['sandbox trigger webset.idle m1 --url http://127.0.0.1:1', 'takes no id'],
     ['sandbox trigger monitor-run --url http://127.0.0.1:1', 'needs the id'],
     ['sandbox trigger webset.idle --count 0 --url http://127.0.0.1:1', '--count'],

@@ -48,12 +48,12 @@ describe('flags of an agent run', () => {
   });
 
   it.each([
-    ['what', { request: 'request.json' }, 'QUERY sets query, which is set already'],
+    ['what', { request: 'request.json' }, '--request and QUERY both set query'],
     [undefined, {}, 'Pass a query or --request FILE'],
     [undefined, { request: 'schema.json' }, 'Pass a query or --request FILE'],
     ['why', { maxCost: '-1' }, "--max-cost: '-1'"],
     ['why', { maxDuration: '20' }, "--max-duration: '20'"],
-    ['why', { effort: 'low', option: ['effort=high'] }, '--option effort sets effort'],
+    ['why', { effort: 'low', option: ['effort=high'] }, '--effort and --option effort both set effort'],
   ])('%s with %j is refused', (query, flags, sentence) => {
     expect(read(query, flags).mistakes).toEqual([expect.stringContaining(sentence)]);
   });

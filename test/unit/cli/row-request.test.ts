@@ -86,8 +86,8 @@ describe('flags of a row operation', () => {
     ],
     [{ op: 'search', query: '{{name}}', batch: '5' }, /--batch is for --op contents/],
     [{ op: 'search', query: '{{name}}', numResults: '0' }, /--num-results: '0' must be a whole number from 1 to 100/],
-    [{ op: 'search', query: '{{name}}', request: 'request.json' }, /--query sets query, which is set already/],
-    [{ op: 'search', query: '{{name}}', option: ['query=x'] }, /--option query sets query/],
+    [{ op: 'search', query: '{{name}}', request: 'request.json' }, /--request and --query both set query/],
+    [{ op: 'search', query: '{{name}}', option: ['query=x'] }, /--query and --option query both set query/],
     [
       { op: 'agent', query: '{{name}}', effort: 'bogus' },
       /--effort: 'bogus' must be one of auto, .*ultra\. To send another effort of the service:\n {2}--option effort=bogus$/,
