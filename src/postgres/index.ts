@@ -1,4 +1,5 @@
 export {
+  isLibpqForm,
   isPostgresUrl,
   isRemote,
   type PostgresAddress,

@@ -39,6 +39,11 @@ const driverParameters = [
 ];
 const milliseconds = /_timeout$/;
 
+/** Whether a text names a database as `host=name password=word`. DuckDB would create a file of that name, with the password in it. */
+export function isLibpqForm(text: string): boolean {
+  return /(^|\s)(host|hostaddr|port|user|password|dbname|passfile)\s*=\s*\S/i.test(text);
+}
+
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(ql)?:\/\//i.test(text);
 }
@@ -212,6 +217,7 @@ export function addressProblem(input: unknown): string | null {
 
 function problemOf(address: string): string | null {
   if (!isPostgresUrl(address)) {
+    if (isLibpqForm(address)) return "has libpq's form; write postgres://host:5432/database";
     const url = /^[a-z][a-z0-9+.-]+:\/\//i.test(address) && URL.canParse(address) ? new URL(address) : null;
     return url && (url.username || url.password) ? 'holds a user or password; remove them' : null;
   }

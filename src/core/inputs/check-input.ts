@@ -171,7 +171,7 @@ function isOfType(value: unknown, { type, enum: values, const: only }: InputSche
     case 'object':
       return isObject(value);
     case 'integer':
-      return Number.isInteger(value);
+      return Number.isSafeInteger(value);
     case 'number':
       return typeof value === 'number' && Number.isFinite(value);
     case 'boolean':

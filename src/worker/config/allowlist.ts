@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
@@ -69,6 +70,9 @@ export class Allowlist {
         return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
       if (value === '-')
         return [{ named: null, why: `${field}: a workflow cannot read standard input (-); give the path of a file.` }];
+      // To open a pipe would block a thread of the worker until another program writes to the pipe.
+      if (field === 'input' && isPipe(value))
+        return [{ named: null, why: `${field}: ${value} is a pipe or socket; give the path of a file.` }];
       if (this.#isOwnDefault(field, value)) return [];
       return [...this.#ofFile(field, value), ...(field === 'csv' ? otherThanCsv(value) : [])];
     }
@@ -237,6 +241,16 @@ function isOpenlyWithin(folder: string, path: string): boolean {
 }
 
 const keyOf = ({ field, what, host }: Allowed): string => JSON.stringify([field, what, host]);
+
+function isPipe(path: string): boolean {
+  try {
+    const there = statSync(path);
+    return there.isFIFO() || there.isSocket();
+  } catch {
+    // The read of the file reports the problem.
+    return false;
+  }
+}
 
 /** The default of the setting `paths`. */
 export function pathsOf(paths: readonly string[] | undefined, cwd: string): readonly string[] {

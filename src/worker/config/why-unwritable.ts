@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isPostgresUrl } from '../../postgres/index.js';
+import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import { whyNoDatabase } from '../../warehouse/index.js';
 
 /** Why the file of a warehouse cannot be created or changed here; null if it can, and for a database. Leaves no files. */
@@ -54,6 +54,7 @@ export function whyNoWarehouse(into: string): string | null {
   // An address without its colon, or with another character instead; no folder has such a name.
   if (/^postgres(ql)?[^\w.:/-]?:?\/\//i.test(text) && !isPostgresUrl(text))
     return `is not an address of PostgreSQL; write ${POSTGRES_FORM}`;
+  if (isLibpqForm(text)) return `has libpq's form; write ${POSTGRES_FORM}`;
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
   if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name))) return null;
   if (text !== into) return 'begins or ends with white space; remove it';

@@ -32,7 +32,7 @@ export function publicInput<I>(
   const isPassed = (value: unknown) => value !== undefined && value !== null;
   const ours = isOurs();
   // Any client can start a workflow with our memo. Only the state of a run that continues another run is certainly ours.
-  if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || (isFree && ours))) return input;
+  if (isPassed(carried) && (continuedFromExecutionRunId !== undefined || (isFree && mayWait()))) return input;
   // Other versions of this program may pass further arguments.
   const hasExtra = isPassed(carried) || (!ours && extra.some(isPassed));
   // This check is the first and its problem is reported alone, because messages about other fields may quote an address.
@@ -53,18 +53,34 @@ export function publicInput<I>(
 
 /** Returns the input of the first activity. If a client started the workflow, the input says so; see `onlyForServed`. */
 export function forFirst<I extends object>(input: I): First<I> {
-  // A command names the service of its own worker. That worker may be restarted with another service meanwhile.
-  return isOurs() || workflowInfo().memo?.startedBy === 'command' ? input : { ...input, startedBy: 'client' };
+  return mayWait() ? input : { ...input, startedBy: 'client' };
 }
 
 /** Returns the memo of a child workflow. A child counts as ours only if its parent is ours. */
-export const childMemo = (): typeof startedByUs | Record<string, never> => (isOurs() ? startedByUs : {});
+export const childMemo = (): typeof startedByUs | Record<string, never> => (mayWait() ? startedByUs : {});
 
-/** Whether this workflow was started by one of ours or by a command's schedule, perhaps of another version. */
+/**
+ * Whether this workflow may wait for a worker of its service: a command, its schedule or a workflow of ours names the service of its own
+ * worker, which may be restarted with another service meanwhile. A client that imitates them only waits.
+ */
+function mayWait(): boolean {
+  const { memo } = workflowInfo();
+  return isScheduled() || memo?.startedBy === startedByUs.startedBy || memo?.startedBy === 'command';
+}
+
+/**
+ * Whether a schedule of the command or a workflow of ours started this one, perhaps of another version, whose fields may be unknown here.
+ * Any client can set the memo, but no client can set the parent.
+ */
 function isOurs(): boolean {
-  const { memo, searchAttributes } = workflowInfo();
+  const { memo, parent } = workflowInfo();
+  return isScheduled() || (memo?.startedBy === startedByUs.startedBy && parent !== undefined);
+}
+
+/** Whether a schedule of the command started this workflow. Other schedules may have such a name, but start other workflows. */
+function isScheduled(): boolean {
+  const { searchAttributes, workflowType } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];
-  return (
-    memo?.startedBy === startedByUs.startedBy || (typeof schedule === 'string' && schedule.startsWith('searchflow-'))
-  );
+  const isOfCommand = ['scheduledJob', 'quietMonitors'].includes(workflowType);
+  return isOfCommand && typeof schedule === 'string' && schedule.startsWith('searchflow-');
 }

@@ -1,4 +1,5 @@
-import { readdirSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { ApplicationFailure } from '@temporalio/common';
@@ -48,6 +49,12 @@ const cases: readonly Case[] = [
   ['enrichCsv', [5], /The input must be an object \(got 5\)\./],
   ['enrichCsv', ['rows.csv'], /The input must be an object \(got "rows\.csv"\)\./],
   ['enrichCsv', [[rows]], /The input must be an object \(got a list\)\./],
+  ['enrichCsv', [{ ...rows, limit: 1e300 }], /limit must be a whole number/],
+  [
+    'enrichCsv',
+    [{ ...rows, into: 'host=db password=hidden dbname=x' }],
+    /into: the address has libpq's form; write postgres:\/\/host:5432\/database/,
+  ],
   ['enrichCsv', [{ input: 5 }], /input must be a text that is not empty \(got 5\)\./],
   ['enrichCsv', [{ ...rows, input: '' }], /input must be a text that is not empty \(got ""\)\./],
   ['enrichCsv', [{ ...rows, input: null }], /input must be .* \(got null\)\./],
@@ -384,6 +391,39 @@ describe('another service or machine', () => {
     }
     expect(filesIn(folder.dir)).toEqual(before);
     expect(server.requests).toEqual([]);
+  });
+});
+
+describe('a client that imitates a command', () => {
+  const mistyped = { ...rows, max_cost_dollars: 0.01 };
+  const refused = { cause: { type: 'BadInput', message: expect.stringContaining('did you mean maxCostDollars?') } };
+
+  it.each(['searchflow', 'command'])('by the memo %s buys nothing past a mistyped cap', async (startedBy) => {
+    const how = { workflowId: `forged-${startedBy}`, taskQueue, args: [mistyped], memo: { startedBy } };
+    await expect(temporal.client.workflow.execute('enrichCsv', how)).rejects.toMatchObject(refused);
+  });
+
+  it('by the name of its schedule buys nothing past a mistyped cap', async () => {
+    const run = { type: 'startWorkflow', workflowType: 'enrichCsv', workflowId: 'own', taskQueue } as const;
+    const action = { ...run, args: [mistyped] };
+    const { schedule } = temporal.client;
+    const handle = await schedule.create({ scheduleId: 'searchflow-nightly', spec: {}, action });
+    await handle.trigger();
+    const first = async () => (await handle.describe()).info.recentActions[0]?.action.workflow;
+    await expect.poll(first, { timeout: 10_000 }).toBeDefined();
+    const started = (await first())?.workflowId as string;
+    await expect(temporal.client.workflow.getHandle(started).result()).rejects.toMatchObject(refused);
+    await handle.delete();
+  });
+});
+
+describe('a pipe as input', () => {
+  it('is refused at once, because opening it would wait for a writer', async () => {
+    execFileSync('mkfifo', [join(folder.dir, 'pipe.csv')]);
+    const args = [{ ...rows, input: join(folder.dir, 'pipe.csv') }];
+    const error = temporal.client.workflow.execute('enrichCsv', { workflowId: 'of-a-pipe', taskQueue, args });
+    await expect(error).rejects.toMatchObject({ cause: { message: expect.stringContaining('is a pipe or socket') } });
+    rmSync(join(folder.dir, 'pipe.csv'));
   });
 });
 
