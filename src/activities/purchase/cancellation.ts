@@ -27,6 +27,7 @@ export function cancellation(options: {
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });
   return {
     stop: AbortSignal.any([cancellationSignal, timeUp.signal]),
+    timeUp: timeUp.signal,
     cut: cut.signal,
     yieldAfterMs: YIELD_AFTER_MS,
     ...(options.progress ? { progress: options.progress } : {}),

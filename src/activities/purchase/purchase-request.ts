@@ -123,6 +123,8 @@ export interface PurchaseRequest {
 export interface Control {
   /** When aborted: nothing more is sent, and requests in flight land. */
   readonly stop: AbortSignal;
+  /** When aborted: the purchase was stopped because its time is up, not because it was cancelled. */
+  readonly timeUp?: AbortSignal;
   /** When aborted: requests in flight are ended. */
   readonly cut: AbortSignal;
   /** Waits longer than this, in ms, end the purchase; `waitMs` of its receipt is the wait. */

@@ -115,9 +115,10 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    if (this.#isAllRefused) throw this.#allRefused(this.#refusals[0]?.error as ApiError);
-    // If a purchase was stopped before any success, its refusals may come from another service, so they are not recorded.
-    if (this.#stats.requests > 0 || !this.#stop.aborted) await this.#recordRefusals();
+    const [first] = this.#refusals;
+    if (first && this.#looksRefused && !(await this.#wasAccepted())) throw this.#allRefused(first.error);
+    // If a purchase was cancelled before any success, its refusals may come from another service, so they are not recorded.
+    if (!this.#isCancelled || !this.#acceptsNone || (await this.#wasAccepted())) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
     return {
       complete: landed === this.#byKey.size,
@@ -220,12 +221,10 @@ class Run {
    * part that all units share is the cause, and the service would refuse the rest, too.
    */
   async #refuse(unit: Unit, error: ApiError): Promise<void> {
-    const { accepted, recordsAll } = this.#purchaseRequest;
     this.#refusals.push({ unit, error });
-    if (recordsAll || this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return;
+    if (this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return;
     if (this.#refusals.some((one) => sentenceOf(one.error) !== sentenceOf(error))) return;
-    this.#accepted ||= (await accepted?.()) ?? false;
-    if (!this.#accepted && this.#acceptsNone) throw this.#allRefused(error);
+    if (!(await this.#wasAccepted()) && this.#acceptsNone) throw this.#allRefused(error);
   }
 
   /** Whether the service has not accepted any request for these units. */
@@ -234,11 +233,23 @@ class Run {
     return landed === 0 && requests === 0 && running === 0;
   }
 
-  /** Whether every unit was refused with the same status and tag. */
-  get #isAllRefused(): boolean {
+  /** Whether such requests are known to be right: the service accepted one before, or a person accepts that all are refused. */
+  async #wasAccepted(): Promise<boolean> {
+    const { accepted, recordsAll = false } = this.#purchaseRequest;
+    this.#accepted ||= recordsAll || ((await accepted?.()) ?? false);
+    return this.#accepted;
+  }
+
+  get #isCancelled(): boolean {
+    const { stop, timeUp } = this.#control;
+    return stop.aborted && !timeUp?.aborted;
+  }
+
+  /** Whether all units, or all that fitted into the time, were refused with the same status and tag. */
+  get #looksRefused(): boolean {
     const [first] = this.#refusals;
-    const all = this.#refusals.length >= REFUSALS_TO_FAIL && this.#refusals.length === this.#byKey.size;
-    if (!all || !first || this.#purchaseRequest.recordsAll) return false;
+    const all = this.#refusals.length === this.#byKey.size || (this.#stop.aborted && !this.#isCancelled);
+    if (!first || !all || this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return false;
     const { status, tag } = first.error.facts;
     return this.#refusals.every(({ error: { facts } }) => facts.status === status && facts.tag === tag);
   }

@@ -192,8 +192,7 @@ export class Request {
     const { purchaseRequest, spawn, refuse, acceptsNone } = this.#shared;
     const parts = splitRefused(this.#batch, acceptsNone());
     if (parts !== null) {
-      spawn(parts.first);
-      spawn(parts.rest);
+      for (const part of parts) spawn(part);
       return;
     }
     if (purchaseRequest.refused === 'throw') throw error;

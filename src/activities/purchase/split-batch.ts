@@ -5,13 +5,15 @@ export interface SplitBatch<U> {
 }
 
 /**
- * Splits a batch that the service refused into halves. Returns null for a single unit, which is then the refused one. `alone`: the first
- * part is only the first unit. This shows soon whether the service refuses every unit.
+ * Splits a batch that the service refused into halves; null for a single unit, because that unit is then the refused one. `alone`: the first
+ * unit gets a request of its own, and the rest is split into halves. The single unit soon shows whether the service refuses every unit, and
+ * the halves whether it accepts some.
  */
-export function splitRefused<U>(batch: readonly U[], alone = false): SplitBatch<U> | null {
+export function splitRefused<U>(batch: readonly U[], alone = false): readonly (readonly U[])[] | null {
   if (batch.length < 2) return null;
-  const half = alone ? 1 : Math.ceil(batch.length / 2);
-  return { first: batch.slice(0, half), rest: batch.slice(half) };
+  const from = alone ? 1 : 0;
+  const half = from + Math.ceil((batch.length - from) / 2);
+  return [batch.slice(0, from), batch.slice(from, half), batch.slice(half)].filter((part) => part.length > 0);
 }
 
 /** Splits a batch that is over its budget: `first` has as many units as fit. Returns null if not even one unit fits. */

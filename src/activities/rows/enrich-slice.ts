@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { OverBudget } from '../../core/purchase/spend.js';
-import { type SliceHeartbeat, type SliceInput, type SliceResult, wantedRows } from '../../core/rows/job.js';
+import {
+  type SliceHeartbeat,
+  type SliceInput,
+  type SliceResult,
+  type StagedJob,
+  wantedRows,
+} from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -79,7 +85,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           cap,
           maxRunMs,
           recordsAll: asked.skipRefused,
-          accepted: async () => (await deps.journal.totals(`${staged.job}/${staged.generation}/`)).requests > 0,
+          accepted: () => wasAccepted(deps, staged, freshness),
         });
         const receipt = await deps.purchase(purchaseRequest, control);
         const result = {
@@ -164,4 +170,14 @@ export async function unitsOf(
     units.push({ key: k, unit: u });
   }
   return units;
+}
+
+/** Whether the service has accepted a request of this job with the same options: in this generation, or for rows of an earlier input. */
+async function wasAccepted(deps: ActivityDeps, staged: StagedJob, freshness: Freshness | undefined): Promise<boolean> {
+  const { job, generation } = staged;
+  if ((await deps.journal.totals(`${job}/${generation}/`)).requests > 0) return true;
+  const warehouse = deps.warehouseFor(staged);
+  if ((await warehouse.loadedSlices(job, generation))?.length) return true;
+  const { partial } = await warehouse.loadedRows(job, generation, freshness);
+  return partial.length > 0;
 }

@@ -103,9 +103,9 @@ export function pauseOf(
 function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {
   const next =
     job === null
-      ? 'Correct the request; the next run continues. With skipRefused it records such rows as failed'
+      ? 'Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused'
       : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${job} --skip-refused`;
-  return `${refusal}. The service refused ${requests} requests alike and accepted none; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
+  return `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
 }
 
 /**

@@ -385,13 +385,40 @@ describe('purchase', () => {
       expect(await buy(7, alike)).toMatchObject({ end: { complete: true, bought: 0, failed: 7 }, landed: 7 });
     });
 
-    it('alike are recorded as failed where such requests were accepted before and others still are, and on request always', async () => {
+    it('alike are recorded as failed where such requests were accepted before, and on request always', async () => {
       const first = (unit: string) => (/^u1?\d$/.test(unit) ? alike() : null);
       const accepted = async () => true;
       const ends = { complete: true, bought: 20, failed: 20 };
       expect((await buy(40, first, { unitsPerRequest: 1, accepted })).end).toMatchObject(ends);
-      expect((await buy(40, alike, { unitsPerRequest: 1, accepted })).end).toBeInstanceOf(AllRefused);
+      expect((await buy(40, alike, { accepted })).end).toMatchObject({ complete: true, failed: 40 });
       expect((await buy(40, alike, { recordsAll: true })).end).toMatchObject({ complete: true, failed: 40 });
+    });
+
+    it.each([
+      [
+        'its time, are recorded where such requests were accepted before',
+        'time',
+        { accepted: async () => true },
+        'recorded',
+      ],
+      ['its time, are recorded on request', 'time', { recordsAll: true }, 'recorded'],
+      ['its time, show that the request as a whole is refused', 'time', {}, 'refused'],
+      ['a cancellation, are not recorded before any success', 'cancel', {}, 'open'],
+    ] as const)('in different words until %s', async (_title, end, changes, expected) => {
+      const s = await setting();
+      const over = new AbortController();
+      let sent = 0;
+      const send = async () => {
+        if (++sent === 16) over.abort(new Error('over'));
+        throw failure(answered(400, 'INVALID_REQUEST'), `problem ${sent}`);
+      };
+      const control = { ...s.control, stop: over.signal, ...(end === 'time' ? { timeUp: over.signal } : {}) };
+      const limited = { units: units(400), unitsPerRequest: 1, ...changes };
+      const bought = createPurchase(s)(s.request(send, limited), control).catch((error: unknown) => error);
+      if (expected === 'refused') expect(await bought).toBeInstanceOf(AllRefused);
+      else expect(await bought).toMatchObject({ complete: false, bought: 0 });
+      const { unitsLanded } = await s.journal.totals('');
+      expect(unitsLanded > 0).toBe(expected === 'recorded');
     });
 
     it('is bought once the service accepts the request', async () => {

@@ -238,7 +238,9 @@ describe('the budget gate of a job', () => {
 
 describe('a batch', () => {
   it('that is refused is halved until the refused unit is alone', () => {
-    expect(splitRefused(['a', 'b', 'c'])).toEqual({ first: ['a', 'b'], rest: ['c'] });
+    expect(splitRefused(['a', 'b', 'c'])).toEqual([['a', 'b'], ['c']]);
+    expect(splitRefused(['a', 'b', 'c', 'd'], true)).toEqual([['a'], ['b', 'c'], ['d']]);
+    expect(splitRefused(['a', 'b'], true)).toEqual([['a'], ['b']]);
     expect(splitRefused(['a'])).toBeNull();
   });
 

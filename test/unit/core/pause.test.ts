@@ -40,14 +40,15 @@ describe('a failure that needs a person', () => {
 
   it('a request that is refused for every row names the rows, and the commands to correct it and to go on', () => {
     const refused = failure('AllRefused', { requests: 8, rows: 100_000 });
-    const why = 'POST /contents: no. The service refused 8 requests alike and accepted none; the job has 100,000 rows.';
+    const why =
+      'POST /contents: no. The service refused 8 requests and accepted none of this run; the job has 100,000 rows.';
     expect(pauseText(refused, 'brands', null)).toEqual([
       'request',
       `${why} Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume brands --skip-refused`,
     ]);
     expect(pauseText(refused, null, null)).toEqual([
       'request',
-      `${why} Correct the request; the next run continues. With skipRefused it records such rows as failed`,
+      `${why} Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused`,
     ]);
   });
 
