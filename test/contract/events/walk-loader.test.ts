@@ -118,6 +118,24 @@ it('the loader fails all windows of a failed load, but only one window for a pag
   await expect(one.put(page(3), walk)).rejects.toThrow('disk full');
 });
 
+it('the loader no longer counts the pages of a window that left after a failed load', async () => {
+  const { gate, join } = open();
+  for (const window of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) {
+    const left = join(window);
+    await left.put(page(1, 13 * 1_048_576), walk);
+    await expect.poll(() => gate.loads.length).toBe(window);
+    await left.put(page(2, 2 * 1_048_576), walk);
+    await gate.end(new Error('disk full'));
+    await expect(left.landed()).rejects.toThrow('disk full');
+    left.leave();
+  }
+  const next = join(11);
+  await next.put(page(1), walk);
+  const landed = next.landed();
+  await gate.end();
+  await landed;
+});
+
 it('the loader reuses the memory of pages once they are loaded, and not before', async () => {
   const { gate, join } = open();
   const one = join(1);

@@ -80,7 +80,7 @@ it('fault 3: with Retry-After: 1, nothing is sent before that second has passed'
   ]);
   const log = sandbox.log();
   const until = log.find((entry) => entry.status === 429)?.doneAt ?? Number.NaN;
-  // A moment for the answer to arrive, in which the other requests of the window may start.
-  expect(log.filter((entry) => entry.at > until + 50 && entry.at < until + 1000)).toEqual([]);
+  // Time for the answer to arrive on a busy machine, in which the other requests of the window may start.
+  expect(log.filter((entry) => entry.at > until + 300 && entry.at < until + 1000)).toEqual([]);
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
 });
