@@ -65,7 +65,8 @@ const details = /\bcostDollars\.(?!total)|^(warnings|notices)\[\]\./;
 function rateOf({ weight, rateClass }) {
   const classes = typeof rateClass === 'string' ? [rateClass] : [...new Set([{}, { type: 'deep' }].map(rateClass))];
   const units = weight === 0 ? 'no rate cost, but waits during a block' : `rate cost ${weight}`;
-  return `${units} (${classes.map((name) => `\`${name}\``).join(', ')})`;
+  const named = classes.map((name) => `\`${name}\``).join(', ');
+  return `${units} (rate ${classes.length > 1 ? 'classes' : 'class'} ${named})`;
 }
 
 function section(name, endpoint, summary, stream) {

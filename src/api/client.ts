@@ -69,7 +69,10 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   /** The number of refusals in a row that named no wait. */
   let refusals = 0;
 
-  /** Applies a wait that the service asks for to all users of the limiter. */
+  /**
+   * After an error that blocks, makes all users of the limiter wait: for the time that the service names, or else for a time that doubles with
+   * each refusal.
+   */
   async function block(error: unknown, rateCost: RateCost): Promise<void> {
     if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
     const ms = error.facts.retryAfterMs ?? blockMs(refusals++, Math.random());

@@ -70,9 +70,12 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new Error(`${manifestFile(stageDir)} cannot be read; delete that directory and run the job again`, {
-      cause: error,
-    });
+    throw new Error(
+      `${manifestFile(stageDir)} cannot be read. Delete the directory ${stageDir} and run the job again`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -12,8 +12,9 @@ const tls: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: 'the issuer of its certificate is unknown',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the issuer of its certificate is unknown (add it with NODE_EXTRA_CA_CERTS)',
   CERT_REVOKED: 'its certificate was revoked',
-  EPROTO: 'the port does not speak TLS (http instead of https?)',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the port does not speak TLS (http instead of https?)',
+  EPROTO: 'the port does not speak TLS (check the port; a server on this machine may use http://)',
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'the port does not speak TLS (check the port; a server on this machine may use http://)',
 };
 
 const others: Readonly<Record<string, string>> = {

@@ -122,7 +122,7 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
     if (progress?.plan && progress.plan.planned > 0 && !planShown) {
       terminal.say(planText(progress, progress.plan));
       if (manner.limit !== undefined && manner.limit !== progress.limit)
-        terminal.say(`This batch is already running with --limit ${progress.limit}, which stays.`);
+        terminal.say(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
       planShown = true;
     }
     if (progress?.phase === 'waiting' && !progress.decision) {

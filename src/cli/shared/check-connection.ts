@@ -20,8 +20,9 @@ const reasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'no answer within 10 s',
-  EPROTO: 'the server does not speak TLS on this port (http instead of https?)',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on this port (http instead of https?)',
+  EPROTO: 'the server does not speak TLS on this port (check the port; a server on this machine may use http://)',
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'the server does not speak TLS on this port (check the port; a server on this machine may use http://)',
   CERT_HAS_EXPIRED: 'the certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',

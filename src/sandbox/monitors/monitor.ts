@@ -35,7 +35,12 @@ export const searchSchema = z.looseObject({
 });
 export const triggerSchema = z.looseObject({
   type: z.literal('interval'),
-  period: z.string().refine((text) => (periodMs(text) ?? 0) >= 3_600_000, 'one unit, at least 1h'),
+  period: z
+    .string()
+    .refine(
+      (text) => (periodMs(text) ?? 0) >= 3_600_000,
+      'must be one number and one unit of at least an hour, such as 6h',
+    ),
 });
 export const webhookSchema = z.looseObject({
   url: z.string().refine(isDeliverable, 'an https URL (http only on this machine)'),

@@ -71,8 +71,8 @@ function whenAsked<T extends object>(option: T | boolean | undefined): T | Recor
 const outside = new Set(['urls', 'ids', 'livecrawlTimeout', 'userIdentifier']);
 
 /**
- * The options that distinguish purchases, as a JSON text. A request for page text only, without other options, gives an empty
- * text.
+ * The options that distinguish purchases, as a JSON text. A request for page text only, without other options, returns an
+ * empty string.
  */
 export function purchaseOptions(input: Readonly<Record<string, unknown>>): string {
   const kept: Record<string, unknown> = {};

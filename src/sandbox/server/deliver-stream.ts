@@ -58,7 +58,7 @@ async function cutStream(
   }
   if (fault.how === 'clean') response.end();
   else if (fault.how === 'reset') cut(response);
-  // The connection ends regularly, but without the last chunk. So the bytes before it arrive.
+  // Closes the socket normally, without the last chunk, so the client receives all bytes that were sent before.
   else response.socket?.destroySoon();
   return status;
 }

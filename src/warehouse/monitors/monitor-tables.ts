@@ -45,7 +45,7 @@ export const actions: MonitorTable = {
     text('action', 'pause, unpause or delete.', true),
     integer(
       'planned',
-      '1 if the plan changes it; 0 if it already had the status, or was affected though not in the plan.',
+      '1 if the plan changes the monitor; 0 if it already had the status that the action sets, or a call affected it outside of the plan.',
     ),
     text('before_status', 'Its status at the time of the plan.'),
     text('before_updated_at', 'Its updatedAt at the time of the plan, as the service returned it.'),

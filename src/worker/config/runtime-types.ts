@@ -267,7 +267,7 @@ export interface KnownJob {
 
 /** A job with its status. */
 export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
-  /** Null, as `into`, for a run that no worker has opened yet. */
+  /** Null, like `into`, for a run that no worker has opened yet. */
   readonly input: string | null;
   readonly into: string | null;
   /** Null for a walk on events, and for a run that no worker has opened yet. */

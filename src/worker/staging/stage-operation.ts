@@ -29,7 +29,7 @@ const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
 /** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
-/** Number of slices of a long-running operation in progress at once: enough to fill fifty slots when most runs of a slice have ended. */
+/** Number of slices of a long-running operation in progress at once: enough to fill fifty slots when most runs of each slice have ended. */
 const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 
@@ -59,7 +59,7 @@ export interface OperationStage {
   readonly units: UnitSource;
   readonly keyOf: (unit: string) => string;
   readonly rowsPerSlice: SliceSizes;
-  /** Number of slices in progress at once, for slices of this many rows and this many paid requests in flight. */
+  /** Returns the number of slices in progress at once. `concurrency`: number of the job's paid requests in flight at once. */
   window(rowsPerSlice: number, concurrency: number): number;
   /** Fields of the staged job. */
   readonly facts: Pick<

@@ -78,7 +78,7 @@ it('28: a lock ends with its process, even if that was killed', async () => {
 
 it('a killed process counts as alive until its last thread has released its locks', async () => {
   const path = join(dir, 'a.lock');
-  for (let n = 0; n < 10; n++) {
+  for (let n = 0; n < 4; n++) {
     const holder = await holderOf(path, 'globalThis.kept = Array.from({ length: 2e6 }, (_, i) => ({ i }));');
     holder.kill('SIGKILL');
     await vi.waitUntil(() => !isAlive(holder.pid as number, null), { timeout: 10_000, interval: 1 });
