@@ -28,7 +28,7 @@ import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtim
 import { walkName } from './control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from './control/job-status.js';
 import type { RuntimeWork } from './runtime-work.js';
-import { findJob, findKnownJob, noteState } from './staging/find-job.js';
+import { findJob, findKnownJob, noteState, refuseUnknownJob } from './staging/find-job.js';
 import { openStore } from './store/open-store.js';
 import type { Store } from './store/store.js';
 import { connectIfRunning } from './temporal-server/running-server.js';
@@ -101,7 +101,8 @@ class StoreRuntime implements Runtime {
     const entry = await findKnownJob(this.#store.entries, job);
     const unopened = entry === null ? await this.#unopenedRun(job) : null;
     const { staged, workflowId } =
-      entry ?? (unopened ? { staged: null, workflowId: unopened.job } : await this.#unknownJob(job));
+      entry ??
+      (unopened ? { staged: null, workflowId: unopened.job } : await refuseUnknownJob(this.#store.entries, job));
     const [{ jobHandle }, { client }] = await Promise.all([import('./control/job-handle.js'), this.#connect()]);
     if (staged === null) return jobHandle(client, workflowId, workflowId);
     return this.#withCsv(jobHandle(client, staged.job, workflowId), staged);
@@ -151,7 +152,7 @@ class StoreRuntime implements Runtime {
 
   async status(job: string): Promise<JobStatus> {
     const entry = await findKnownJob(this.#store.entries, job);
-    if (entry === null) return (await this.#unopenedRun(job)) ?? this.#unknownJob(job);
+    if (entry === null) return (await this.#unopenedRun(job)) ?? refuseUnknownJob(this.#store.entries, job);
     return (await this.#statuses([entry]))[0] as JobStatus;
   }
 
@@ -160,12 +161,6 @@ class StoreRuntime implements Runtime {
     if (this.#config.temporalAddress === null) return null;
     const connected = await this.#connectIfRunning();
     return connected && unopenedRun(connected.client, this.#config.taskQueue, name);
-  }
-
-  /** Throws a `UsageError` for a job that does not exist; its message lists the existing jobs, if any. */
-  async #unknownJob(job: string): Promise<never> {
-    await findJob(this.#store.entries, job);
-    throw new UsageError(`There is no job ${job} here`);
   }
 
   async #statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {

@@ -6,8 +6,11 @@ const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.jo
 
 /** A job by its id, or by its name if that is unique. Throws a `UsageError` that lists the jobs if none or several match. */
 export async function findJob(entries: JobEntries, job: string): Promise<JobEntry> {
-  const found = await findKnownJob(entries, job);
-  if (found) return found;
+  return (await findKnownJob(entries, job)) ?? refuseUnknownJob(entries, job);
+}
+
+/** Throws a `UsageError` for a job that does not exist; its message lists the existing jobs, if any. */
+export async function refuseUnknownJob(entries: JobEntries, job: string): Promise<never> {
   const all = await entries.all();
   throw new UsageError(`There is no job ${job} here${all.length > 0 ? `. Jobs: ${idsOf(all)}` : ''}`);
 }
