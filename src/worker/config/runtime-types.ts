@@ -211,9 +211,8 @@ export interface JobHandle {
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
-/** The job failed or was cancelled; the message says what to do. */
-export class JobFailed extends Error {
-  override readonly name = 'JobFailed';
+/** Work ended without a result. */
+abstract class JobEnded extends Error {
   /** The row job, which `searchflow resume` continues; null for other work. */
   readonly job: string | null;
 
@@ -223,21 +222,19 @@ export class JobFailed extends Error {
   }
 }
 
+/** The job failed or was cancelled; the message says what to do. */
+export class JobFailed extends JobEnded {
+  override readonly name = 'JobFailed';
+}
+
 /** Whether the failure is a cancellation. */
 export function wasCancelled({ cause }: JobFailed): boolean {
   return cause instanceof Error && cause.name === 'CancelledFailure';
 }
 
 /** Work was terminated and left no summary; the message says what to do. */
-export class JobStopped extends Error {
+export class JobStopped extends JobEnded {
   override readonly name = 'JobStopped';
-  /** The row job, as in `JobFailed`; null for other work. */
-  readonly job: string | null;
-
-  constructor(message: string, { job = null, ...options }: ErrorOptions & { readonly job?: string | null } = {}) {
-    super(message, options);
-    this.job = job;
-  }
 }
 
 /** Status of a job, as far as it can be found within a second. */
