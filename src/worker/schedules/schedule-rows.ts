@@ -4,6 +4,7 @@ import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../../core/row
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
+import { boundsOf } from '../staging/stage-job.js';
 
 /**
  * The work of a schedule of a job of rows. Each run stages the file as it is then, on a worker of this machine. Throws `UsageError` for
@@ -25,18 +26,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }
-  const {
-    operation,
-    template,
-    rowsPerRun,
-    maxCostDollars,
-    maxRunSeconds,
-    defaultScheme,
-    delimiter,
-    job,
-    csv,
-    refreshAfterMs,
-  } = request;
+  const { operation, template, rowsPerRun, defaultScheme, delimiter, job, csv, refreshAfterMs } = request;
   const input: EnrichCsvInput = {
     input: staged.input,
     into: staged.into,
@@ -54,9 +44,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     ...(csv === null ? {} : { csv: resolve(csv) }),
     ...(refreshAfterMs === null ? {} : { refreshAfterMs }),
     ...(request.retryFailed ? { retryFailed: true } : {}),
-    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
-    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
-    ...(request.skipRefused ? { skipRefused: true } : {}),
+    ...boundsOf(request),
   };
   return { workflow: workflowNames.enrichCsv, workflowId: workflowIdOf(staged.job), input };
 }

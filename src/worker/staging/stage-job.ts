@@ -188,13 +188,20 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
 
 /** The options of a run that its stage does not have: its limits, and which earlier answers are too old. `now`: Unix ms. */
 export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEntry['asked']> {
-  const { maxCostDollars, maxRunSeconds, skipRefused } = request;
   const freshness = freshnessOf(request, now);
+  return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
+}
+
+/** The fields of a request that bound a run, as in the workflow's input. */
+export function boundsOf({
+  maxCostDollars,
+  maxRunSeconds,
+  skipRefused,
+}: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused'> {
   return {
     ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
     ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
     ...(skipRefused ? { skipRefused } : {}),
-    ...(freshness ? { freshness } : {}),
   };
 }
 
