@@ -115,8 +115,8 @@ class Run {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
-    const [first] = this.#refusals;
-    if (first && this.#looksRefused && !(await this.#wasAccepted())) throw this.#allRefused(first.error);
+    const refusal = this.#commonRefusal;
+    if (refusal !== null && !(await this.#wasAccepted())) throw this.#allRefused(refusal);
     // If a purchase was cancelled before any success, its refusals may come from another service, so they are not recorded.
     if (!this.#isCancelled || !this.#acceptsNone || (await this.#wasAccepted())) await this.#recordRefusals();
     const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = this.#stats;
@@ -245,13 +245,14 @@ class Run {
     return stop.aborted && !timeUp?.aborted;
   }
 
-  /** Whether all units, or all that fitted into the time, were refused with the same status and tag. */
-  get #looksRefused(): boolean {
+  /** The first refusal, if all units, or all that fitted into the time, were refused with its status and tag; else null. */
+  get #commonRefusal(): ApiError | null {
     const [first] = this.#refusals;
     const all = this.#refusals.length === this.#byKey.size || (this.#stop.aborted && !this.#isCancelled);
-    if (!first || !all || this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return false;
+    if (!first || !all || this.#refusals.length < REFUSALS_TO_FAIL || !this.#acceptsNone) return null;
     const { status, tag } = first.error.facts;
-    return this.#refusals.every(({ error: { facts } }) => facts.status === status && facts.tag === tag);
+    const isCommon = this.#refusals.every(({ error: { facts } }) => facts.status === status && facts.tag === tag);
+    return isCommon ? first.error : null;
   }
 
   #allRefused(error: ApiError): AllRefused {
