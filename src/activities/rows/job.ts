@@ -55,13 +55,13 @@ export interface PausedJob {
 export function createJobActivities(deps: ActivityDeps) {
   return {
     /** `stageInput`: reads, checks and slices the input of a job that is not staged yet. */
-    async stageInput({
-      startedBy,
-      ...input
-    }: First<EnrichCsvInput>): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
+    async stageInput(
+      asked: First<EnrichCsvInput>,
+    ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
       return withHeartbeat(async () => {
-        await onlyForServed(deps, startedBy ? { ...input, startedBy } : input);
+        await onlyForServed(deps, asked);
+        const { startedBy: _startedBy, ...input } = asked;
         return deps.stage(input, workflowExecution?.workflowId ?? '');
       });
     },

@@ -55,18 +55,19 @@ export async function summarize(
       `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
     );
   }
-  const bought = { requests: totals.requests - before.requests, costMicros: totals.costMicros - before.costMicros };
+  const summary = summaryOf({ ...input, before, counts, totals });
   if (input.run !== undefined) {
     const { tags: _tags, ...rows } = counts;
+    const { requests, costMicros } = summary;
     await warehouse.recordRun({
       ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
       ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
       ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
       ...rows,
-      ...bought,
+      ...{ requests, costMicros },
     });
   }
-  return summaryOf({ ...input, before, counts, totals });
+  return summary;
 }
 
 /** The facts of a summary, once they are read. */
