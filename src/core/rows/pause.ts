@@ -96,8 +96,7 @@ export function pauseOf(
   }
   if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
-  const next = job === null ? '; the next run continues' : `, then resume ${job}`;
-  return { reason, message: `${failure.message}: ${remedy}${next}` };
+  return { reason, message: `${failure.message}: ${remedy}${thenResume(job)}` };
 }
 
 function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {
@@ -114,16 +113,15 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
  */
 export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>, job: string | null): string {
   const reason = message.replace(/\.$/, '');
-  if (type === 'NotFound') {
-    const next = job === null ? '; the next run continues' : `, then resume ${job}`;
-    return `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)${next}`;
-  }
+  if (type === 'NotFound') return `${reason}. Check the address of the service (SEARCHFLOW_BASE_URL)${thenResume(job)}`;
   if (type === 'InvalidRequest')
     return `${reason}. ${isTooLarge(message) ? 'Make the request smaller' : 'Correct the request'}${job === null ? '; the next run continues' : " and run the job's command again"}`;
   return message;
 }
 
 /** Whether the service, or a proxy in front of it, refused a single unit for its size. */
+const thenResume = (job: string | null): string => (job === null ? '; the next run continues' : `, then resume ${job}`);
+
 const isTooLarge = (message: string): boolean => /: 413\b/.test(message);
 
 function budgetText(
