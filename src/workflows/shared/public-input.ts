@@ -2,7 +2,8 @@ import { ApplicationFailure, patched, workflowInfo } from '@temporalio/workflow'
 import type { First } from '../../activities/base/monitor-warehouses.js';
 import { addressProblem } from '../../core/connections/postgres-address.js';
 import { inputProblems } from '../../core/inputs/check-input.js';
-import { startedByUs } from '../../core/rows/job.js';
+import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
+import { startedByUs, workflowNames } from '../../core/rows/job.js';
 
 /** The id of the patch. Workflows that were started before this check continue with wrong inputs. */
 const PATCH = 'strict-inputs';
@@ -81,6 +82,6 @@ function isOurs(): boolean {
 function isScheduled(): boolean {
   const { searchAttributes, workflowType } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];
-  const isOfCommand = ['scheduledJob', 'quietMonitors'].includes(workflowType);
+  const isOfCommand = workflowType === workflowNames.scheduledJob || workflowType === monitorWorkflows.quietMonitors;
   return isOfCommand && typeof schedule === 'string' && schedule.startsWith('searchflow-');
 }
