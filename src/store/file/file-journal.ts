@@ -119,7 +119,9 @@ export class FileJournal implements Journal, Spend {
     const { owner, segment, operation, tier = '', keys, listMicros = intent.estimateMicros, deadline } = intent;
     const at = this.#now();
     const team = this.#team;
-    const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at);
+    const estimateMicros = reserve(this.#sums, this.#caps.get(team), team, intent, at, (id, name) =>
+      this.#isLeftRunning(id, name),
+    );
     if (estimateMicros instanceof OverBudget) throw estimateMicros;
     const id = randomUUID();
     // The intent is counted before it is written, so that parallel intents see its amount as reserved.
@@ -348,6 +350,13 @@ export class FileJournal implements Journal, Spend {
       this.#units.add(entry, segment.number, (line as { at: number }).at);
       this.#unlanded.landed(entry[0]);
     }
+  }
+
+  /** Whether the unit of an open purchase has ended since the intent, and no owner claims the unit. */
+  #isLeftRunning(id: string, segment: string): boolean {
+    const intent = this.#segments.find(segment)?.open.get(id);
+    if (!intent || intent.keys.some((key) => this.#claims.ownerOf(key) !== undefined)) return false;
+    return intent.keys.some((key) => (this.#units.get(key)?.at ?? 0) >= intent.at);
   }
 
   #segmentOfLost(id: string): string | undefined {

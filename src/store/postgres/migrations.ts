@@ -10,6 +10,7 @@ import { missedAnswers } from './migrations/0008-missed-answers.js';
 import { ownedWork } from './migrations/0010-owned-work.js';
 import { allowedNames } from './migrations/0011-allowed.js';
 import { processTeam } from './migrations/0012-process-team.js';
+import { leftRunning } from './migrations/0013-left-running.js';
 import { limiterRings } from './migrations/limiter/0101-limiter-rings.js';
 import { limiterTurns } from './migrations/limiter/0102-limiter-turns.js';
 import { slotsTables } from './migrations/limiter/0103-slots.js';
@@ -36,4 +37,5 @@ export const storeMigrations: readonly Migration[] = [
   slotsOfRuns,
   limiterGuard,
   searchPath,
+  leftRunning,
 ];

@@ -12,7 +12,8 @@ import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } 
 /**
  * Returns the amount in micro-dollars that a purchase takes from its caps, or the cap that it would exceed; of several such caps, the one
  * with the least budget left. Under a cap, a purchase takes the observed cost of such answers if that is higher than its estimate, and
- * waits while the first requests of its kind are in flight. `now`: Unix ms.
+ * waits while the first requests of its kind are in flight. `now`: Unix ms. `isLeftRunning`: whether an open purchase, given by its id and
+ * segment, is a run that was left running.
  */
 export function reserve(
   sums: SpendSums,
@@ -20,6 +21,7 @@ export function reserve(
   team: string,
   intent: Intent,
   now: number,
+  isLeftRunning: (id: string, segment: string) => boolean,
 ): number | OverBudget {
   const { cap, estimateMicros, segment, operation, tier = '' } = intent;
   if (!cap && caps.dayMicros === null && caps.monthMicros === null) return estimateMicros;
@@ -27,7 +29,12 @@ export function reserve(
   const multiples = sums.multiples(asked);
   const multiple = observedMultiple(multiples);
   const micros = reservedMicros(intent, multiple);
-  const unproven = estimateMicros > 0 && multiples.length < FIRST_ANSWERS && sums.inFlight(asked) >= FIRST_REQUESTS;
+  const isUnproven = () => {
+    if (estimateMicros === 0 || multiples.length >= FIRST_ANSWERS) return false;
+    const inFlight = sums.openLike(asked).filter(([id, open]) => !isLeftRunning(id, open.segment));
+    return inFlight.length >= FIRST_REQUESTS;
+  };
+  const unproven = isUnproven();
   const bounds: OverBudget[] = [];
   const check = (
     scope: OverBudget['scope'],

@@ -94,14 +94,12 @@ export class SpendSums {
     return this.#cells.get(cellName(asked))?.multiples.get(asked.tier) ?? [];
   }
 
-  /** Number of purchases of the same job, operation and tier in flight. Those older than a day count as lost. */
-  inFlight({ team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): number {
-    let count = 0;
-    for (const open of this.#open.values()) {
+  /** Ids of the open purchases of the same job, operation and tier, with their segments. Purchases older than a day count as lost. */
+  openLike({ team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): [string, Asked][] {
+    return [...this.#open].filter(([, open]) => {
       const same = open.team === team && open.operation === operation && open.tier === tier;
-      if (same && open.at > at - DAY_MS && jobOf(open.segment) === jobOf(segment)) count++;
-    }
-    return count;
+      return same && open.at > at - DAY_MS && jobOf(open.segment) === jobOf(segment);
+    });
   }
 
   /** Records that no answer came. `maybe`: the estimate counts as spent. */

@@ -95,6 +95,34 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
     for (let request = 0; request < 20; request++) await ask(journal);
   });
 
+  it('does not wait for runs that were left running, until they are followed again', async () => {
+    const { journal, reopen } = await open();
+    const overdue = { status: 'error', errorTag: 'RUN_OVERDUE', costMicros: 0 } as const;
+    const runs: number[] = [];
+    for (let run = 0; run < 2; run++) {
+      const id = await ask(journal);
+      runs.push(used);
+      await journal.note(id, 'owner', { run: id });
+      expect((await journal.totals('job/')).openMicros).toBe(1000 * (run + 1));
+    }
+    await refused(ask(journal));
+    for (const run of runs)
+      await journal.recordOutcomes('owner', 'job/gen/000000', 'contents', [outcome(run, overdue)]);
+    const follows = await ask(journal);
+    // Their cost may still come, so that it still counts against the cap.
+    expect(await refused(ask(journal, 1, { cap: { ...cap, limitMicros: 3500 } }))).toMatchObject({
+      remainingMicros: 500,
+      unproven: false,
+    });
+    await journal.miss(follows, 'not sent', 'never');
+    const again = await reopen();
+    await ask(again);
+    const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 1000 };
+    const claim = await again.claim(runs.map(keyOf), 'retry', retry);
+    expect(claim.mine.map(({ started }) => started !== undefined)).toEqual([true, true]);
+    await refused(ask(again));
+  });
+
   it('counts each operation and tier separately, and each job', async () => {
     const { journal } = await open();
     const low = { operation: 'agent', tier: 'low' };

@@ -24,10 +24,10 @@ const soon = { timeout: 30_000, interval: 20 };
 const ROWS = 30;
 
 /** A job of agent rows on a service whose runs do not end by themselves. */
-async function setting(options: AgentOptions = {}) {
+async function setting(options: AgentOptions = {}, rows = ROWS) {
   const service = await startService({ agents: { durationMs: { min: 600_000, max: 600_000 }, ...options } });
   const folder = new Folder();
-  const names = Array.from({ length: ROWS }, (_, index) => `company ${index}`);
+  const names = Array.from({ length: rows }, (_, index) => `company ${index}`);
   writeFileSync(folder.input, `name\n${names.join('\n')}\n`);
   const config = folder.config(service.url);
   const host = await startHost(temporal, config);
@@ -144,4 +144,12 @@ describe('a job of agent rows whose runs take longer than --max-run-time', () =>
     expect(service.agents.starts).toHaveLength(ROWS);
     expect(await totals()).toMatchObject({ openMicros: 0, costMicros: ROWS * 250_000 });
   }, 90_000);
+
+  it('starts the next runs under a cap, although the first runs have shown no price', async () => {
+    const { service, start, totals } = await setting({}, 4);
+    const summary = (await (await start({ maxRunSeconds: 2, maxCostDollars: 1 })).result()) as JobSummary;
+    expect(summary).toMatchObject({ phase: 'done', warehouse: { error: 4, tags: { RUN_OVERDUE: 4 } } });
+    expect(service.agents.starts).toHaveLength(4);
+    expect(await totals()).toMatchObject({ openMicros: 4 * 25_000 });
+  }, 30_000);
 });

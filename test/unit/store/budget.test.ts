@@ -25,7 +25,7 @@ describe('the caps of a purchase', () => {
   ) => {
     const cap = capMicros === null ? {} : { cap: { bookPrefix: 'job/', limitMicros: capMicros } };
     const wanted = { ...intent('o', [1]), segment: 'job/gen/1', operation: 'contents', estimateMicros: 1000, ...cap };
-    const taken = reserve(sums, { dayMicros, monthMicros }, 'team', wanted, noon);
+    const taken = reserve(sums, { dayMicros, monthMicros }, 'team', wanted, noon, () => false);
     if (!(taken instanceof OverBudget)) return taken;
     return [taken.scope, taken.capMicros, taken.remainingMicros, taken.openMicros, taken.resetsAt];
   };
