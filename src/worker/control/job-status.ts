@@ -44,7 +44,8 @@ export async function walkState(
  */
 export async function unopenedRun(client: Client, taskQueue: string, name: string): Promise<JobStatus | null> {
   const { askUnopened } = await temporal();
-  return (await askUnopened(client, taskQueue, name)) ?? askUnopened(client, taskQueue, workflowIdOf(name));
+  const asked = [name, workflowIdOf(name)].map((workflowId) => askUnopened(client, taskQueue, workflowId));
+  return (await asked[0]) ?? (await asked[1]) ?? null;
 }
 
 /** Returns all runs on the task queue that neither folder nor store knows; `known`: the ids of the workflows that folder or store knows. */

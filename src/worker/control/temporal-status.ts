@@ -13,6 +13,9 @@ const PAUSED_ANSWER_MS = 200;
 /** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
 const FRESH_HEARTBEAT_MS = 15_000;
 
+/** Age from which a workflow task that no worker has taken means that no worker is there. */
+const UNTAKEN_MS = 3000;
+
 type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
 /** Status of work whose command is dead, since its last heartbeat. */
@@ -36,9 +39,9 @@ export async function askTemporal(
   const handle = jobHandle(client, staged.job, workflowId);
   if (about.status.name === 'RUNNING') {
     const begun = state?.since ?? about.startTime.getTime();
-    const shown = abandoned
-      ? null
-      : await within(() => handle.progress(), state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS);
+    const answers = !abandoned && !waitsForWorker(about);
+    const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
+    const shown = answers ? await within(() => handle.progress(), longestMs) : null;
     if (shown && isUnderWay(shown.progress.phase)) {
       const { phase, message } = shown.progress;
       return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
@@ -70,7 +73,8 @@ export async function askWalk(
   const walk = new WalkHandle(client, job, workflowId);
   if (about.status.name === 'RUNNING') {
     const since = about.startTime.getTime();
-    const progress = abandoned ? null : await inTime(client, () => walk.progress());
+    const answers = !abandoned && !waitsForWorker(about);
+    const progress = answers ? await inTime(client, () => walk.progress()) : null;
     if (progress && isUnderWay(progress.phase)) return { phase: progress.phase, since };
     if (abandoned) return { phase: 'stopped', since: lastHeartbeatOf(about) };
     return { phase: isFresh(about) ? 'running' : 'waiting', since };
@@ -121,7 +125,9 @@ export async function askUnopened(client: Client, taskQueue: string, workflowId:
     return state && { ...known, ...state };
   }
   if (!rowTypes.includes(about.type)) return null;
-  const shown = await inTime(client, () => jobHandle(client, workflowId, workflowId).progress());
+  const shown = waitsForWorker(about)
+    ? null
+    : await inTime(client, () => jobHandle(client, workflowId, workflowId).progress());
   const since = about.startTime.getTime();
   if (!shown) return { ...known, phase: isFresh(about) ? 'running' : 'waiting', since };
   const { phase, message } = shown.progress;
@@ -135,6 +141,13 @@ function lastHeartbeatOf({ raw }: WorkflowExecutionDescription): number | null {
   );
   const last = Math.max(0, ...heartbeats);
   return last === 0 ? null : last;
+}
+
+/** Whether the next step of a workflow has waited so long for a worker that a query would get no answer either. */
+function waitsForWorker({ raw }: WorkflowExecutionDescription): boolean {
+  const { scheduledTime, startedTime } = raw.pendingWorkflowTask ?? {};
+  if (!scheduledTime || startedTime) return false;
+  return Date.now() - Number(scheduledTime.seconds ?? 0) * 1000 > UNTAKEN_MS;
 }
 
 function isFresh(about: WorkflowExecutionDescription): boolean {
