@@ -1,3 +1,5 @@
+import { Cron } from 'croner';
+
 /** When a schedule runs. */
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
@@ -7,14 +9,11 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
-const field = /^[\d*?,/\-a-z]+$/i;
+/** Numbers and three-letter names; letters such as `?`, `L` and `#` are not part of the Temporal server's form. */
+const field = /^(?:[\d*,/-]|[a-z]{3})+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
 const needed = `it must have five fields (${fields.join(', ')}), such as "0 6 * * *"`;
-
-const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-/** The largest number of days that each month can have. */
-const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** Returns the problems of a timing that can be found without a request to the Temporal server. */
 export function timingProblems(timing: ScheduleTiming): readonly string[] {
@@ -29,36 +28,23 @@ function cronProblem(cron: string): string | null {
   if (parts.length !== fields.length) {
     return `cron: '${cron}' has ${parts.length} field${parts.length === 1 ? '' : 's'}; ${needed}`;
   }
-  const wrong = parts.findIndex((part) => !field.test(part));
+  const alone = (part: string, nth: number) => fields.map((_, at) => (at === nth ? part : '*')).join(' ');
+  const wrong = parts.findIndex((part, nth) => !field.test(part) || !readCron(alone(part, nth), 'UTC'));
   if (wrong !== -1) return `cron: '${parts[wrong]}' is not a valid ${fields[wrong]}`;
-  const [, , day = '', month = ''] = parts;
-  return neverComes(day, month) ? `cron: '${cron}' never fires: no such month has a day ${day}` : null;
+  if (readCron(cron, 'UTC')?.nextRun()) return null;
+  return `cron: '${cron}' never fires: no date has this day and month`;
 }
 
-/** Whether the first of these days is after the end of each of these months. Forms that only the server can judge count as possible. */
-function neverComes(day: string, month: string): boolean {
-  // A part that does not begin with a number, such as *, begins with the first day.
-  const first = Math.min(...day.split(',').map((part) => Number.parseInt(part, 10) || 1));
-  const lengths = month
-    .split(',')
-    .flatMap(monthsOf)
-    .map((each) => monthLengths[each - 1] ?? 31);
-  return lengths.length > 0 && first <= 31 && first > Math.max(...lengths);
-}
-
-/** Returns the months, 1 to 12, of a part such as `2`, `feb`, `2-11/3` or `*`. */
-function monthsOf(part: string): number[] {
-  const [range = '', step] = part.split('/');
-  const [from = '', to = step === undefined ? from : '12'] = /^[*?]$/.test(range) ? ['1', '12'] : range.split('-');
-  const months: number[] = [];
-  for (let month = monthOf(from); month <= Math.min(12, monthOf(to)); month += Math.max(1, Number(step ?? 1)))
-    months.push(month);
-  return months;
-}
-
-function monthOf(text: string): number {
-  const named = monthNames.indexOf(text.toLowerCase());
-  return named === -1 ? Number(text) : named + 1;
+/**
+ * Reads five fields as the Temporal server does: a date must match both the day of the month and the day of the week. Returns null if a
+ * field is wrong.
+ */
+export function readCron(cron: string, timezone: string): Cron | null {
+  try {
+    return new Cron(cron.trim(), { mode: '5-part', domAndDow: true, sloppyRanges: true, paused: true, timezone });
+  } catch {
+    return null;
+  }
 }
 
 function zoneProblem(tz: string): string | null {

@@ -25,7 +25,7 @@ it.each([
   [' ', 'UTC', ['it is empty']],
   ['daily', 'UTC', ["'daily' has 1 field; "]],
   ['0 six! * * *', 'UTC', ["'six!' is not a valid hour"]],
-  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never fires: no such month has a day 30"]],
+  ['0 0 30 2 *', 'UTC', ["'0 0 30 2 *' never fires: no date has this day and month"]],
   ['0 0 30-31/1 Feb mon', 'UTC', ['never fires']],
   ['0 0 31 4,6-7/2,sep *', 'UTC', ['never fires']],
   ['0 6 * * *', 'Berlin', ["tz must be a time zone such as Europe/Berlin (got 'Berlin')"]],
