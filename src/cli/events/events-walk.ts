@@ -4,7 +4,8 @@ import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { serviceText } from '../progress/plan.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
-import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import type { ScheduleFlags } from '../schedules/schedule-flags.js';
+import { toScheduleWish } from '../schedules/schedule-wish.js';
 import { checkWarehouse } from '../shared/check-connection.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';

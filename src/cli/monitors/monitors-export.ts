@@ -1,7 +1,8 @@
 import type { MonitorExport } from '../../core/monitors/monitor-export.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
-import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import type { ScheduleFlags } from '../schedules/schedule-flags.js';
+import { toScheduleWish } from '../schedules/schedule-wish.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import type { Session } from '../shared/session.js';
 import { withMonitors } from '../shared/with-monitors.js';

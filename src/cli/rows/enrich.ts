@@ -1,6 +1,7 @@
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { readFailedRows } from '../options/failed-rows-option.js';
-import { type ScheduleFlags, toScheduleWish } from '../schedules/schedule-flags.js';
+import type { ScheduleFlags } from '../schedules/schedule-flags.js';
+import { toScheduleWish } from '../schedules/schedule-wish.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import { settings } from '../shared/settings.js';
 import { type EnrichFlags, toEnrichRequest } from './enrich-request.js';

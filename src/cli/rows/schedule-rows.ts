@@ -3,7 +3,7 @@ import type { EnrichRequest, JobPlan, RuntimeConfig } from '../../worker/config/
 import { rowsWork } from '../../worker/schedules/schedule-rows.js';
 import { atMost, planData, planText } from '../progress/plan.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
-import type { ScheduleWish } from '../schedules/schedule-flags.js';
+import type { ScheduleWish } from '../schedules/schedule-wish.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';

@@ -7,7 +7,7 @@ import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { whyRefused } from '../../worker/store/check-database.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { printable } from '../text/printable.js';
-import type { ScheduleWish } from './schedule-flags.js';
+import type { ScheduleWish } from './schedule-wish.js';
 import { moment, scheduleData } from './schedules.js';
 
 const SHOWN_TIMES = 3;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toScheduleWish } from '../../../src/cli/schedules/schedule-flags.js';
+import { toScheduleWish } from '../../../src/cli/schedules/schedule-wish.js';
 import { catchUpMs, jitterMs, timingProblems, timingText } from '../../../src/core/schedules/schedule-timing.js';
 
 const DAY = 86_400_000;
