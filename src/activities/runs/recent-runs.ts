@@ -2,6 +2,7 @@ import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { unlessAborted } from '../../core/waits/wait-queue.js';
 import { callWithRetries, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
@@ -45,12 +46,7 @@ export class RecentRuns<R> {
       this.#next = next;
       this.#last = next.read.catch(() => undefined);
     }
-    const { read } = this.#next;
-    return new Promise((resolve, reject) => {
-      const onAbort = () => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-      read.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-    });
+    return unlessAborted(this.#next.read, signal);
   }
 
   /** Returns one run; null if the service does not return the run for any reason. */

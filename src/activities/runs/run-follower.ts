@@ -4,6 +4,7 @@ import type { SendOptions } from '../../api/transport.js';
 import type { ById, Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
+import { type Waiter, WaitQueue } from '../../core/waits/wait-queue.js';
 import { callInTurn, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
@@ -29,17 +30,17 @@ export interface FollowedRun<R> {
   readonly kept?: Landing;
 }
 
-interface Followed<R> {
+interface Poll<R> {
   readonly id: string;
   readonly startedAt: number;
   readonly onPoll: ((run: R) => void) | undefined;
-  readonly resolve: (end: FollowedRun<R>) => void;
-  readonly reject: (error: unknown) => void;
   /** Time of the next poll; infinite during a poll. */
   due: number;
   failures: number;
   missing: number;
 }
+
+type Followed<R> = Waiter<Poll<R>, FollowedRun<R>>;
 
 /** The interval between polls, as a part of the run's age. */
 const GAP_OF_AGE = 0.05;
@@ -69,7 +70,7 @@ const MAX_ODD = 5;
 export class RunFollower<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
-  readonly #runs = new Map<string, Followed<R>>();
+  readonly #runs = new WaitQueue<Poll<R>, FollowedRun<R>>();
   #wake = new AbortController();
   #polling = false;
 
@@ -93,37 +94,11 @@ export class RunFollower<R> {
     },
   ): Promise<FollowedRun<R>> {
     const { startedAt, signal, onPoll } = options;
-    signal.throwIfAborted();
-    return new Promise<FollowedRun<R>>((resolve, reject) => {
-      const end = () => {
-        signal.removeEventListener('abort', onAbort);
-        if (this.#runs.get(id) === followed) this.#runs.delete(id);
-      };
-      const onAbort = () => {
-        end();
-        reject(signal.reason);
-      };
-      const followed: Followed<R> = {
-        id,
-        startedAt,
-        onPoll,
-        resolve: (ended) => {
-          end();
-          resolve(ended);
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-        due: performance.now() + gap(Date.now() - startedAt),
-        failures: 0,
-        missing: 0,
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#runs.set(id, followed);
-      this.#wake.abort();
-      void this.#pollAll();
-    });
+    const due = performance.now() + gap(Date.now() - startedAt);
+    const end = this.#runs.wait({ id, startedAt, onPoll, due, failures: 0, missing: 0 }, { signal });
+    this.#wake.abort();
+    void this.#pollAll();
+    return end;
   }
 
   async #pollAll(): Promise<void> {
@@ -132,7 +107,7 @@ export class RunFollower<R> {
     try {
       while (this.#runs.size > 0) {
         const now = performance.now();
-        const next = Math.min(...[...this.#runs.values()].map((followed) => followed.due));
+        const next = Math.min(...[...this.#runs].map(({ item }) => item.due));
         // Polls that are due a little later are made together with the polls that are due now.
         const at = next + (this.#runs.size >= LIST_FROM ? TOGETHER_MS : 0);
         if (at > now) {
@@ -140,8 +115,8 @@ export class RunFollower<R> {
           await delay(Math.min(at - now, MAX_GAP_MS), undefined, { signal: this.#wake.signal }).catch(() => undefined);
           continue;
         }
-        const due = [...this.#runs.values()].filter((followed) => followed.due <= now);
-        for (const followed of due) followed.due = Number.POSITIVE_INFINITY;
+        const due = [...this.#runs].filter(({ item }) => item.due <= now);
+        for (const { item } of due) item.due = Number.POSITIVE_INFINITY;
         // This is not awaited, so that a slow poll does not delay the polls of other runs.
         void this.#pollDue(due);
       }
@@ -167,13 +142,14 @@ export class RunFollower<R> {
       for (let page = 0; page < MAX_PAGES && left.size > 0; page++) {
         const { data } = await this.#send(list, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
         const reported = readPage(data);
+        const followedRuns = new Map([...this.#runs].map((followed) => [followed.item.id, followed]));
         for (const run of reported?.items ?? []) {
-          const followed = this.#runs.get(this.#kind.idOf(run) ?? '');
+          const followed = followedRuns.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
           // The record of an ended run is read separately, because a list may omit parts of it.
           if (this.#kind.ended(run)) ended.push(followed);
-          else this.#inProgress(followed, run);
+          else this.#inProgress(followed.item, run);
         }
         if (!reported?.cursor || reported.items.length === 0) break;
         cursor = reported.cursor;
@@ -189,46 +165,48 @@ export class RunFollower<R> {
   }
 
   async #poll(followed: Followed<R>): Promise<void> {
-    if (this.#runs.get(followed.id) !== followed) return;
+    const { item } = followed;
+    if (![...this.#runs].includes(followed)) return;
     try {
-      const answer = await this.#send(this.#kind.one, { id: followed.id });
+      const answer = await this.#send(this.#kind.one, { id: item.id });
       const { data, requestId } = answer;
       if (this.#kind.ended(data)) followed.resolve({ run: data, requestId, kept: landingOf(answer) });
-      else this.#inProgress(followed, data);
+      else this.#inProgress(item, data);
     } catch (error) {
       this.#failed(followed, error);
     }
   }
 
-  #inProgress(followed: Followed<R>, run: R): void {
-    followed.failures = 0;
-    followed.missing = 0;
-    followed.due = performance.now() + gap(Date.now() - followed.startedAt);
-    followed.onPoll?.(run);
+  #inProgress(poll: Poll<R>, run: R): void {
+    poll.failures = 0;
+    poll.missing = 0;
+    poll.due = performance.now() + gap(Date.now() - poll.startedAt);
+    poll.onPoll?.(run);
   }
 
   #failed(followed: Followed<R>, error: unknown): void {
+    const { item } = followed;
     if (!isApiError(error)) {
       followed.reject(error);
       return;
     }
     const { type, retry } = error.verdict;
     // The service may still return a run for a while after reporting its timeout.
-    if (error.facts.tag === 'TIMEOUT' && followed.failures >= MAX_TIMEOUTS) {
+    if (error.facts.tag === 'TIMEOUT' && item.failures >= MAX_TIMEOUTS) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;
     }
-    if (type === 'NotFound' && ++followed.missing >= MAX_MISSING) {
+    if (type === 'NotFound' && ++item.missing >= MAX_MISSING) {
       followed.resolve({ run: null, requestId: error.requestId });
       return;
     }
-    const passes = retry || type === 'NotFound' || (type === 'ResponseShape' && followed.failures < MAX_ODD);
+    const passes = retry || type === 'NotFound' || (type === 'ResponseShape' && item.failures < MAX_ODD);
     if (!passes) {
       followed.reject(error);
       return;
     }
-    const wait = backoffMs(followed.failures++, 1000, 30_000, Math.random());
-    followed.due = performance.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
+    const wait = backoffMs(item.failures++, 1000, 30_000, Math.random());
+    item.due = performance.now() + Math.max(error.facts.retryAfterMs ?? 0, wait);
   }
 
   #send<I, O>(endpoint: Endpoint<I, O>, input: I) {

@@ -1,8 +1,11 @@
+import { WaitQueue } from '../../core/waits/wait-queue.js';
+
 /** The claims of units in one process: each key has one owner at a time. */
 export class Claims {
   readonly #owners = new Map<string, string>();
   readonly #keys = new Map<string, Set<string>>();
-  readonly #watchers = new Set<() => void>();
+  /** Callers that wait until any of their keys has no owner. */
+  readonly #waiting = new WaitQueue<readonly string[]>();
 
   ownerOf(key: string): string | undefined {
     return this.#owners.get(key);
@@ -30,29 +33,16 @@ export class Claims {
       owned?.delete(key);
     }
     if (owned?.size === 0) this.#keys.delete(owner);
-    for (const check of [...this.#watchers]) check();
+    for (const { item, resolve } of this.#waiting) if (!this.#allOwned(item)) resolve();
   }
 
   /** Resolves when any of these keys has no owner; at once if `keys` is empty. */
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const done = () => {
-        this.#watchers.delete(check);
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const onAbort = () => {
-        done();
-        reject(signal?.reason);
-      };
-      const check = () => {
-        if (keys.length > 0 && keys.every((key) => this.#owners.has(key))) return;
-        done();
-        resolve();
-      };
-      if (signal?.aborted) return onAbort();
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#watchers.add(check);
-      check();
-    });
+    if (!signal?.aborted && !this.#allOwned(keys)) return Promise.resolve();
+    return this.#waiting.wait(keys, { signal });
+  }
+
+  #allOwned(keys: readonly string[]): boolean {
+    return keys.length > 0 && keys.every((key) => this.#owners.has(key));
   }
 }

@@ -1,14 +1,9 @@
 import type { Slots, SlotsView } from '../../core/limiter/slots.js';
+import { WaitQueue } from '../../core/waits/wait-queue.js';
 
 interface Held {
   readonly runId: string | null;
   readonly takenAt: number;
-}
-
-interface Waiter {
-  readonly owner: string;
-  resolve(): void;
-  reject(reason: unknown): void;
 }
 
 /** The slots of one worker process, which end with the process. */
@@ -18,7 +13,8 @@ export class MemorySlots implements Slots {
   /** When the slot of a run was freed. A list that was read earlier may still contain the run. */
   readonly #freed = new Map<string, number>();
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
-  #queue: Waiter[] = [];
+  /** Owners that wait for a slot. */
+  readonly #queue = new WaitQueue<string>();
 
   /** `limit`: number of slots; a team has 50. */
   constructor(limit = 50) {
@@ -26,28 +22,9 @@ export class MemorySlots implements Slots {
   }
 
   take(owner: string, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const onAbort = () => {
-        this.#queue = this.#queue.filter((other) => other !== waiter);
-        reject(signal?.reason);
-      };
-      const stopListening = () => signal?.removeEventListener('abort', onAbort);
-      const waiter: Waiter = {
-        owner,
-        resolve: () => {
-          stopListening();
-          resolve();
-        },
-        reject: (reason) => {
-          stopListening();
-          reject(reason);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#queue.push(waiter);
-      this.#serve();
-    });
+    const taken = this.#queue.wait(owner, { signal });
+    this.#serve();
+    return taken;
   }
 
   async name(owner: string, runId: string): Promise<void> {
@@ -74,12 +51,12 @@ export class MemorySlots implements Slots {
   }
 
   async view(): Promise<SlotsView> {
-    const { length: waiting } = this.#queue;
+    const { size: waiting } = this.#queue;
     return { limit: this.#limit, held: this.#held.size, elsewhere: this.#elsewhere(), waiting };
   }
 
   async close(): Promise<void> {
-    for (const waiter of this.#queue.splice(0)) waiter.reject(new Error('The slots were closed'));
+    this.#queue.rejectAll(new Error('The slots were closed'));
   }
 
   #elsewhere(): number {
@@ -90,13 +67,12 @@ export class MemorySlots implements Slots {
   /** Gives free slots to waiting owners in the order of asking. An owner that holds a slot keeps it. */
   #serve(): void {
     const taken = this.#elsewhere();
-    this.#queue = this.#queue.filter(({ owner, resolve }) => {
+    for (const { item: owner, resolve } of this.#queue) {
       if (!this.#held.has(owner)) {
-        if (this.#held.size + taken >= this.#limit) return true;
+        if (this.#held.size + taken >= this.#limit) continue;
         this.#held.set(owner, { runId: null, takenAt: Date.now() });
       }
       resolve();
-      return false;
-    });
+    }
   }
 }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
 import type { RateSource } from './rate-source.js';
-import { WaitQueue } from './wait-queue.js';
+import { TurnQueue } from './turn-queue.js';
 
 /** Lateness above which a start is corrected in the ring. */
 const LATE_MS = 3;
@@ -15,7 +15,7 @@ const MISSED_MS = 250;
  */
 export class QueuedLimiter implements Limiter {
   readonly #source: RateSource;
-  readonly #queues = new Map<string, WaitQueue>();
+  readonly #queues = new Map<string, TurnQueue>();
   /** Lateness of recent starts in ms, for the margin. */
   readonly #lateness = new Float64Array(100);
   #starts = 0;
@@ -74,11 +74,11 @@ export class QueuedLimiter implements Limiter {
     await this.#source.close();
   }
 
-  #queue(rateCost: RateCost): WaitQueue {
+  #queue(rateCost: RateCost): TurnQueue {
     const name = `${rateCost.rateClass}/${rateCost.weight}`;
     const known = this.#queues.get(name);
     if (known) return known;
-    const queue = new WaitQueue(this.#source, rateCost, name, () => this.#margin);
+    const queue = new TurnQueue(this.#source, rateCost, name, () => this.#margin);
     this.#queues.set(name, queue);
     return queue;
   }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
+import { unlessAborted } from '../../core/waits/wait-queue.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
 /** The right to use a limit, which one process holds at a time. */
@@ -126,18 +127,5 @@ export class ReservedLimiter implements Limiter {
     if (!this.#held) return;
     this.#held = false;
     await this.#reservation.release();
-  }
-}
-
-/** Waits for work unless the signal is aborted. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const listening = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { signal: listening.signal });
-  });
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    listening.abort();
   }
 }

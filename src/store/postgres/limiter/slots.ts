@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Slots, SlotsView } from '../../../core/limiter/slots.js';
+import { WaitQueue } from '../../../core/waits/wait-queue.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
 
 /** Arguments of {@link PgSlots}. */
@@ -10,12 +11,6 @@ export interface PgSlotsOptions {
   readonly team: string;
   /** Number of slots; default 50. */
   readonly limit?: number;
-}
-
-interface Waiter {
-  readonly owner: string;
-  resolve(): void;
-  reject(reason: unknown): void;
 }
 
 /** Interval at which slots are asked for: a notification may be lost, and a process that has not asked for 5 s loses its rank. */
@@ -30,7 +25,8 @@ export class PgSlots implements Slots {
   readonly #me = randomUUID();
   readonly #closed = new AbortController();
   readonly #limits = { signal: this.#closed.signal, statementMs: BRIEF_MS };
-  #queue: Waiter[] = [];
+  /** Owners that wait for a slot. */
+  readonly #queue = new WaitQueue<string>();
   #asking = false;
   /** Whether the queue has changed, or a slot may be free. */
   #changed = false;
@@ -45,29 +41,9 @@ export class PgSlots implements Slots {
   }
 
   take(owner: string, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const onAbort = () => {
-        this.#queue = this.#queue.filter((other) => other !== waiter);
-        reject(signal?.reason);
-        this.#ask();
-      };
-      const stopListening = () => signal?.removeEventListener('abort', onAbort);
-      const waiter: Waiter = {
-        owner,
-        resolve: () => {
-          stopListening();
-          resolve();
-        },
-        reject: (reason) => {
-          stopListening();
-          reject(reason);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#queue.push(waiter);
-      this.#ask();
-    });
+    const taken = this.#queue.wait(owner, { signal, onAbort: () => this.#ask() });
+    if (this.#queue.size > 0) this.#ask();
+    return taken;
   }
 
   async name(owner: string, runId: string): Promise<void> {
@@ -106,7 +82,7 @@ export class PgSlots implements Slots {
     const closed = new Error('The slots were closed');
     this.#closed.abort(closed);
     this.#wake.abort();
-    for (const waiter of this.#queue.splice(0)) waiter.reject(closed);
+    this.#queue.rejectAll(closed);
     const unlisten = await this.#listening;
     await unlisten?.();
   }
@@ -123,8 +99,8 @@ export class PgSlots implements Slots {
     this.#asking = true;
     this.#listening ??= this.#postgres.listen(
       'searchflow_slots',
-      (team) => team === this.#team && this.#queue.length > 0 && this.#ask(),
-      () => this.#queue.length > 0 && this.#ask(),
+      (team) => team === this.#team && this.#queue.size > 0 && this.#ask(),
+      () => this.#queue.size > 0 && this.#ask(),
     );
     void this.#askWhileWaiting().finally(() => {
       this.#asking = false;
@@ -133,28 +109,24 @@ export class PgSlots implements Slots {
 
   async #askWhileWaiting(): Promise<void> {
     try {
-      while (this.#changed || this.#queue.length > 0) {
+      while (this.#changed || this.#queue.size > 0) {
         this.#changed = false;
-        const owners = [...new Set(this.#queue.map(({ owner }) => owner))];
+        const owners = [...new Set([...this.#queue].map(({ item }) => item))];
         const values = [this.#team, this.#limit, this.#me, owners];
         const held = await this.#call<{ owner: string; fresh: boolean }>('slots_take($1, $2, $3, $4::text[])', values);
         for (const { owner, fresh } of held) await this.#hand(owner, fresh);
-        if (!this.#changed && this.#queue.length > 0) {
+        if (!this.#changed && this.#queue.size > 0) {
           this.#wake = new AbortController();
           await delay(ASK_MS, undefined, { signal: this.#wake.signal }).catch(() => undefined);
         }
       }
     } catch (error) {
-      for (const waiter of this.#queue.splice(0)) waiter.reject(error);
+      this.#queue.rejectAll(error);
     }
   }
 
   async #hand(owner: string, fresh: boolean): Promise<void> {
-    const [mine, others] = [
-      this.#queue.filter((one) => one.owner === owner),
-      this.#queue.filter((one) => one.owner !== owner),
-    ];
-    this.#queue = others;
+    const mine = [...this.#queue].filter(({ item }) => item === owner);
     for (const waiter of mine) waiter.resolve();
     // The owner has stopped waiting.
     if (mine.length === 0 && fresh) await this.free(owner);

@@ -1,12 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, RateCost } from '../../core/limiter/limiter.js';
+import { WaitQueue } from '../../core/waits/wait-queue.js';
 import type { RateSource } from './rate-source.js';
-
-interface Waiter {
-  resolve(grant: Grant): void;
-  reject(reason: unknown): void;
-}
 
 /**
  * Longest pause between two requests to the rate source. Requests show other processes how many calls wait, and notice a change of the
@@ -15,12 +11,12 @@ interface Waiter {
 const LONGEST_SLEEP_MS = 2000;
 
 /** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all of them. */
-export class WaitQueue {
+export class TurnQueue {
   readonly #source: RateSource;
   readonly #rateCost: RateCost;
   readonly #name: string;
   readonly #margin: () => number;
-  #queue: Waiter[] = [];
+  readonly #calls = new WaitQueue<null, Grant>();
   #queued = 0;
   #running = false;
   #sleep = new AbortController();
@@ -33,7 +29,7 @@ export class WaitQueue {
   }
 
   get waiting(): number {
-    return this.#queue.length;
+    return this.#calls.size;
   }
 
   /** Records that a call waited in the service's own queue; the next request reports it. */
@@ -43,55 +39,39 @@ export class WaitQueue {
 
   /** Waits for a turn. `first`: the call goes before all others, because it had a turn already. */
   wait(signal?: AbortSignal, first = false): Promise<Grant> {
-    signal?.throwIfAborted();
-    return new Promise((resolve, reject) => {
-      const stopListening = () => signal?.removeEventListener('abort', onAbort);
-      const waiter: Waiter = {
-        resolve: (grant) => {
-          stopListening();
-          resolve(grant);
-        },
-        reject: (reason) => {
-          stopListening();
-          reject(reason);
-        },
-      };
-      const onAbort = () => {
-        this.#queue = this.#queue.filter((other) => other !== waiter);
-        if (this.#queue.length === 0) this.#sleep.abort();
-        reject(signal?.reason);
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (first) this.#queue.unshift(waiter);
-      else this.#queue.push(waiter);
-      if (this.#running) return;
+    const onAbort = () => {
+      if (this.#calls.size === 0) this.#sleep.abort();
+    };
+    const turn = this.#calls.wait(null, { signal, first, onAbort });
+    if (!this.#running && this.#calls.size > 0) {
       this.#running = true;
       // Calls of the same moment share one request.
       queueMicrotask(() => void this.#run());
-    });
+    }
+    return turn;
   }
 
   /** Rejects all waiting calls. */
   close(reason: unknown): void {
-    for (const waiter of this.#queue.splice(0)) waiter.reject(reason);
+    this.#calls.rejectAll(reason);
     this.#sleep.abort();
   }
 
   async #run(): Promise<void> {
     try {
-      while (this.#queue.length > 0) {
+      while (this.#calls.size > 0) {
         const queued = this.#queued;
         this.#queued = 0;
         const { starts, comeAt } = await this.#source.ask({
           rateCost: this.#rateCost,
           queue: this.#name,
-          count: this.#queue.length,
+          count: this.#calls.size,
           margin: this.#margin(),
           queued,
         });
         // A call that was aborted in the meantime leaves its start unused. Starts are granted at most 250 ms ahead.
-        for (const start of starts) this.#queue.shift()?.resolve({ rateCost: this.#rateCost, ...start });
-        if (this.#queue.length > 0) await this.#sleepUntil(comeAt);
+        for (const start of starts) this.#calls.next?.resolve({ rateCost: this.#rateCost, ...start });
+        if (this.#calls.size > 0) await this.#sleepUntil(comeAt);
       }
     } catch (error) {
       this.close(error);
