@@ -31,7 +31,7 @@ export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUr
   readonly apiKey: Secret | string | null;
   /** Default {@link DEFAULT_BASE_URL}. */
   readonly baseUrl?: string;
-  /** The limiter of the team's rate; each call waits for its turn. The caller closes it. */
+  /** The limiter of the team's rate; each call waits for its turn. The caller closes the limiter. */
   readonly limiter?: Limiter;
 }
 
@@ -49,7 +49,7 @@ type ItemOf<O> = O extends PageEnvelope<infer T> ? T : never;
 type EachCall<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, options?: SendOptions) => AsyncGenerator<ItemOf<O>> : never;
 
-/** Lists over all their pages: `for await (const monitor of client.each.listMonitors({}))`. */
+/** Functions that iterate over all pages of a list: `for await (const monitor of client.each.listMonitors({}))`. */
 export type EachList = { readonly [Name in ListOperation]: EachCall<Operations[Name]> };
 
 /** Every operation as a typed function that makes one attempt and rejects with `ApiError`. */
@@ -130,7 +130,7 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
 }
 
 /**
- * Makes a function of each row of a table. Types are asserted here only: a mapped type cannot be built row by row.
+ * Turns each row of a table into a function. Types are asserted here only: a mapped type cannot be built row by row.
  * `test/unit/api/operations.test.ts` calls every function.
  */
 function bind<F>(table: object, call: (row: never, input: never, options: never) => unknown): F {

@@ -55,7 +55,7 @@ export const operations = {
    * `'v1'` are its older paths. API reference: POST /research/tasks.
    */
   createResearchTask: createResearchTaskEndpoint,
-  /** A research task, with its result once it has one. 404 where there is none. API reference: GET /research/tasks/{id}. */
+  /** A research task, with the result once the task is completed. 404 for an unknown id. API reference: GET /research/tasks/{id}. */
   getResearchTask: getResearchTaskEndpoint,
   /** The research tasks of the team, a page at a time. API reference: GET /research/tasks. */
   listResearchTasks: listResearchTasksEndpoint,
@@ -66,73 +66,76 @@ export const operations = {
   createMonitor: createMonitorEndpoint,
   /** The monitors of the team by status, part of the name, and metadata, 1–100 a page. API reference: GET /monitors. */
   listMonitors: listMonitorsEndpoint,
-  /** One monitor. 404 where there is none. API reference: GET /monitors/{id}. */
+  /** One monitor. 404 for an unknown id. API reference: GET /monitors/{id}. */
   getMonitor: getMonitorEndpoint,
   /**
-   * Changes a monitor: `search` may be partial, `trigger: null` removes its schedule. 404 where there is none. API reference:
-   * PATCH /monitors/{id}.
+   * Changes a monitor: `search` may be partial, `trigger: null` removes its schedule. 404 for an unknown id. API reference: PATCH
+   * /monitors/{id}.
    */
   updateMonitor: updateMonitorEndpoint,
-  /** Deletes a monitor permanently and returns it. 404 where there is none. API reference: DELETE /monitors/{id}. */
+  /** Deletes a monitor permanently and returns it. 404 for an unknown id. API reference: DELETE /monitors/{id}. */
   deleteMonitor: deleteMonitorEndpoint,
   /**
    * Deletes, pauses or unpauses all monitors that match; a dry run unless `dry_run: false`. API reference: POST /monitors/batch.
    */
   batchMonitors: batchMonitorsEndpoint,
   /**
-   * Runs a monitor now. The run is billed. 400 with the reason where it is `disabled`, 404 where there is none. API reference:
-   * POST /monitors/{id}/trigger.
+   * Runs a monitor now. The run is billed. 400 with the reason for a `disabled` monitor, 404 for an unknown id. API reference: POST
+   * /monitors/{id}/trigger.
    */
   triggerMonitor: triggerMonitorEndpoint,
   /** The runs of a monitor, newest first, 1–100 a page. API reference: GET /monitors/{id}/runs. */
   listMonitorRuns: listMonitorRunsEndpoint,
   /**
-   * One run of a monitor, with its full output once it is completed. 404 where there is none. API reference:
-   * GET /monitors/{id}/runs/{runId}.
+   * One run of a monitor, with its full output once it is completed. 404 for an unknown id. API reference: GET
+   * /monitors/{id}/runs/{runId}.
    */
   getMonitorRun: getMonitorRunEndpoint,
   /**
-   * Starts an asynchronous agent run. Paid by usage. Takes two units of the rate; 429 `CONCURRENCY_LIMIT_REACHED` while 50 are in
+   * Starts an asynchronous agent run. Paid by usage. Takes two units of the rate; 429 `CONCURRENCY_LIMIT_REACHED` while 50 runs are in
    * progress. API reference: POST /agent/runs.
    */
   createAgentRun: createAgentRunEndpoint,
-  /** One agent run. Not counted against the rate. 404 where there is none. API reference: GET /agent/runs/{id}. */
+  /** One agent run. Not counted against the rate. 404 for an unknown id. API reference: GET /agent/runs/{id}. */
   getAgentRun: getAgentRunEndpoint,
   /** The agent runs of the team, newest first, 1–100 a page. Not counted against the rate. API reference: GET /agent/runs. */
   listAgentRuns: listAgentRunsEndpoint,
-  /** Deletes a stored run. 404 where there is none. API reference: DELETE /agent/runs/{id}. */
+  /** Deletes a stored run. 404 for an unknown id. API reference: DELETE /agent/runs/{id}. */
   deleteAgentRun: deleteAgentRunEndpoint,
   /**
-   * Cancels a run: its output is lost, its usage so far billed. An ended run is returned unchanged. API reference:
-   * POST /agent/runs/{id}/cancel.
+   * Cancels a run: the output is lost, the usage so far is billed. An ended run is returned unchanged. API reference: POST
+   * /agent/runs/{id}/cancel.
    */
   cancelAgentRun: cancelAgentRunEndpoint,
-  /** Ends a run early and keeps its output (`max` and `ultra` only, 400 otherwise). API reference: POST /agent/runs/{id}/stop. */
+  /** Ends a run early and keeps the output (`max` and `ultra` only, 400 otherwise). API reference: POST /agent/runs/{id}/stop. */
   stopAgentRun: stopAgentRunEndpoint,
   /** The stored events of a run, 1–100 a page. Not counted against the rate. API reference: GET /agent/runs/{id}/events. */
   listAgentRunEvents: listAgentRunEventsEndpoint,
   /** The events of the team's websets by type and time, 1–200 a page. API reference: GET /websets/v0/events. */
   listEvents: listEventsEndpoint,
-  /** One event. 404 where there is none. API reference: GET /websets/v0/events/{id}. */
+  /** One event. 404 for an unknown id. API reference: GET /websets/v0/events/{id}. */
   getEvent: getEventEndpoint,
   /** The websets of the team, 1–100 a page. API reference: GET /websets/v0/websets. */
   listWebsets: listWebsetsEndpoint,
-  /**
-   * One webset by its id or `externalId`, as events refer to it. 404 where there is none. API reference:
-   * GET /websets/v0/websets/{id}.
-   */
+  /** One webset by its id or `externalId`, as events refer to it. 404 for an unknown id. API reference: GET /websets/v0/websets/{id}. */
   getWebset: getWebsetEndpoint,
   /** The items of a webset, 1–100 a page, in no defined order. API reference: GET /websets/v0/websets/{id}/items. */
   listWebsetItems: listWebsetItemsEndpoint,
 } as const;
 
-/** The streamed forms, by the name of their function. Each rejects with `StreamDropped` where the stream breaks off before its end. */
+/**
+ * The streamed forms of operations, by the name of their function. Each function rejects with `StreamDropped` where the stream breaks off
+ * before its end.
+ */
 export const streams = {
   /** A search whose synthesised output is streamed while it is written. Paid as `search`. API reference: POST /search. */
   streamSearch: searchStream,
   /** An answer, streamed while it is written. Paid as `answer`. API reference: POST /answer. */
   streamAnswer: answerStream,
-  /** Starts an agent run and follows its events to the terminal one. Paid as `createAgentRun`. API reference: POST /agent/runs. */
+  /**
+   * Starts an agent run and follows the events of the run to the terminal event. Paid as `createAgentRun`. API reference: POST
+   * /agent/runs.
+   */
   streamAgentRun: agentRunStream,
   /** The stored events of a run after `lastEventId`; does not follow a run. API reference: GET /agent/runs/{id}/events. */
   streamAgentRunEvents: agentRunEventStream,

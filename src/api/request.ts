@@ -43,8 +43,8 @@ function lowerCase(headers: Readonly<Record<string, string>> | undefined): Recor
 }
 
 /**
- * Returns the headers of every request. Throws a `TypeError` for a key or headers that cannot be sent; its message never holds their
- * values.
+ * Returns the headers of every request. Throws a `TypeError` for a key or headers that cannot be sent; the message never holds a
+ * key or the value of a header.
  */
 export function requestHeaders(
   apiKey: Secret | null,

@@ -4,7 +4,7 @@ import { Secret } from '../core/connections/secret.js';
 
 /** The age above which webhooks count as replays, in seconds. */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
-/** The most signatures of one header; a rotation of secrets needs fewer. */
+/** Maximum number of signatures in one header; a rotation of secrets needs fewer. */
 const MAX_SIGNATURES = 32;
 
 const envelope = z.looseObject({
@@ -17,7 +17,7 @@ const envelope = z.looseObject({
 /** The content of a webhook (API reference: /monitors). The same `id` may come more than once: deliveries are repeated. */
 export type WebhookEvent = z.infer<typeof envelope>;
 
-/** Why a webhook is refused. Answer it with 400 or 401 and do nothing else. */
+/** Why a webhook is refused. Answer a refused webhook with 400 or 401 and do nothing else. */
 export type WebhookProblem = 'no-signature' | 'wrong-signature' | 'too-old' | 'no-event';
 
 /** A delivery that must not be processed. The message never holds the body, the secret or a signature. */
@@ -60,7 +60,7 @@ export function verifyWebhook(
   const { time, signatures } = readHeader(typeof header === 'string' ? header : (header ?? []).join(','));
   const body = typeof rawBody === 'string' ? Buffer.from(rawBody, 'utf8') : rawBody;
   const expected = createHmac('sha256', key).update(`${time}.`).update(body).digest();
-  // All signatures are compared, so that the duration does not show which one matched.
+  // All signatures are compared, so that the duration does not show which signature matched.
   const matching = signatures.filter((signature) => timingSafeEqual(signature, expected));
   if (matching.length === 0) {
     throw new WebhookRefused(

@@ -28,7 +28,7 @@ import {
 import type { ScheduledJobInput } from '../core/schedules/schedule.js';
 import { MOST_DOLLARS } from '../core/text/money.js';
 
-/** Schemas for all fields of a type: a missing or an extra one does not compile. */
+/** Schemas for all fields of a type: a missing or an extra schema does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
 
 const text = z.string().min(1);
@@ -111,7 +111,7 @@ const enrichCsv = z.strictObject({
   limit: count().optional(),
 } satisfies Fields<EnrichCsvInput>);
 
-/** The schema lists all efforts, so that a misspelt one is not sent for each row; `request` takes values that the list lacks. */
+/** The schema lists all efforts, so that a misspelt effort is not sent for each row. Efforts that the list lacks go into `request`. */
 const effort = z
   .string()
   .regex(new RegExp(`^(${efforts.join('|')})$`, 'u'))

@@ -63,7 +63,7 @@ export function buildProgram(
   );
 }
 
-/** If commander has already printed help, the version or a usage error, returns the exit code; otherwise null. */
+/** If commander has already printed help, the version or a usage error, returns the exit code. Otherwise returns null. */
 export function saidAlready(error: unknown): ExitCode | null {
   if (!(error instanceof CommanderError)) return null;
   return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;

@@ -12,16 +12,19 @@ import { ASIDE, moveDurably } from './write-durably.js';
 /** Name of the marker file in each draft folder: it names the target and the process. */
 const MARK = 'searchflow-draft.json';
 
-/** Age after which a draft of another machine counts as abandoned: its process cannot be checked from here. */
+/** Age after which a draft of another machine counts as abandoned: the process of such a draft cannot be checked from this machine. */
 const ABANDONED_MS = 86_400_000;
 
-/** Errors of folders where locks do not work, at least for this user. There only the random names of drafts keep two writers apart. */
+/**
+ * Errors of folders where locks do not work, at least for this user. In such folders, only the random names of drafts keep two writers
+ * apart.
+ */
 const noLocks = ['EACCES', 'EPERM', 'EROFS', 'ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'ENOSYS', 'ELOOP'];
 
 /**
  * Runs `work` with a folder for drafts beside a target. Calls for one target run one at a time: in this process, on this machine, and, if
- * the file system has locks, on all machines that share it. The folder has a random name, a marker file and mode 0700, and is removed at
- * the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
+ * the file system has locks, on all machines that share the file system. The folder has a random name, a marker file and mode 0700, and is
+ * removed at the end. Drafts of killed processes for this target are removed first. Throws `LockBusy` when the wait times out.
  */
 export async function withDraftFolder<T>(
   target: string,
@@ -29,7 +32,7 @@ export async function withDraftFolder<T>(
   wait: LockWait,
 ): Promise<T> {
   makeFolder(dirname(target), 0o777);
-  // Two links to one folder must give one lock.
+  // Two links to one folder must lead to the same lock.
   const path = join(realPath(dirname(target)), basename(target));
   const prefix = prefixOf(path);
   let begun = false;
@@ -47,7 +50,7 @@ export async function withDraftFolder<T>(
     }
   };
   const lock = join(dirname(path), `${prefix}lock`);
-  // Taking a lock empties its file, so anything but a regular file of that name is left alone.
+  // Taking a lock empties the lock file. So if the file of that name is not a regular file, no lock is taken.
   if (!(statIfThere(lock)?.isFile() ?? true)) return run(false);
   try {
     return await withLock(lock, () => run(true), { ...wait, what: target, passing: true });
@@ -81,7 +84,7 @@ async function removeAbandoned(path: string, prefix: string, alone: boolean): Pr
   }
 }
 
-/** Removes the marker file last, so that an interrupted removal leaves a folder that is still recognized. */
+/** Removes the marker file last, so that an interrupted removal leaves a folder that is still recognized as a draft. */
 async function removeFolder(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name !== MARK) await rm(join(folder, name), { recursive: true, force: true });
@@ -106,7 +109,7 @@ async function isAbandoned(folder: string, target: string): Promise<boolean> {
     if (mark.host !== hostname()) return Date.now() - stats.mtimeMs > ABANDONED_MS;
     return !isAlive(process.pid, process.startTime);
   } catch {
-    // Without a readable marker file the folder is not ours to remove.
+    // Without a readable marker file, the folder may belong to another program and is not removed.
     return false;
   }
 }

@@ -12,11 +12,12 @@ const kinds = [
 export type FileKind = (typeof kinds)[number]['kind'];
 
 /**
- * Open descriptors of the DuckDB files that were checked. They stay open: closing one would release all locks of this process on its file.
+ * Open descriptors of the DuckDB files that were checked. The descriptors stay open: closing a descriptor would release all locks of this
+ * process on that file.
  */
 const databases = new Map<string, number>();
 
-/** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if it cannot be read. */
+/** The kind of a file by its first bytes; null for text and everything else. Throws the system's error if the file cannot be read. */
 export function fileKind(path: string): FileKind | null {
   const open = databases.get(identityOf(statSync(path, { bigint: true })));
   if (open !== undefined) return kindOf(open);

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Identifies a process forever. A PID alone does not, because the system reuses PIDs. */
+/** Identifies a process forever. A PID alone does not identify a process, because the system reuses PIDs. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** See {@link processStartTime}; null if the system does not report it. */
+  /** See {@link processStartTime}; null if the system does not report the start time. */
   readonly startTime: string | null;
 }
 
@@ -14,8 +14,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * A text that two processes with one PID never share: boot id and clock ticks on Linux, the start date elsewhere.
- * Null if there is no such process, if it is a zombie without threads, or if the system does not report it.
+ * A text that two processes with one PID never share: boot id and clock ticks on Linux, the start date elsewhere. Null if there is no such
+ * process, if it is a zombie without threads, or if the system does not report these values.
  */
 export function processStartTime(pid: number): string | null {
   if (process.platform === 'linux') return linuxStartTime(pid);
@@ -35,7 +35,7 @@ export function processStartTime(pid: number): string | null {
 function linuxStartTime(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the program's name in parentheses, which may contain spaces and parentheses itself.
+    // The second field is the program's name in parentheses, and this name may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, threads, ticks] = [fields[0], fields[17], fields[19]];
     if (state === undefined || ticks === undefined || state === 'X') return null;
@@ -63,7 +63,7 @@ export function isAlive(pid: number, startTime: string | null): boolean {
   }
 }
 
-/** Reads an identity from parsed JSON; null if it is none. */
+/** Reads an identity from parsed JSON; null if the JSON is not an identity. */
 export function toIdentity(value: unknown): ProcessIdentity | null {
   const { pid, startTime } = (value ?? {}) as { pid?: unknown; startTime?: unknown };
   if (typeof pid !== 'number') return null;

@@ -17,7 +17,7 @@ import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
 import { withPath } from './write-durably.js';
 
-/** The one function used of `fs-native-extensions`, which ships no types. */
+/** The only function of `fs-native-extensions` that is used in this file; the package has no types. */
 interface NativeLocks {
   tryLock(fd: number, offset: number, length: number): boolean;
 }
@@ -28,9 +28,9 @@ const MAX_LOCK_BYTES = 1000;
 const POLL_MS = 75;
 const QUIET_WAIT_MS = 1_000;
 
-/** A lock of the operating system that this process holds; it ends with the process, even on `kill -9`. */
+/** A lock of the operating system that this process holds; the lock ends with the process, even on `kill -9`. */
 export interface ProcessLock {
-  /** File descriptor of the lock. A child process that inherits it (as `stdio`) holds the lock too. */
+  /** File descriptor of the lock. A child process that inherits the descriptor (as `stdio`) holds the lock too. */
   readonly fd: number;
   /** Releases the lock. */
   release(): void;
@@ -51,8 +51,8 @@ export class LockBusy extends Error {
 }
 
 /**
- * Takes the lock of this path; returns null if a process holds it, this one included. The file (mode 0600) remains when the lock is
- * released; missing folders are made with mode 0700. Throws the system's error if the file cannot be written, and an error with the
+ * Takes the lock of this path; returns null if any process, even this process, holds the lock. The file (mode 0600) remains when the lock
+ * is released; missing folders are made with mode 0700. Throws the system's error if the file cannot be written, and an error with the
  * code `ELOOP` if the path is a link or another file.
  */
 export function tryLock(path: string): ProcessLock | null {
@@ -82,7 +82,7 @@ export function tryLock(path: string): ProcessLock | null {
   };
 }
 
-/** Opens the file of a lock. Links are refused: a lock is emptied and written to, which must not reach another file. */
+/** Opens the file of a lock. Links are refused: a lock file is emptied and written to, and a link would lead this write to another file. */
 function openOwnFile(path: string): number {
   const refuse = (cause?: unknown) =>
     Object.assign(
@@ -91,7 +91,7 @@ function openOwnFile(path: string): number {
     );
   let fd: number;
   try {
-    // Windows lacks O_NOFOLLOW, but only administrators can make links there.
+    // Windows lacks O_NOFOLLOW, but there only administrators can make links.
     const { O_RDWR, O_CREAT, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
     fd = openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0o600);
   } catch (error) {
@@ -104,8 +104,8 @@ function openOwnFile(path: string): number {
 }
 
 /**
- * Whether a file may be a lock file: it has one short line, which may be damaged. Another file of that name, such as `yarn.lock`, must not
- * be emptied.
+ * Whether a file may be a lock file: it has one short line, which may be damaged. Another program's file of that name, such as
+ * `yarn.lock`, must not be emptied.
  */
 function isLockFile(fd: number, bytes: number): boolean {
   return bytes <= MAX_LOCK_BYTES && !readFileSync(fd, 'utf8').trim().includes('\n');
@@ -125,7 +125,7 @@ export function lockHolder(path: string): { readonly pid: number } | null {
   }
 }
 
-/** Whether a process holds the lock of this path, this one included; null if there is no such file. */
+/** Whether any process, even this process, holds the lock of this path; null if there is no such file. */
 export function isLocked(path: string): boolean | null {
   if (!existsSync(path)) return null;
   const lock = tryLock(path);
@@ -142,7 +142,7 @@ export interface LockWait {
   readonly signal?: AbortSignal;
   /** Name of the locked thing, for messages; default: the path. */
   readonly what?: string;
-  /** Whether the file is removed when the lock is released. All callers of one lock must agree on this. */
+  /** Whether the file is removed when the lock is released. All callers of one lock must set the same value. */
   readonly passing?: boolean;
 }
 

@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { finished } from 'node:stream/promises';
 
 /**
- * Writes a file whole or not at all: writes a draft beside it, syncs it, renames it and syncs the folder. The draft has a random name
- * and is created exclusively, so that no other file is ever overwritten. `mode` defaults to 0600.
+ * Writes a file whole or not at all: writes a draft beside the file, syncs and renames the draft, and syncs the folder. The draft has a
+ * random name and is created exclusively, so that no other file is ever overwritten. `mode` defaults to 0600.
  */
 export async function writeDurably(
   path: string,
@@ -32,8 +32,8 @@ export async function writeDurably(
 }
 
 /**
- * Adds the path to an error of the system that lacks one, such as that of a write to an open file (`ENOSPC: no space left on device,
- * write`). Returns the same error.
+ * Adds the path to a system error without a path, such as the error of a write to an open file (`ENOSPC: no space left on device, write`).
+ * Returns the same error.
  */
 export function withPath(error: unknown, path: string): unknown {
   const { code, path: known } = (error ?? {}) as NodeJS.ErrnoException;
@@ -42,7 +42,7 @@ export function withPath(error: unknown, path: string): unknown {
   return Object.assign(error, { path });
 }
 
-/** As `writeFileSync`, but errors have the path and `mode` defaults to 0600. */
+/** Writes a file like `writeFileSync`, but errors have the path and `mode` defaults to 0600. */
 export function writeNamed(
   path: string,
   content: string,
@@ -56,8 +56,8 @@ export function writeNamed(
 }
 
 /**
- * Writes a file piece by piece, replacing an existing one (mode 0600, not synced). `produce` gets a function that writes a piece and
- * resolves when the next one may follow. Rejects with the error of `produce` or of the system, with the path.
+ * Writes a file piece by piece (mode 0600, not synced); replaces an existing file. `produce` gets a function that writes a piece and
+ * resolves when the next piece may follow. Rejects with the error of `produce` or of the system, with the path.
  */
 export async function writePieces(
   path: string,
@@ -85,12 +85,12 @@ export async function moveDurably(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
-/** The name that a folder has for a moment, next to the draft, while the draft replaces it. */
+/** A temporary name for the old folder, next to the draft, while the draft replaces the folder. */
 export const ASIDE = 'aside';
 
 /**
- * Exchanges the names of a finished folder and an existing one, durably. This is one step if the file system can exchange names;
- * otherwise the existing folder is moved aside for a moment (see {@link ASIDE}).
+ * Exchanges the names of a finished folder and an existing folder, durably. The exchange is one step if the file system can exchange
+ * names; otherwise the existing folder is moved aside for a moment (see {@link ASIDE}).
  */
 export async function swapFolders(from: string, to: string): Promise<void> {
   await syncFolder(from);
@@ -117,12 +117,12 @@ async function moveAside(from: string, to: string): Promise<void> {
   await rename(aside, from);
 }
 
-/** The one function used here of `fs-native-extensions`, which ships no types. */
+/** The only function of `fs-native-extensions` that is used in this file; the package has no types. */
 interface NativeSwap {
   swap(from: string, to: string): Promise<void>;
 }
 
-/** Makes renames in a folder durable, if the system can: Windows cannot open folders, and some file systems cannot sync them. */
+/** Makes renames in a folder durable, if the system can: Windows cannot open folders, and some file systems cannot sync folders. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   try {
@@ -141,7 +141,7 @@ export async function removeDrafts(path: string): Promise<void> {
   }
 }
 
-/** A new path for a draft, beside the file that it replaces. */
+/** A new path for a draft, beside the file that the draft replaces. */
 export function draftOf(path: string): string {
   return join(dirname(path), `${draftPrefix(path)}${randomBytes(8).toString('hex')}.draft`);
 }

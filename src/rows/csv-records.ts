@@ -1,8 +1,8 @@
 import { CsvError, cellPosition } from './csv-error.js';
 
-/** The most characters of a record. A quote that is never closed is also refused at this size. */
+/** Maximum number of characters of a record. A record with a quote that is never closed is refused at this size, too. */
 export const MAX_RECORD = 16 * 1024 * 1024;
-/** The most cells of a record. */
+/** Maximum number of cells of a record. */
 export const MAX_CELLS = 10_000;
 
 /** Delimiters that are detected. Of equally frequent delimiters the earlier one is chosen. */
@@ -13,7 +13,10 @@ export interface CsvRecord {
   /** Line where the record begins, from 1. */
   readonly line: number;
   readonly cells: string[];
-  /** A problem with the quotes or the number of cells of the record, and its column. A record with a problem has one cell with its text. */
+  /**
+   * A problem with the quotes or the number of cells of the record, with the column of the problem. A record with a problem has one cell:
+   * the text of its first line.
+   */
   readonly problem: {
     readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
     readonly column: number;
@@ -24,9 +27,9 @@ export interface CsvRecord {
 /**
  * Splits text into CSV records (RFC 4180; line ends are LF, CRLF or CR as in the first line; blank lines are skipped).
  *
- * It replaces csv-parse, with which the tests compare it. After a misplaced quote, csv-parse reads the following lines as a part of the
- * quoted cell and loses their good rows. Here only the line with the quote becomes a bad record, and the next line is read as usual. This
- * parser is also four times as fast, which staging needs.
+ * The class replaces csv-parse; the tests compare the two. After a misplaced quote, csv-parse reads the following lines as a part of the
+ * quoted cell and loses the good rows in these lines. Here only the line with the quote becomes a bad record, and the next line is read as
+ * usual. This parser is also four times as fast, which staging needs.
  */
 export class CsvRecords {
   #text = '';
@@ -171,7 +174,7 @@ export class CsvRecords {
     );
   }
 
-  /** Throws if a record is above the limit. The message names its largest cell or an unclosed quote. */
+  /** Throws if a record is above the limit. The message names the largest cell of the record, or an unclosed quote. */
   #checkSize(start: number): void {
     if (this.#text.length - start <= MAX_RECORD) return;
     const text = this.#text;

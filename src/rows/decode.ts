@@ -11,7 +11,9 @@ const names: Record<Encoding, string> = { utf8: 'UTF-8', utf16le: 'UTF-16 (LE)',
 export class TextDecoding {
   #encoding: Encoding | null = null;
   #rest: Buffer = Buffer.alloc(0);
-  /** Number of lines before the current chunk, and number of characters before the chunk on its first line. Both are for messages. */
+  /**
+   * Number of lines before the current chunk, and number of characters before the chunk on its first line. Both numbers are for messages.
+   */
   #lines = 0;
   #column = 0;
 
@@ -61,7 +63,7 @@ export class TextDecoding {
 
   #advance(text: string): void {
     let from = 0;
-    // If there is no LF, the file has CR line ends, and CRs are counted. In a text with both, LFs are counted, as in editors.
+    // If there is no LF, the file has CR line ends, and CRs are counted. In a text with LFs and CRs, only LFs are counted, as in editors.
     const end = text.includes('\n') ? '\n' : '\r';
     for (let at = text.indexOf(end); at !== -1; at = text.indexOf(end, from)) {
       this.#lines++;
@@ -88,7 +90,7 @@ function sniff(bytes: Buffer): [Encoding, number] {
   return ['utf8', 0];
 }
 
-/** Returns the length of the complete characters in a chunk, without a character that the end of the chunk cuts. */
+/** Returns the length of the complete characters in a chunk, without a last character that is incomplete. */
 function wholeLength(bytes: Buffer, encoding: Encoding): number {
   if (encoding !== 'utf8') {
     const even = bytes.length - (bytes.length % 2);

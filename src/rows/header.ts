@@ -24,7 +24,7 @@ export const urlColumnNames: readonly string[] = [
   'source_url',
 ];
 
-/** Less specific names of a column of URLs. They count only if no column that contains URLs has a name above. */
+/** Less specific names of a column of URLs. These names count only if no column that contains URLs has a name of `urlColumnNames`. */
 const otherUrlColumnNames: readonly string[] = [
   'domain',
   'domains',
@@ -67,7 +67,10 @@ export function readHeader(record: CsvRecord): readonly string[] {
   return columns;
 }
 
-/** The column of URLs. `by`: how it was found, by an option, the job's last run, its name or its contents. */
+/**
+ * The column of URLs. `by`: whether the column was found by an option, by the job's last run, by the name of the column or by its
+ * contents.
+ */
 export interface UrlColumn {
   readonly index: number;
   readonly by: 'option' | 'job' | 'name' | 'contents';
@@ -95,7 +98,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   const counts = columns.map((_, index) => countUrls(rows, index));
   const full = counts.flatMap(({ urls, filled }, index) => (urls > 0 && 2 * urls >= filled ? [index] : []));
   const most = Math.max(0, ...full.map((index) => counts[index]?.urls ?? 0));
-  // The name of a column counts only if the column has at least half as many URLs as the column with the most.
+  // The name of a column counts only if the column has at least half as many URLs as the column with the most URLs.
   const likely = full.filter((index) => 2 * (counts[index]?.urls ?? 0) >= most);
   const named = (among: readonly number[], names: readonly string[]) =>
     among.filter((index) => names.includes((columns[index] as string).trim().toLowerCase()));

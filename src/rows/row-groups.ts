@@ -8,7 +8,8 @@ export interface GroupedRow {
 }
 
 /**
- * Groups adjacent rows in their order, with up to `size` different good rows per unit. Bad rows are returned between them without a unit.
+ * Groups adjacent rows in their order, with up to `size` different good rows per unit. Bad rows stay between the good rows and have no
+ * unit.
  */
 export class RowGroups {
   readonly #size: number;

@@ -4,7 +4,7 @@ import { createGzip } from 'node:zlib';
 import { sliceFile } from './stage-manifest.js';
 
 /**
- * Numbers of rows in a slice. `large` is for files of many rows. `small` is for short files, so that their progress is visible, and for
+ * Numbers of rows in a slice. `large` is for files of many rows. `small` is for files of few rows, so that progress is visible, and for
  * large rows.
  */
 export interface SliceSizes {
@@ -14,7 +14,7 @@ export interface SliceSizes {
 
 /** Files with more rows than this have large slices, unless their rows are large. */
 export const MANY_ROWS = 20_000;
-/** The most characters that are buffered from the first rows. After that the size of slices is decided. */
+/** Maximum number of characters of the first rows that are buffered before the size of slices is decided. */
 const PEEK_CHARS = 32 * 1024 * 1024;
 const WRITE_CHARS = 256 * 1024;
 
@@ -64,7 +64,7 @@ export class SliceWriter {
     if (this.#inSlice > 0) await this.#endSlice();
   }
 
-  /** Closes open files. Their slices are not used. */
+  /** Closes open files. The slices in these files are not used. */
   async abandon(): Promise<void> {
     await this.#file?.end().catch(() => undefined);
     this.#file = null;

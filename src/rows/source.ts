@@ -12,7 +12,7 @@ export type RowSource = string | Readable;
 
 /** The bytes of a table in pieces, with facts about them. */
 export interface OpenedSource {
-  /** Returns the bytes of the text. Gzip, which is detected by content and not by name, is decompressed. */
+  /** Returns the bytes of the text. Gzip is decompressed; gzip is detected by content and not by name. */
   chunks(): AsyncGenerator<Buffer>;
   /** Returns the hex SHA-256 of the decompressed bytes read so far. */
   contentHash(): string;

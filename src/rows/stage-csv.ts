@@ -15,7 +15,7 @@ import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
 
 const MAX_SHOWN = 1000;
-/** The most rows, and the most characters, that are read to find the column of URLs. */
+/** Maximum numbers of rows and of characters that are read to find the column of URLs. */
 const PEEK_ROWS = 1000;
 const PEEK_CHARS = 8 * 1024 * 1024;
 
@@ -28,7 +28,7 @@ export interface StageOptions {
   /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
   readonly sha256: Sha256;
-  /** Directory of the stage. It must not exist before; it is created in one step. */
+  /** Directory of the stage. The directory must not exist before; it is created in one step. */
   readonly outDir: string;
   readonly signal?: AbortSignal;
   /** Called after every piece of the input. `bytes` counts stored bytes; `total` is null for a stream. */

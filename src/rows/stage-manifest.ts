@@ -23,7 +23,7 @@ export interface UrlCells {
   readonly filled: number;
   /** Number of valid URLs, including those to which a scheme was added. */
   readonly urls: number;
-  /** Number of cells that are no URL, but would be one with a scheme. */
+  /** Number of cells that are not URLs but would be URLs with a scheme. */
   readonly withoutScheme: number;
 }
 
@@ -64,7 +64,7 @@ export function manifestFile(stageDir: string): string {
   return join(stageDir, 'manifest.json');
 }
 
-/** Returns the manifest of a complete stage; `null` if there is none. */
+/** Returns the manifest of a complete stage; `null` if the stage is not complete. */
 export async function readStage(stageDir: string): Promise<StageManifest | null> {
   try {
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
@@ -79,7 +79,7 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
   }
 }
 
-/** Writes the rows of a slice for which `keep` is true to `copy`, unchanged and compressed. Returns its path. */
+/** Writes the rows of a slice for which `keep` is true to `copy`, unchanged and compressed. Returns the path of the copy. */
 export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolean, copy: string): Promise<string> {
   const text = (await unzip(await readFile(rowsFile))).toString('utf8');
   const kept = text.split('\n').filter((line) => line !== '' && keep(JSON.parse(line) as StagedRow));

@@ -33,7 +33,7 @@ export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sh
 
 /**
  * Returns a row in its staged form. `isNew` tells whether a key occurs for the first time. `shared`: the unit of several rows, which
- * replaces the row's own unit; null: the row has its own.
+ * replaces the row's own unit; null: the row keeps its own unit.
  */
 export function writeRow(
   { row, cells, hash, found }: ReadRow,

@@ -9,8 +9,8 @@ export class TemplateError extends Error {
 }
 
 /**
- * Limits of the rendering of one row, in characters of the template, in ms and in units of memory. They are far above the needs of normal
- * templates. The time includes pauses of the process, which must not refuse a good row.
+ * Limits of the rendering of one row, in characters of the template, in ms and in units of memory. The limits are far above the needs of
+ * normal templates. The time includes pauses of the process, which must not refuse a good row.
  */
 const LIMITS = { parseLimit: 1_000_000, renderLimit: 5_000, memoryLimit: 10_000_000 } as const;
 const MAX_DEPTH = 20;
@@ -122,7 +122,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
   }
 }
 
-/** Matches an output, such as `{{ Website URL | strip }}`, in its parts. It also matches `raw` blocks, whose content is no output. */
+/** Matches the parts of an output such as `{{ Website URL | strip }}`. Also matches `raw` blocks, because their content is no output. */
 const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
 /** Words that Liquid reads as values and not as column names. */
 const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];

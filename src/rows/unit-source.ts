@@ -18,16 +18,16 @@ export type UnitSource =
   | {
       readonly kind: 'url';
       readonly column: string | null;
-      /** The column of the job's last run. It counts only if `column` is null. */
+      /** The column of the job's last run. The column counts only if `column` is null. */
       readonly kept?: string | null;
-      /** The scheme that is added to URLs without one. Null or absent: such URLs are refused. */
+      /** The scheme that is added to URLs without a scheme. Null or absent: such URLs are refused. */
       readonly defaultScheme?: Scheme | null;
       readonly check?: UnitCheck;
     }
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
   | { readonly kind: 'rows'; readonly row: Json | null; readonly rowsPerRun: number; readonly check?: UnitCheck };
 
-/** The unit of one row, or its problem. For a bad row `unit` is the text of its cell; null if there is no such text. */
+/** The unit of one row, or the problem of the row. For a bad row, `unit` is the text of the cell; null if there is no such text. */
 export type RowUnit =
   | { readonly unit: string; readonly problem: null }
   | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
@@ -66,7 +66,7 @@ export function bindUnits(
   const { group } = bound;
   return {
     ...bound,
-    // A row of a group is also checked alone, so that its problem does not affect the other rows.
+    // A row of a group is also checked alone, so that a problem of one row does not affect the other rows.
     unitOf(record, hash) {
       const found = bound.unitOf(record, hash);
       if (group === null || found.problem !== null) return checked(found, record.line);

@@ -23,7 +23,7 @@ export function toUrl(text: string, scheme: Scheme | null): string | null {
 export function urlProblem(text: string, scheme: Scheme | null = null): string | null {
   if (text.length > MAX_URL) return `a URL of ${text.length} characters; ${MAX_URL} is the limit`;
   if (!HAS_SCHEME.test(text)) return schemeProblem(text, scheme);
-  // A URL parser would remove these characters, and another URL than the one in the cell would be bought.
+  // A URL parser would remove these characters, and the URL that is bought would differ from the URL in the cell.
   if (CONTROL.test(text)) return `${quoted(text)} has a control character or line break inside`;
   return URL.canParse(text) ? null : `${quoted(text)} is not a valid URL`;
 }

@@ -11,7 +11,7 @@ export async function* eachItem<T>(
   fetchPage: (cursor: string | null) => Promise<PageEnvelope<T>>,
 ): AsyncGenerator<T, void, undefined> {
   let state = startWalk(first);
-  // Ids of the previous page. Where the list shifts while it is read, the next page begins with items of the previous one again.
+  // Ids of the previous page. If new items shift the list during the walk, the next page begins with items of the previous page.
   let before: ReadonlySet<unknown> = new Set();
   /** Returns the items of a page. `stuck` is the error if no further page can be requested, otherwise null. */
   const step = (answer: PageEnvelope<T>): { items: readonly T[]; stuck: WalkError | null } => {

@@ -85,7 +85,7 @@ export function readLeniently<I, O>(
   return paid || lenient ? withoutMisfits(response, value) : null;
 }
 
-/** Reads the body of a kept answer. Returns null where another server sent the answer, or where its body has the wrong shape. */
+/** Reads the body of a kept answer. Returns null where another server sent the answer, or where the body has the wrong shape. */
 export function readKept<I, O>(
   endpoint: Endpoint<I, O>,
   body: Buffer,
@@ -136,8 +136,8 @@ export async function wholeBody(
 }
 
 /**
- * Whether a value is an answer of the service. Every answer needs a known field, except that of a free call, such as a deletion: that
- * answer may be empty and needs only the right shape.
+ * Whether a value is an answer of the service. The answer to a paid call needs a known field. The answer to a free call, such as
+ * a deletion, may be empty and needs only the right shape.
  */
 function isTheServices<I, O>({ response, paid }: Endpoint<I, O>, value: unknown): boolean {
   return hasKnownField(response, value) || (!paid && isShape(response, value));

@@ -1,8 +1,6 @@
 import { cutNesting, nestsDeeper, type Shallow } from '../checks/nesting.js';
 
-/**
- * A JSON body, or its problem: `truncated` where the text ends too early, `unrecognized` where it is no JSON.
- */
+/** A parsed JSON body, or the problem of the body: `truncated` where the text ends too early, `unrecognized` where the text is not JSON. */
 export type ReadJson =
   | {
       readonly value: unknown;
@@ -12,14 +10,14 @@ export type ReadJson =
   | {
       readonly kind: 'truncated' | 'unrecognized';
       readonly reason: string;
-      /** Whether the transfer was complete: then the server itself sent an incomplete text. */
+      /** Whether the transfer was complete. If it was, the server itself sent an incomplete text. */
       readonly whole?: boolean;
     };
 
 /**
- * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even in a framed body: a proxy may frame half
- * an answer. Any other text that is no JSON is `unrecognized`, whatever its content type. `framed`: a header marked the end of the body. An
- * empty body is `unrecognized` if it was framed, otherwise truncated.
+ * Parses the body of a success. A text that starts as JSON and ends too early is truncated, even in a framed body: a proxy may
+ * frame half an answer. Any other text that is not JSON is `unrecognized`, whatever its content type. `framed`: a header marked
+ * the end of the body. An empty body is `unrecognized` if it was framed, otherwise truncated.
  */
 export function readJson(bytes: Buffer, framed: boolean): ReadJson {
   const raw = bytes.toString('utf8');

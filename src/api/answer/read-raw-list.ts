@@ -19,7 +19,7 @@ export interface RawList extends AnswerHeaders {
   readonly bytes: number;
 }
 
-/** Bytes at the end of an answer that may hold its cursor. */
+/** Number of bytes at the end of an answer in which the cursor is looked for. */
 const TAIL = 4096;
 const head = /^\s*\{\s*"data"\s*:\s*(?=\[)/;
 const text = '"(?:[^"\\\\]|\\\\.)*"';
@@ -33,8 +33,8 @@ const ends = [
 type Cut = Pick<RawList, 'items' | 'hasMore' | 'cursor'>;
 
 /**
- * Reads a page of a list without parsing its records. An answer in the contract's form (API reference: /websets/v0/events) is cut at its
- * two ends. Any other answer is split into its members; with `careful`, every answer is split in this way.
+ * Reads a page of a list without parsing its records. In an answer of the contract's form (API reference: /websets/v0/events),
+ * only the text before and after the list is read. Any other answer is split into its members; with `careful`, every answer is.
  */
 export async function readRawList<I, O>(
   endpoint: Endpoint<I, O>,
@@ -57,8 +57,8 @@ export async function readRawList<I, O>(
 }
 
 /**
- * Returns the list between the two ends of an answer in the contract's form; null for an answer of another form. The answer must be JSON
- * with three members, which is not checked.
+ * Returns the list in an answer of the contract's form by reading only the text before and after the list. Returns null for an
+ * answer of another form. The function does not check that the answer is JSON with three members.
  */
 function cutByEnds(body: Buffer): Cut | null {
   const start = head.exec(body.toString('latin1', 0, 100))?.[0].length;

@@ -18,7 +18,7 @@ export interface ServiceLimits {
   readonly maxDomains: number;
   readonly maxUrls: number;
   readonly maxUrlLength: number;
-  /** Strings in `includeText` and `excludeText`, and words in each. */
+  /** Maximum number of strings in `includeText` and in `excludeText`, and of words in each string. */
   readonly maxTextFilters: number;
   readonly maxTextFilterWords: number | null;
   /** Search types that take `additionalQueries`. */
@@ -34,11 +34,11 @@ export interface ServiceLimits {
   readonly livecrawl: readonly string[];
   readonly maxSubpageTarget: { readonly entries: number; readonly length: number } | null;
   readonly maxObjective: number | null;
-  /** The most characters of the `context` of a search. */
+  /** Maximum number of characters of the `context` of a search. */
   readonly maxContext: number | null;
   /** Content options that exclude each other, by name. */
   readonly contentsExclude: Readonly<Record<string, readonly string[]>>;
-  /** The most properties and levels of the `outputSchema` of a search. */
+  /** Maximum number of properties and of levels of the `outputSchema` of a search. */
   readonly maxOutputSchema: { readonly properties: number; readonly depth: number } | null;
   /** Page sizes of the lists, by name of the operation. */
   readonly pageSizes: Readonly<Record<string, Range>>;
@@ -55,7 +55,7 @@ export interface ServiceLimits {
     readonly maxDataSources: number | null;
     readonly previousRunId: { readonly pattern: RegExp; readonly maxLength: number } | null;
     readonly budget: { readonly maxCostDollars: Range; readonly maxDurationSeconds: Range } | null;
-    /** Efforts with a fixed price; their requests cannot have a budget. */
+    /** Efforts with a fixed price; requests with such an effort cannot have a budget. */
     readonly fixedEfforts: readonly string[];
   };
   readonly maxInstructions: number | null;
@@ -63,7 +63,7 @@ export interface ServiceLimits {
 
 const whole = (min: number, max: number | null): Range => ({ min, max, integer: true });
 
-/** The contract's page sizes, and those that only the public service documents: both profiles apply them. */
+/** Page sizes in the contract, and further page sizes that only the public service documents. Both profiles apply all of them. */
 const pageSizes = {
   listMonitors: whole(1, 100),
   listMonitorRuns: whole(1, 100),
@@ -79,7 +79,7 @@ const contract: ServiceLimits = {
   profile: 'contract',
   numResults: whole(1, 100),
   maxDomains: 1200,
-  // The contract has no cap on URLs; the public service has one, and both profiles apply it.
+  // Only the public service caps the number of URLs; both profiles apply this cap.
   maxUrls: 100,
   maxUrlLength: 2048,
   maxTextFilters: 1,

@@ -7,9 +7,9 @@ const OBJECT = 0x7b;
 const LIST = 0x5b;
 
 /**
- * Splits a JSON object into the bytes of its members by name, without parsing them. Null where it is not an object, ends early or
- * is nested too deep; other mistakes within a member are left to its reader. Of members with the same name the last counts, as in
- * `JSON.parse`.
+ * Splits a JSON object into the bytes of its members by name, without parsing them. Returns null where the JSON is not an object,
+ * ends early or is nested too deep. Other mistakes in a member are found when the member is read. Of members with the same name
+ * the last counts, as in `JSON.parse`.
  */
 export function membersOf(json: Uint8Array): ReadonlyMap<string, Uint8Array> | null {
   const members = new Map<string, Uint8Array>();
@@ -19,7 +19,7 @@ export function membersOf(json: Uint8Array): ReadonlyMap<string, Uint8Array> | n
   return whole ? members : null;
 }
 
-/** Splits a JSON list into the bytes of its elements, without parsing them; null where it is not a list. */
+/** Splits a JSON list into the bytes of its elements, without parsing them; null where the JSON is not a list. */
 export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   const elements: Uint8Array[] = [];
   const whole = eachPart(json, LIST, (_name, value) => {

@@ -19,7 +19,7 @@ export function nestsDeeper(json: string, max = MAX_NESTING): boolean {
   return false;
 }
 
-/** Levels that stay JSON above a value that is turned into a text. */
+/** The number of levels that always stay JSON. */
 const KEPT_LEVELS = 64;
 
 /** A text without deep nesting, and the offset of the first value that was turned into a text. */
@@ -29,8 +29,8 @@ export interface Shallow {
 }
 
 /**
- * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that contains a level above this maximum becomes a
- * text with its whole content. Null where the brackets do not match, as in a text that broke off.
+ * Cuts a JSON text with more than {@link MAX_NESTING} levels: each value at level 64 that contains a level above this maximum
+ * becomes a text with the whole JSON of the value. Null where the brackets do not match, as in a text that broke off.
  */
 export function cutNesting(json: string): Shallow | null {
   const pieces: string[] = [];

@@ -1,6 +1,6 @@
 import type { Secret } from '../../core/connections/secret.js';
 
-/** Removes the API key from a text, such as an error of a server that repeats it. */
+/** Removes the API key from a text, such as a server error that repeats the key. */
 export type Redact = (text: string) => string;
 
 /** Shorter keys would match ordinary words. */

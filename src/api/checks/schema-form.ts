@@ -3,7 +3,7 @@ import type { LimitProblem, ServiceLimits } from './limits.js';
 
 /** The types of JSON Schema. */
 const types: readonly unknown[] = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'];
-/** Keywords with a schema, with a list of schemas and with schemas by name. */
+/** Keywords that take one schema, a list of schemas, or schemas by name. */
 const [ofOne, ofMany, ofNamed] = [
   ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'],
   ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'],

@@ -15,13 +15,16 @@ export function shapeProblem(schema: ZodType, value: unknown): { readonly field:
   return issue ? { field: nameOf(issue.path), message: issue.message } : { field: '', message: 'unexpected value' };
 }
 
-/** A field of an answer whose type differs from the schema, and how. */
+/** A field of an answer whose type differs from the schema, and the difference. */
 export interface Misread {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** Misread fields on one line, for a row: `author: expected string, received array`. `from`: the number of path steps to leave out. */
+/**
+ * Returns misread fields as one line, for a row: `author: expected string, received array`. `from`: the number of path steps to
+ * leave out.
+ */
 export function misreadText(misread: readonly Misread[], from = 0): string {
   const problems = misread.map(({ path, message }) => `${nameOf(path.slice(from)) || 'the whole'}: ${message}`);
   const more = problems.length - MAX_SHOWN;
@@ -33,8 +36,9 @@ const MAX_SHOWN = 10;
 const MAX_ROUNDS = 20;
 
 /**
- * Returns a copy of a value without the fields that do not fit the schema. Such a field becomes null. A field that cannot be null becomes
- * empty. If an empty value does not fit either, the parent of the field becomes null or empty. Returns null where no such copy fits.
+ * Returns a copy of a value without the fields that do not fit the schema. Each field that does not fit becomes null, or empty if
+ * the field cannot be null. If an empty value does not fit either, the parent of the field becomes null or empty. Returns null
+ * where no such copy fits.
  */
 export function withoutMisfits<T>(
   schema: ZodType<T>,
@@ -94,7 +98,7 @@ function nameOf(path: readonly PropertyKey[]): string {
 /** Answers of the service and of many gateways have this field, so it does not identify an answer. */
 const COMMON = new Set(['requestId']);
 
-/** Whether a value has at least one field of a schema, of any type. A value without such a field is not an answer of this kind. */
+/** Whether a value has at least one field of a schema, of any type. A value without any known field is not an answer of this kind. */
 export function hasKnownField(schema: ZodType, value: unknown): boolean {
   const names = schema instanceof ZodObject ? Object.keys(schema.shape) : [];
   if (names.length === 0) return typeof value === 'object' && value !== null;

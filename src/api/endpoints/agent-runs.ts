@@ -13,7 +13,7 @@ import {
 import { checkPage, type PageRequest, pageOf, pageQuery, pageRequest } from '../schemas/page.js';
 import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
-/** Reads of runs do not count against the rate (API reference: rate limits), but such calls wait while the service asks for a pause. */
+/** Reads of runs do not count against the rate (API reference: rate limits), but they wait during a block. */
 const polling = { rateClass: 'agent', weight: 0 };
 const action = { method: 'POST', rateClass: 'agent' } as const;
 
@@ -103,7 +103,7 @@ export const deleteAgentRunEndpoint = defineEndpoint<ById, z.infer<typeof delete
   response: deletedRun,
 });
 
-/** Cancels a queued or running run: its output is lost, its usage so far is billed. An ended run is not changed. */
+/** Cancels a queued or running run: the output is lost, the usage so far is billed. An ended run is not changed. */
 export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'cancelAgentRun',
   ...action,
@@ -112,7 +112,10 @@ export const cancelAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   response: agentRun,
 });
 
-/** Ends a run early and keeps its output. Only the live service has this operation, and only for the efforts `max` and `ultra`. */
+/**
+ * Ends a run early and keeps the output of the run. Only the live service has this operation, and only for the efforts `max` and
+ * `ultra`.
+ */
 export const stopAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'stopAgentRun',
   ...action,

@@ -39,7 +39,7 @@ const form = {
 };
 
 /**
- * `streamAgentRun`: starts a run and follows its events to the terminal one, which has the whole run (API reference:
+ * `streamAgentRun`: starts a run and follows the events of the run to the terminal event, which has the whole run (API reference:
  * /agent/runs). Events with unknown names are passed on.
  */
 export const agentRunStream: StreamEndpoint<AgentRunRequest, AgentRunEvent> = {

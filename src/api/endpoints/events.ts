@@ -5,9 +5,9 @@ import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const eventFilter = z.looseObject({
   ...pageQuery,
-  /** Event types: an event matches if it has one of them. */
+  /** Event types. An event matches if its type is in this list. */
   types: z.array(z.string()).optional(),
-  /** ISO 8601 in UTC, both inclusive. */
+  /** Both bounds are ISO 8601 in UTC, and inclusive. */
   createdBefore: z.string().optional(),
   createdAfter: z.string().optional(),
 });

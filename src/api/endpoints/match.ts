@@ -12,7 +12,7 @@ export interface MatchedUnit {
   readonly source: string | null;
   /** The result byte for byte, or null. */
   readonly result: Json | RawJson;
-  /** The whole status, where it has fields beyond those above. */
+  /** The whole status; set where the status has more fields than those above. */
   readonly wholeStatus?: Json;
   /** Fields of the result or status that do not fit their types, as one line. */
   readonly misread?: string;
@@ -27,7 +27,7 @@ export interface AnswerFacts {
 }
 
 export interface MatchedContents {
-  /** One for each requested URL, in that order. */
+  /** One unit for each requested URL, in the order of the URLs. */
   readonly units: readonly MatchedUnit[];
   /** Results that belong to no requested URL. */
   readonly unmatched: readonly (Json | RawJson)[];
@@ -39,7 +39,7 @@ type Status = NonNullable<Answered['statuses']>[number];
 
 /** The answer has nothing for this URL. */
 export const MISSING_FROM_RESPONSE = 'MISSING_FROM_RESPONSE';
-/** The service reported a success without a result, as it does for empty pages. Another request would return no more. */
+/** The service reported a success without a result, as it does for empty pages. A second request would return the same. */
 export const NO_CONTENT = 'NO_CONTENT';
 /** The tag of a failure for which the service sent no tag. */
 const UNTAGGED = 'CRAWL_UNKNOWN_ERROR';
@@ -65,7 +65,8 @@ export function matchContents(
 
   const units = urls.map((url) => {
     const status = statusOf(url);
-    // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so this lookup is skipped.
+    // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so a failed URL is
+    // looked up only by exact text.
     const failed = status?.status === 'error';
     const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
@@ -92,7 +93,8 @@ export function listOf(results: readonly (Json | RawJson)[]): RawJson {
 }
 
 /**
- * Returns a function that lists the misread fields of a unit with this result and status: the unit's own, and those that all units share.
+ * Returns a function that lists the misread fields of a unit with this result and status: the fields of this unit, and the fields
+ * that all units share.
  */
 function byOwner(
   { results, statuses }: Answered,

@@ -47,9 +47,9 @@ const batchResponse = z.looseObject({
 });
 export type MonitorBatchResponse = z.infer<typeof batchResponse>;
 
-/** The effect of a batch, by whichever field names the answer has. */
+/** The effect of a batch, whatever the field names of the answer. */
 export interface MonitorBatchResult {
-  /** Ids of the monitors that were, or would be, affected. Null where the answer has none. */
+  /** Ids of the monitors that were, or would be, affected. Null where the answer has no ids. */
   readonly ids: readonly string[] | null;
   readonly affected: number | null;
   readonly dryRun: boolean | null;

@@ -18,7 +18,7 @@ import { type ById, byId, defineEndpoint } from '../wire/endpoint.js';
 
 const secrets = ['webhookSecret'];
 
-/** Creates a monitor. Its `webhookSecret` is returned only here; the monitor spends money with each of its runs. */
+/** Creates a monitor. `webhookSecret` is returned only here. Each run of the monitor costs money. */
 export const createMonitorEndpoint = defineEndpoint<MonitorDefinition, CreatedMonitor>({
   name: 'createMonitor',
   method: 'POST',
@@ -79,7 +79,7 @@ export const updateMonitorEndpoint = defineEndpoint<MonitorChanges, Monitor>({
   secrets,
 });
 
-/** Deletes a monitor permanently; returns it. */
+/** Deletes a monitor permanently; returns the deleted monitor. */
 export const deleteMonitorEndpoint = defineEndpoint<ById, Partial<Monitor>>({
   name: 'deleteMonitor',
   method: 'DELETE',

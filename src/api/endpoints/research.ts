@@ -29,7 +29,7 @@ const output = z.union([
 ]);
 
 const researchTask = z.looseObject({
-  /** The task; `researchId` in variant `v1`. */
+  /** Id of the task; `researchId` in variant `v1`. */
   id: text,
   researchId: text,
   /** `pending`, `running`, `completed`, `canceled`, `failed`, or another status. */
@@ -104,7 +104,7 @@ export const createResearchTaskEndpoint = defineEndpoint<ResearchTaskRequest, Re
   },
 });
 
-/** A research task, with its result once it has one. */
+/** A research task, with the result once the task is completed. */
 export const getResearchTaskEndpoint = defineEndpoint<ById, ResearchTask>({
   name: 'getResearchTask',
   path: '/research/tasks/{id}',

@@ -31,7 +31,7 @@ const perSource = z.record(z.string(), z.unknown()).nullish();
 export const agentRun = z.looseObject({
   id: z.string(),
   object: text,
-  /** `queued`, `running`, and terminal ones: `completed`, `failed`, `cancelled`, or another status. */
+  /** `queued`, `running`, a terminal status such as `completed`, `failed` or `cancelled`, or another status. */
   status: z.string(),
   stopReason: text,
   createdAt: text,
@@ -72,7 +72,7 @@ export function isTerminal(status: string): boolean {
 
 /** An event of a run, stored or streamed (API reference: /agent/runs). The fields of `data` depend on the event. */
 export const agentRunEvent = z.looseObject({
-  /** Sequence number; text in a stream. */
+  /** Sequence number: a number in a list of events, a text in a stream. */
   id: z.union([z.string(), z.number()]).nullish(),
   event: text,
   data: z.unknown().optional(),

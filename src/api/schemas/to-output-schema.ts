@@ -6,6 +6,6 @@ import type { Json } from '../../core/text/json.js';
  * lacks, such as dates: use texts with a format instead.
  */
 export function toOutputSchema(schema: ZodType): { readonly [name: string]: Json } {
-  // The input form of the schema, because the service writes the values that the schema parses.
+  // The input form of the schema is used, because the service writes the values that the schema parses.
   return z.toJSONSchema(schema, { io: 'input' }) as { readonly [name: string]: Json };
 }

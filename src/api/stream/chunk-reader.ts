@@ -10,7 +10,7 @@ import type { StreamFacts } from './event-stream.js';
 import { createSseReader, EventTooLarge, type SseEvent } from './sse.js';
 import type { Ending, StreamEndpoint, StreamFailure } from './stream-endpoint.js';
 
-/** The number of the latest events among which a repeated event is recognized. */
+/** Number of the latest events that are kept to recognize a repeated event. */
 const MAX_SEEN = 1000;
 
 /** Turns the bytes of one stream into chunks and collects the facts of the stream. Every method throws `ApiError`. */

@@ -26,7 +26,7 @@ export interface StreamEndpoint<I, C> {
   readonly ask: Readonly<Record<string, Json>>;
   /** Types of the known fields of a chunk. */
   readonly chunk: ZodType<C>;
-  /** Turns an event into a chunk; `data` is parsed JSON, or its text. */
+  /** Turns an event into a chunk; `data` is the JSON of the event, or the text of the event where the text is not JSON. */
   readonly toChunk: (event: SseEvent, data: unknown) => unknown;
   /** Whether a chunk is of a known kind; such a chunk must fit the schema `chunk`. */
   readonly knows: (chunk: unknown) => boolean;

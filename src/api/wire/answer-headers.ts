@@ -8,7 +8,7 @@ const prefixes = ['x-svc-', 'x-exa-'] as const;
 /** Facts from the headers of an answer. */
 export interface AnswerHeaders {
   readonly requestId: string | null;
-  /** Whether the call waited in the service's own queue: then the team is close to its limit. */
+  /** Whether the call waited in the service's own queue, as calls do when the team is close to its limit. */
   readonly queued: boolean | null;
   readonly queueMs: number | null;
   /** The service's clock, Unix ms, in whole seconds. */

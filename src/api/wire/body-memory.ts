@@ -1,4 +1,4 @@
-/** Sizes are rounded up to a multiple of this, so that bodies of similar length fit. */
+/** Sizes are rounded up to a multiple of this number of bytes, so that the memory of one body fits other bodies of similar length. */
 const STEP = 65_536;
 /** The maximum number of free bytes that are kept for reuse. */
 const KEPT_BYTES = 33_554_432;
@@ -23,7 +23,7 @@ export class BodyMemory {
     return taken;
   }
 
-  /** Takes back memory, given any view of it; the view must not be used afterwards. Memory from elsewhere is ignored. */
+  /** Takes back the memory under any view of it. The caller must not use the view afterwards. Memory from elsewhere is ignored. */
   giveBack(view: Uint8Array): void {
     const memory = this.#taken.get(view.buffer);
     if (!memory || !this.#taken.delete(view.buffer) || this.#kept + memory.length > KEPT_BYTES) return;

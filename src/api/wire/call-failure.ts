@@ -8,7 +8,7 @@ import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from 
 import type { Exchange } from './exchange.js';
 import { parseRetryAfter } from './parse-retry-after.js';
 
-/** The facts of a call that its failure needs. */
+/** The facts of a call from which the error of the call is made. */
 export interface CallContext {
   readonly endpoint: ApiErrorParts['endpoint'];
   readonly base: URL;
@@ -65,7 +65,7 @@ export async function badStatus(
   const encoding = header(received.headers, 'content-encoding');
   const body = await decodeBody(received.body, encoding, MAX_KEPT_BODY).catch(() => null);
   const envelope = readErrorEnvelope(body?.toString('utf8') ?? '', call.redact);
-  // A date in `Retry-After` is compared with the service's own clock where known, so that different clocks do not matter.
+  // A date in `Retry-After` is compared with the service's own clock where that clock is known, so that different clocks do not matter.
   const retryAfterMs = parseRetryAfter(header(received.headers, 'retry-after'), answerHeaders.date ?? Date.now());
   return new ApiError({
     endpoint: call.endpoint,

@@ -32,8 +32,8 @@ const others: Readonly<Record<string, string>> = {
 };
 
 /**
- * Describes why no connection to `host` could be opened, and names the setting of its address. Pure; `code` is of Node, OpenSSL or
- * undici. In all these cases the request was not sent, so it was not charged.
+ * Describes why no connection to `host` could be opened, and names the setting of the host's address. Pure; `code` is an error
+ * code of Node, OpenSSL or undici. In all these cases the request was not sent, so it was not charged.
  */
 export function connectProblem(code: string | null, host: string): string {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';

@@ -23,7 +23,7 @@ const decoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Chunks are large, because each one costs a round trip to the thread pool. */
+/** Chunks are large, because each chunk costs a round trip to the thread pool. */
 const CHUNK = 131_072;
 
 /** The error for a body above the size limit. */

@@ -8,8 +8,9 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /**
- * Encodes fields as a query that begins with `?`, or as an empty text without any field. A list repeats its name, an object is
- * `name[key]=value` (deepObject, as /monitors takes its filter). Absent and null fields are left out. Deeper values are refused.
+ * Encodes fields as a query that begins with `?`. If there are no fields, the query is empty. A list repeats its name, an object
+ * is `name[key]=value` (deepObject, as /monitors takes its filter). Absent and null fields are left out. Deeper values are
+ * refused.
  */
 export function encodeQuery(
   fields: Readonly<Record<string, unknown>>,

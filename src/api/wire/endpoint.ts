@@ -23,9 +23,9 @@ export interface Endpoint<I, O> {
   readonly paid: boolean;
   /** Whether repeating the same call changes nothing and costs nothing. */
   readonly idempotent: boolean;
-  /** Whether a call starts a run; its concurrency 429 means that no slot is free. */
+  /** Whether a call starts a run; a concurrency 429 to such a call means that no slot is free. */
   readonly creates: boolean;
-  /** Units of the team's rate limit that a call takes; a call with 0 uses none, but waits during a block. */
+  /** Units of the team's rate limit that a call takes; a call with weight 0 uses no units, but waits during a block. */
   readonly weight: number;
   /** The buckets of the rate profile that a call counts against. */
   readonly rateClass: string | ((input: I) => string);
@@ -46,7 +46,8 @@ export interface Endpoint<I, O> {
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];
   /**
-   * Set for a free read of a paid result, such as a run: a field of an unexpected type is dropped and the rest kept, as in a paid answer.
+   * Set for a free read of a paid result, such as a run: a field of an unexpected type is dropped and the other fields are kept,
+   * as in a paid answer.
    */
   readonly lenient?: boolean;
   /** Fields of the request that the service is going to remove; each is reported once. */

@@ -8,7 +8,7 @@ export interface ErrorEnvelope {
   /** `tag` of the standard envelope, `error.code` of the agent envelope. */
   readonly tag: string | null;
   readonly requestId: string | null;
-  /** The 402 challenge to a request without a key; it says how to pay. */
+  /** The 402 challenge to a request without a key; the challenge says how to pay. */
   readonly challenge: Json;
 }
 
@@ -51,7 +51,7 @@ export function readErrorEnvelope(text: string, redact: Redact): ErrorEnvelope {
   // The value is serialized again: in the original text, an escaped character could hide a key from `redact`.
   const body = value === undefined ? undefined : parse(redact(JSON.stringify(value)));
   if (!isFields(body)) {
-    // Tags are dropped; the text between them is kept.
+    // HTML tags are dropped; the text between the tags is kept.
     const words = redact(text)
       .slice(0, 100_000)
       .replace(/<(script|style)\b[\s\S]*?(<\/\1>|$)|<[^<>]*>/gi, ' ');

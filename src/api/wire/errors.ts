@@ -3,7 +3,7 @@ import { type CallFacts, classify, type Verdict } from '../../core/purchase/fail
 import type { Json } from '../../core/text/json.js';
 import type { Endpoint } from './endpoint.js';
 
-/** The most characters that an error keeps of a body. */
+/** Maximum number of characters of a body that an error keeps. */
 export const MAX_KEPT_BODY = 1_048_576;
 
 /** The parts of an `ApiError`. Texts from outside are redacted and cut. */
@@ -22,8 +22,8 @@ export interface ApiErrorParts {
 }
 
 /**
- * A call without a usable answer. `facts` hold what happened, `verdict` its meaning (from the one table in core). Neither the message
- * nor its causes hold a key, a header or a full URL.
+ * A call without a usable answer. `facts` hold what happened, `verdict` its meaning (from the one table in core). Neither the
+ * message nor a cause holds a key, a header or a full URL.
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
@@ -60,8 +60,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * The content of an unusable answer that may have been charged (wrong shape, broken off): at most 1 MB of text. A getter, so that
-   * logs of the error do not hold it.
+   * The content of an unusable answer that may have been charged (wrong shape, broken off): at most 1 MB of text. This is a
+   * getter, so that logs of the error do not hold the text.
    */
   get body(): string | null {
     return this.#body;
@@ -103,7 +103,7 @@ function messageOf(parts: ApiErrorParts): string {
   return `${routeOf(parts)}: ${sentences.join(': ')}${tail}`;
 }
 
-/** A network error without sockets, options and nested causes, which may hold secrets. */
+/** Returns a network error without sockets, options and nested causes, because these may hold secrets. */
 export function plainCause(error: unknown, redact: (text: string) => string): Error | null {
   if (!(error instanceof Error)) return null;
   const cause = new Error(redact(error.message.replace(/[a-z][a-z0-9+.-]*:\/\/\S+/gi, '[url]')).slice(0, 300));

@@ -10,13 +10,13 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | null;
-  /** Timeout of silence within the body in ms, where it differs from the pool's. */
+  /** Maximum silence within the body, in ms; set where it differs from the timeout of the pool. */
   readonly bodyTimeout?: number;
 }
 
 export interface ExchangeLimits {
   readonly totalMs: number;
-  /** The most bytes of a 2xx body as sent, and of another body. */
+  /** Maximum size of the body as sent: `maxBytes` for a 2xx answer, `maxErrorBytes` for any other answer. */
   readonly maxBytes: number;
   readonly maxErrorBytes: number;
   readonly signal: AbortSignal | undefined;
@@ -30,7 +30,7 @@ export interface BodySink {
   push(chunk: Buffer, flow: { pause(): void; resume(): void }): void;
 }
 
-/** Called when an answer begins: returns a sink for its body, or null to collect it. */
+/** Called when an answer begins: returns a sink for the body, or null to collect the body. */
 export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodySink | null;
 
 /** The outcome of one request, complete or not. */
@@ -49,9 +49,9 @@ export interface Exchange {
 }
 
 /**
- * Sends one request through the pool and reads the answer; makes one attempt. Always resolves: with the part of the answer that came, and
- * with the reason why the rest is missing. undici calls `onRequestStart` when it assigns a connected socket to the request, just before it
- * writes: before that the request was certainly not sent.
+ * Sends one request through the pool and reads the answer; makes one attempt. Always resolves: with the part of the answer that
+ * came, and with the reason why the rest is missing. undici calls `onRequestStart` when it assigns a connected socket to the
+ * request, just before it writes: a request before this call was certainly not sent.
  */
 export function exchange(
   pool: Dispatcher,

@@ -46,9 +46,10 @@ function utc(
 }
 
 /**
- * Returns the wait in ms of a `Retry-After` header (RFC 9110 section 10.2.3): seconds, or a time in one of the three HTTP-date formats. A
- * past time is 0. A time far ahead is a large number, which the caller caps. Anything else is `null`, and the caller uses its own backoff.
- * `nowMs`: Unix ms by the service's `Date` header where known, so that different clocks do not matter.
+ * Returns the wait in ms of a `Retry-After` header (RFC 9110 section 10.2.3): seconds, or a time in one of the three HTTP-date
+ * formats. A past time is 0. A time far ahead is a large number, which the caller caps. Anything else is `null`, and the caller
+ * uses its own backoff. `nowMs`: Unix ms by the service's `Date` header where the answer has one, so that different clocks do not
+ * matter.
  */
 export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
   if (value === null || value === undefined) return null;

@@ -14,7 +14,7 @@ export interface Timeouts {
   readonly bodyMs: number;
   /** The whole call, with the wait for a free connection. This limit ends an answer that comes too slowly. */
   readonly totalMs: number;
-  /** Silence within a stream; keep-alives end it. A deep search may take minutes before its first chunk. */
+  /** Silence within a stream; a keep-alive ends the silence. A deep search may take minutes before its first chunk. */
   readonly streamSilenceMs: number;
   /** The whole stream: the longest agent runs take three hours (API reference: /agent/runs). */
   readonly streamMs: number;
@@ -36,7 +36,7 @@ export interface TransportOptions {
   readonly apiKey: Secret | null;
   /** The header of the key; the service accepts both. Default `x-api-key`. */
   readonly auth?: 'x-api-key' | 'bearer';
-  /** Sent with every request, such as a beta token. */
+  /** Headers of every request, such as the header of a beta token. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeouts?: Partial<Timeouts>;
   /** Maximum size of an answer, and of a whole stream, in bytes before and after decompression. Default 64 MiB. */
@@ -49,7 +49,7 @@ export interface TransportOptions {
   readonly betaHeader?: string;
   /** Called once for each deprecation: the `Deprecation` header of an operation, or a deprecated field of a request. */
   readonly warn?: (warning: Deprecation) => void;
-  /** Most concurrent connections. Default 256. */
+  /** Maximum number of concurrent connections. Default 256. */
   readonly connections?: number;
   /** The limits that requests are checked against before they are sent. Default `contract`. */
   readonly profile?: LimitProfile;
@@ -74,9 +74,9 @@ export interface SendOptions {
 
 /** Options for a page of a list with unparsed records. */
 export interface RawListOptions extends SendOptions {
-  /** Reads the whole envelope instead of its two ends. */
+  /** Parses the whole envelope, not only the text before and after the list. */
   readonly careful?: boolean;
-  /** Memory for the records, where their size is known; the caller gives it back. */
+  /** Memory for the records, where their size is known; the caller gives the memory back. */
   readonly memory?: BodyMemory;
 }
 
@@ -93,10 +93,10 @@ export interface StreamHooks {
   onError?(error: unknown): Promise<void>;
 }
 
-/** A typed request, or plain JSON, which is checked before it is sent. */
+/** A typed request, or plain JSON. Both are checked before they are sent. */
 export type Input<I> = I | { readonly [field: string]: Json };
 
-/** The longest delay of a timer; a longer one would fire at once. */
+/** The longest delay of a timer; a timer with a longer delay would fire at once. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** Fills in default timeouts and caps all at the longest delay of a timer. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
-/** Opens connections, and keeps some open before they are needed. */
+/** Opens connections, and keeps some connections open before requests need them. */
 export interface WarmConnector {
   readonly connect: buildConnector.connector;
   /** Opens connections until `count` are ready. A failure is not reported here; the call that needs a connection reports it. */
@@ -9,15 +9,15 @@ export interface WarmConnector {
   close(): void;
 }
 
-/** The longest time that an unused connection is kept, in ms: servers close idle ones after about 5 s. */
+/** The longest time that an unused connection is kept, in ms: servers close idle connections after about 5 s. */
 const IDLE_MS = 4000;
 
 /** Events on an unused connection after which it must not be used. */
 const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
- * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the limiter would
- * count them as late. This connector opens sockets before they are needed and hands these to undici.
+ * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the
+ * limiter would count them as late. This connector opens sockets in advance and hands open sockets to undici.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });

@@ -65,7 +65,8 @@ export async function agentRun(context: Context, query: string | undefined, flag
 }
 
 /**
- * Returns the purchase to confirm. A run that is in progress, or was answered before, costs nothing; but this is not known yet.
+ * Returns the purchase to confirm. A run that is in progress or was answered before costs nothing, but it is not known yet
+ * whether there is such a run.
  */
 function purchaseOf(
   request: AgentRequest,
@@ -88,7 +89,7 @@ function purchaseOf(
   };
 }
 
-/** Replaces the option that a failure of the workflow names by the flag of this command. */
+/** In the message of a failed workflow, replaces the option to set by the flag of this command. */
 const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
 /** Shows the state of the run until it has ended; with `calls` also prints its events. Returns the result. */

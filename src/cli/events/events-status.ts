@@ -24,7 +24,7 @@ export async function status(context: Context, flags: EventFlags): Promise<ExitC
   });
 }
 
-/** `searchflow status JOB`, if the job is a walk: shows its warehouse as `events status` does. */
+/** `searchflow status JOB`, if the job is a walk: shows the warehouse of the walk as `events status` does. */
 export async function walkStatus(
   context: Context,
   config: RuntimeConfig,
@@ -70,7 +70,7 @@ async function show(
   return exitCodes.ok;
 }
 
-/** Returns the text of a warehouse without events, and the command that loads it. */
+/** Returns the text about a warehouse without events, with the command that loads events. */
 function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, usual: boolean): string {
   const command = resumeCommand(walkCommand('sync', usual ? null : into) ?? [], env);
   const loads = `To load them:\n  ${printable(command, 1000)}`;
@@ -88,7 +88,7 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
   }
 }
 
-/** Returns the unfinished walks with their states, one for each stream. If a walk of the stream is running, it is that walk. */
+/** Returns the unfinished walks with their states, one walk for each stream. A running walk of a stream has precedence. */
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
@@ -96,7 +96,7 @@ async function statuses(
 ): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
   const streams = found instanceof WarehouseBusy ? [] : found.streams;
   const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
-  // Walks that this folder does not know may run elsewhere. The same command resumes them.
+  // Walks that this folder does not know may run elsewhere. The usual command resumes such walks, too.
   for (const { stream, pending } of streams)
     if (pending.length > 0) ofStreams.set(stream, { job: null, stream, status: { state: 'stopped', message: null } });
   for (const walk of walks) {

@@ -34,10 +34,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   });
 }
 
-/**
- * `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished
- * one.
- */
+/** `searchflow events backfill`: loads a range of time. The same command resumes an unfinished range, and reports a finished range. */
 export async function backfill(context: Context, flags: EventFlags & RangeFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const range = toRange(flags, Date.now(), mistakes);

@@ -89,7 +89,7 @@ export interface Running {
   readonly running: readonly WalkHeartbeat[];
 }
 
-/** An unfinished walk of which this process sees no running workflow. */
+/** An unfinished walk whose workflow, as far as this process sees, is not running. */
 export interface InterruptedWalk {
   /** Null for a walk of another folder. */
   readonly job: string | null;
@@ -161,7 +161,7 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
   const name = kind === 'sync' ? stream : [kind, spanText(range), ...types].join(' ');
   const lines = [`${printable(name)}:`];
   if (pending.length > 0) {
-    // Share of the range that finished windows cover. A sync has no length before its first page.
+    // Share of the range that finished windows cover. The length of a sync is unknown before the first page.
     const part = share === null || share === 0 ? '' : ` (${Math.floor(share * 100)}% of its time)`;
     const state = interrupted?.state ?? 'running';
     lines.push(

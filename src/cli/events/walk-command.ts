@@ -1,6 +1,6 @@
 /**
  * Returns the arguments of the command that resumes a stream. Returns null for a stream that a client started without a start
- * time, because no command can resume it. `into`: null for the default warehouse.
+ * time: no command can resume such a stream. `into`: null for the default warehouse.
  */
 export function walkCommand(stream: string, into: string | null): readonly string[] | null {
   const [kind = '', ...rest] = stream.split(' ');

@@ -8,8 +8,8 @@ const ENOUGH_MS = 5000;
 const ENOUGH_PART = 0.02;
 
 /**
- * Turns polls of a walk into progress lines. The heartbeat of a window is missing for a moment when the window ends; counts
- * never decrease even then.
+ * Turns polls of a walk into progress lines. When a window ends, the heartbeat of the window is missing for a moment. The
+ * counts in the lines do not decrease even then.
  */
 export class WalkProgressReader {
   readonly #speed = new Speed();
@@ -42,10 +42,7 @@ export class WalkProgressReader {
   }
 }
 
-/**
- * Estimates the finished share of a walk, and the time to its end at the current speed. Gives no time while too little was
- * measured.
- */
+/** Estimates the finished share of a walk, and the time to its end at the current speed. Gives no time until enough was measured. */
 class EndOfWalk {
   #speed = new Speed();
   #lengthMs = 0;

@@ -8,10 +8,10 @@ import { walkNamed } from './walk-named.js';
 /** State of an unfinished or unreadable walk. */
 export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
-  /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know it. */
+  /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */
   | { readonly state: 'failed' | 'stopped' | 'interrupted'; readonly message: string | null };
 
-/** Returns the state of a walk from its Temporal server, which may be started for this, and from its worker. */
+/** Returns the state of a walk from the walk's worker and Temporal server. May start the server. */
 export async function walkStatusOf(
   runtime: Pick<Runtime, 'walks' | 'workflows'>,
   { job }: Pick<WalkEntry, 'job'>,

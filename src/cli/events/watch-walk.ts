@@ -15,7 +15,7 @@ import { WalkProgressReader } from './walk-progress.js';
 
 export interface WalkManner {
   readonly json: boolean;
-  /** A verification fails also if it repaired all differences. */
+  /** Whether a verification with differences fails although it repaired all of them. */
   readonly strict?: boolean;
 }
 
@@ -30,8 +30,8 @@ export async function watchWalk(
   const view = new ProgressView(terminal);
   const reader = new WalkProgressReader();
   const poll = async () => {
-    // Progress is read before the running windows. A window that ends in between may be missing for a moment, but is never
-    // counted twice.
+    // Progress is read before the running windows. So a window that ends between the two reads may be missing for a moment,
+    // but is never counted twice.
     const progress = await handle.progress();
     const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
@@ -42,7 +42,7 @@ export async function watchWalk(
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // The walk waits for a person, so this command releases the walk.
+    // The walk waits for a person, so this command gives up the ownership of the walk.
     await runtime.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
@@ -58,7 +58,7 @@ export async function watchWalk(
   return codeOf(summary, manner);
 }
 
-/** Adds to the message of a cancellation by another command that nothing is lost, and how to resume. */
+/** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */
 function withResumeHint(error: unknown): never {
   if (!(error instanceof JobFailed) || !wasCancelled(error)) throw error;
   const text = `${error.message}. Loaded events are kept; run its events command to resume.`;

@@ -21,7 +21,7 @@ export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes:
   const filter = {
     ...(name === undefined ? {} : { name }),
     ...(status === undefined ? {} : { status }),
-    // `fromEntries` makes own fields, also for names such as `__proto__`.
+    // `fromEntries` makes own fields even for names such as `__proto__`.
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(pairs) }),
   };
   if (name !== undefined && (name === '' || name.length > 250)) mistakes.push('--name must have 1 to 250 characters.');
@@ -32,7 +32,7 @@ export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes:
   return filter;
 }
 
-/** Returns the whole number of a flag; undefined without it. */
+/** Returns the whole number of a flag; undefined without the flag. */
 export function toCount(text: string | undefined, flag: string, most: number, mistakes: string[]): number | undefined {
   if (text === undefined) return undefined;
   const number = /^\d{1,9}$/.test(text) ? Number(text) : 0;

@@ -59,7 +59,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
           ? 'wait'
           : 'none';
       const input = { ...wanted, ...control.target(flags.into), approval };
-      // A batch with --wait-for-approval is approved by another command, so it must outlive this one.
+      // A batch with --wait-for-approval is approved by another command, so the batch must outlive this command.
       const owned = !flags.waitForApproval;
       if (owned) await session.runtime.own(control.batchWork(input));
       else await session.runtime.workflows({ worker: true });

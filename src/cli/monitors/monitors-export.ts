@@ -10,10 +10,7 @@ import { some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
 import { type FilterFlags, toFilter } from './monitor-flags.js';
 
-/**
- * `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, it also loads new ones
- * regularly.
- */
+/** `searchflow monitors export`: loads monitor runs and their results into a warehouse. With a schedule, new runs are loaded regularly. */
 export async function exportRuns(
   context: Context,
   flags: FilterFlags &

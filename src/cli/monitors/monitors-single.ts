@@ -189,7 +189,7 @@ async function show(
   });
 }
 
-/** Returns the JSON object in a file or stdin; if there is none, adds a sentence to `mistakes`. */
+/** Returns the JSON object in a file or stdin; if there is no JSON object, adds a sentence to `mistakes`. */
 async function readJson(context: Context, file: string, mistakes: string[]): Promise<Fields> {
   try {
     const text =

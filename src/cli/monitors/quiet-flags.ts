@@ -7,7 +7,7 @@ export interface QuietFlags {
   readonly weekdays?: string;
 }
 
-/** Returns the quiet hours that the flags describe. If they are invalid, returns null and adds sentences to `mistakes`. */
+/** Returns the quiet hours that the flags describe. If a flag is invalid, returns null and adds sentences to `mistakes`. */
 export function toQuietHours(flags: QuietFlags, mistakes: string[]): QuietHours | null {
   const own: string[] = [];
   const hours = read(flags, own);

@@ -1,11 +1,11 @@
 import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 
-/** Number of failed rows that a command allows, or their percentage of the tried rows. */
+/** The failed rows that a command allows: a number, or a percentage of the tried rows. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };
 
 /**
- * Returns the limit that `--fail-on-failed-rows` sets; adds a sentence to `mistakes` if it is invalid. `true`: the flag has no
- * value, so no failed row is allowed.
+ * Returns the limit that `--fail-on-failed-rows` sets; adds a sentence to `mistakes` if the limit is invalid. `true`: the
+ * flag has no value, so no failed row is allowed.
  */
 export function readFailedRows(typed: true | string | undefined, mistakes: string[]): FailedRows | null {
   if (typed === undefined) return null;

@@ -1,6 +1,6 @@
 import { parseDay, parseLastDay } from './day-option.js';
 
-/** Unix ms, or a problem as a sentence without its full stop. */
+/** A time in Unix ms, or a problem as a sentence without its full stop. */
 export type MomentRead = { readonly at: number } | { readonly problem: string };
 
 /**
@@ -30,7 +30,7 @@ export function parseMoment(text: string, now: number, end = false): MomentRead 
   return { at };
 }
 
-/** Returns the time that a flag sets. If it is invalid, returns null and adds a sentence to `mistakes`. */
+/** Returns the time that a flag sets. If the time is invalid, returns null and adds a sentence to `mistakes`. */
 export function toMoment(flag: string, text: string, now: number, mistakes: string[], end = false): number | null {
   const found = parseMoment(text, now, end);
   if ('at' in found) return found.at;

@@ -11,7 +11,7 @@ export const helpGroups = {
   local: 'Local:',
 } as const;
 
-/** Parser of a repeatable flag: collects its values. */
+/** Parser of a repeatable flag. Collects all values of the flag. */
 export const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
 /** Ends the help of a command with command lines to copy. */

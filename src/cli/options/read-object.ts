@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Json } from '../../core/text/json.js';
 
-/** Returns the JSON object in the file that a flag names. If there is none, returns null and adds a sentence to `mistakes`. */
+/** Returns the JSON object in the file that a flag names. If the file has no object, returns null and adds a sentence to `mistakes`. */
 export function readObject(
   flag: string,
   path: string,

@@ -1,4 +1,4 @@
-/** Records which flag or argument sets a field; adds a sentence to `mistakes` if another one has set that field. */
+/** Records which flag or argument sets a field; adds a sentence to `mistakes` if another flag or argument has set that field. */
 export function setOnce(setters: Map<string, string>, field: string, flag: string, mistakes: string[]): void {
   const first = setters.get(field);
   if (first === flag) mistakes.push(`${flag} sets ${field} twice. Pass it once.`);

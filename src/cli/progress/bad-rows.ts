@@ -4,7 +4,7 @@ import { printable } from '../text/printable.js';
 
 const SHOWN = 10;
 
-/** Returns lines about the first bad rows and the number of the others. */
+/** Returns lines about the first bad rows, and about the number of further bad rows. */
 export function badRowLines(rows: readonly BadRow[], total: number): string[] {
   if (total === 0) return [];
   const shown = rows.slice(0, SHOWN);

@@ -25,12 +25,12 @@ export type Followed<Progress, Summary> =
   | { readonly kind: 'ended'; readonly summary: Summary }
   | { readonly kind: 'parked'; readonly progress: Progress };
 
-/** A pause must last this long before it counts, because a poll right after a resume may still return the old pause. */
+/** A pause counts only after this time in ms, because a poll right after a resume may still return the old pause. */
 const PARKED_AFTER_MS = 2000;
 
 /**
- * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). If a person
- * paused the work, it is still watched. Rejects with the error of the result. Once `stopped` is aborted, the promise stays
+ * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). Work that
+ * a person paused is still watched. Rejects with the error of the result. Once `stopped` is aborted, the promise stays
  * pending.
  */
 export async function follow<Progress extends Parkable, Summary>(

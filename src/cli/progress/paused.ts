@@ -5,10 +5,10 @@ import { commandOnOwnLine, commandsAsTyped, withoutCommand } from '../text/way-t
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Returns the text of a paused job, with the command that resumes it. */
+/** Returns the text about a paused job, with the command that resumes the job. */
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
-  // No command is added, because the same command would stop again at the same cap or refusal.
+  // No command is added for these two reasons, because the same command would stop at the same cap or refusal.
   const isAnother = pausedFor === 'budget' || pausedFor === 'request';
   const why = isAnother ? message : withoutCommand(message);
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;

@@ -20,7 +20,7 @@ export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): 
     : 'the sandbox (no key set: made-up pages, no real money)';
 }
 
-/** Returns the cap of the run in micro-dollars; null without one. */
+/** Returns the cap of the run in micro-dollars; null without a cap. */
 export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request' | 'allowedMicros'>): number | null {
   const askedMicros = toMicros(request.maxCostDollars);
   if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;

@@ -65,7 +65,7 @@ export function rowLine(reading: Reading): ProgressLine {
   };
 }
 
-/** Returns a speed such as `311 rows/s`; an empty list if it is unknown. */
+/** Returns a speed such as `311 rows/s`; an empty list if the speed is unknown. */
 export function speedText(speed: number | null, what: string): string[] {
   return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
 }

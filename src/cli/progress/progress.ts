@@ -19,14 +19,14 @@ export interface Reading {
   readonly rowsPerSecond: number | null;
   readonly etaSeconds: number | null;
   readonly costMicros: number;
-  /** Cap of the run; null without one. */
+  /** Cap of the run; null without a cap. */
   readonly maxCostMicros: number | null;
   readonly failed: number;
   readonly unknownOutcomes: number;
   readonly waitingFor: string | null;
 }
 
-/** Speed is measured over this time, so that the time left does not jump after a retried slice or a large load. */
+/** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */
 const WINDOW_MS = 15_000;
 
 /** Measures speed over the last seconds. */
@@ -44,8 +44,8 @@ export class Speed {
 }
 
 /**
- * Turns samples into readings. The heartbeat of a slice is missing for a moment when the slice moves to another worker; counts
- * never decrease even then.
+ * Turns samples into readings. When a slice moves to another worker, the heartbeat of the slice is missing for a moment. The
+ * counts in the readings do not decrease even then.
  */
 export class JobProgressReader {
   readonly #speed = new Speed();

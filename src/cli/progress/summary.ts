@@ -24,7 +24,7 @@ export interface Ending {
 }
 
 const SHOWN = 10;
-/** A difference from the estimate is reported from this share on. */
+/** A difference between cost and estimate is reported if it is larger than this share of the estimate. */
 const NOTABLE = 0.05;
 const headlines: Readonly<Record<string, string>> = {
   done: 'Done',
@@ -58,12 +58,13 @@ export function summaryText(ending: Ending): string {
 }
 
 /**
- * Returns, as text, the runs at the service that took longer than --max-run-time and are left running. Empty if there are none.
+ * Returns a text about the runs at the service that took longer than --max-run-time and are left running. Empty if there are
+ * no such runs.
  */
 function leftRunning({ summary, plan }: Ending): string {
   const rows = summary.warehouse.tags.RUN_OVERDUE ?? 0;
   if (rows === 0) return '';
-  // If several rows share a run, only the number of rows is known here, not that of runs.
+  // If several rows share a run, the number of rows is known here, but not the number of runs.
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
 }
 

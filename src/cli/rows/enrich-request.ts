@@ -28,8 +28,8 @@ export interface EnrichFlags extends RowRequestFlags {
 const MAX_BATCH = 100;
 
 /**
- * Returns the request that argument and flags describe; adds a sentence to `mistakes` for each invalid one. It reads files and
- * buys nothing.
+ * Returns the request that argument and flags describe; adds a sentence to `mistakes` for each invalid flag or argument.
+ * Reads files, and buys nothing.
  */
 export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, mistakes: string[]): EnrichRequest {
   const stdin = file === '-';

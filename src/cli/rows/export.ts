@@ -15,7 +15,7 @@ export interface ExportFlags {
   readonly parquet?: string;
 }
 
-/** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. It needs no Temporal server. */
+/** `searchflow export JOB`: writes an enriched CSV (`-` for stdout), Parquet files, or both. The command needs no Temporal server. */
 export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {

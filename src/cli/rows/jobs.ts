@@ -7,7 +7,7 @@ import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 import { phaseWord } from './status-line.js';
 
-/** `searchflow jobs`: lists the jobs of this folder, or of the store that it uses. */
+/** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
 export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs();

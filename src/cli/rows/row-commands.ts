@@ -62,7 +62,7 @@ export function addAgentRows(agent: Command, chosen: Chosen): void {
   );
 }
 
-/** Adds the flags for fields of a request that several operations have. */
+/** Adds the flags for request fields that several operations share. */
 function withRequest(command: Command): Command {
   return command
     .option('--schema <file>', 'JSON Schema of the output; its properties become columns')

@@ -65,7 +65,7 @@ function readOperation({ op }: RowRequestFlags, mistakes: string[]): RowOperatio
   return 'contents';
 }
 
-/** Returns the fields of the request that flags set. The fields that are rendered for each row are in the template. */
+/** Returns the fields of the request that flags set. Fields that are rendered for each row are not included: the template has them. */
 function readRequest(flags: RowRequestFlags, operation: RowOperation, cwd: string, mistakes: string[]) {
   const [template, options] = [new Map<string, Json>(), new Map<string, Json>()];
   const setters = new Map<string, string>();

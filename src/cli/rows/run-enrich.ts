@@ -34,9 +34,9 @@ export interface EnrichManner {
   readonly dryRun: boolean;
   /** Whether to buy without confirmation prompts. */
   readonly yes: boolean;
-  /** Whether every purchase on the real service needs a confirmation, also a small one. */
+  /** Whether every purchase on the real service needs a confirmation, however small it is. */
   readonly asksAlways: boolean;
-  /** Number or percentage of failed rows that is allowed; null or absent: any number. */
+  /** The number or percentage of failed rows that is allowed. Null or absent: any number. */
   readonly failedRows?: FailedRows | null;
 }
 
@@ -114,7 +114,7 @@ function purchaseOf(plan: JobPlan, { yes, asksAlways }: EnrichManner): Purchase 
   return { micros, sentence: `This costs ${cost}`, question, yes, bounded, always: asksAlways };
 }
 
-/** Shows a job that is already complete. Writes its CSV again, because a person may have deleted it. Buys nothing. */
+/** Shows a job that is already complete. Writes the CSV of the job again, because a person may have deleted the file. Buys nothing. */
 async function finishComplete(
   context: Context,
   config: RuntimeConfig,
@@ -171,7 +171,7 @@ export async function watchToEnd(
   const view = new ProgressView(terminal);
   const reader = new JobProgressReader();
   const poll = async () => {
-    // Only the worker sends requests. In a process without the worker the view of the limiter is empty.
+    // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
@@ -182,7 +182,7 @@ export async function watchToEnd(
   const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
   view.end();
   if (followed.kind === 'parked') {
-    // The job waits for a person, so this command releases the job.
+    // The job waits for a person, so this command gives up the ownership of the job.
     await runtime.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));

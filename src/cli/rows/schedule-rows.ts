@@ -57,7 +57,7 @@ function runCost(plan: JobPlan): string {
   return `Each run buys new rows of the file${old}${failed}, ${bound}.`;
 }
 
-/** Returns the purchase to confirm for each run. It needs a confirmation or a cap, even if a run now would be cheap. */
+/** Returns the purchase to confirm for each run. A schedule needs a confirmation or a cap, even if a run now would be cheap. */
 function purchaseOf(plan: JobPlan, { yes }: EnrichManner): Purchase {
   const most = atMost(plan);
   const cost = most === null ? 'any amount' : `at most ${dollars(most)}`;

@@ -19,7 +19,7 @@ export interface StartFlags {
 const DEMO_QPS = '5';
 
 /**
- * `searchflow start` or `npm start`: enriches the example brands on the sandbox, even if an API key is set. With `--live` it
+ * `searchflow start` or `npm start`: enriches the example brands on the sandbox, even if an API key is set. With `--live`,
  * uses the real service, after a confirmation.
  */
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {

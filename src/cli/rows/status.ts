@@ -21,8 +21,8 @@ export async function status(context: Context, job: string, flags: { readonly js
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
     const walk = findWalk(await runtime.walks(), job);
-    // The code for the status of a walk is loaded here, because it needs Temporal's client. The status of a job mostly does
-    // not.
+    // The code for the status of a walk is loaded only here, because it needs Temporal's client. The status of a job rarely
+    // needs the client.
     if (walk)
       return (await import('../events/events-status.js')).walkStatus(
         context,

@@ -12,7 +12,7 @@ import { moment, queuedRuns, queuedText, scheduleData, schedulesText, scheduleTe
 
 const DAY_MS = 86_400_000;
 
-/** Runs a command on all schedules or on one, without starting a worker. `asked`: the name of that schedule. */
+/** Runs a command on the schedule with the name `asked`, or on all schedules if `asked` is null. Starts no worker. */
 async function withSchedules(
   context: Context,
   asked: string | null,
@@ -78,7 +78,7 @@ function triggered({ goesOn, queued }: Awaited<ReturnType<ScheduleControl['trigg
   return `is running, and ${queuedRuns(queued)} more runs are queued already; no run was added`;
 }
 
-/** `searchflow schedule trigger NAME`: starts a run now, or right after the current one. */
+/** `searchflow schedule trigger NAME`: starts a run now, or right after the current run. */
 export function trigger(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));

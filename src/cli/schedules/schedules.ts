@@ -61,7 +61,7 @@ export function scheduleText(view: ScheduleView): string {
 /** Returns a number of queued runs as text. A backfill queues ten runs at a time, so more may follow. */
 export const queuedRuns = (queued: number): string => `${queued < 9 ? '' : 'at least '}${count(queued)}`;
 
-/** Returns the queued runs as text, because a pause does not stop them; empty if there are none. */
+/** Returns the queued runs as text; empty if no runs are queued. A pause does not stop queued runs. */
 export function queuedText({ queued }: ScheduleView): string {
   if (queued === 0) return '';
   const runs = `${queuedRuns(queued)} ${queued === 1 ? 'run' : 'runs'} of a backfill or trigger`;

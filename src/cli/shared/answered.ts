@@ -22,8 +22,8 @@ export async function within<T>(ms: number, work: Promise<T>, message: string): 
 const PROBE_EVERY_MS = 1000;
 
 /**
- * Returns the value of `work`, however long it takes, as long as `probe` resolves. If `probe` rejects, rejects with the same
- * error.
+ * Returns the value of `work`, however long it takes, as long as `probe` resolves. Rejects with the error of `probe` if
+ * `probe` rejects.
  */
 export async function whileAnswering<T>(probe: () => Promise<unknown>, work: Promise<T>): Promise<T> {
   const ended = work.then((value) => ({ value }));

@@ -19,7 +19,7 @@ export interface Purchase {
   readonly question: string;
   /** Whether `--yes` is set. */
   readonly yes: boolean;
-  /** Whether `--max-cost` has an amount. It confirms a purchase also without a terminal. */
+  /** Whether `--max-cost` has an amount. An amount confirms a purchase even without a terminal. */
   readonly bounded: boolean;
   /** Whether any amount, however small, needs a confirmation on a terminal. */
   readonly always: boolean;

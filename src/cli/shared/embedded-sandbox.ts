@@ -40,9 +40,9 @@ const START_MS = 30_000;
 const sandboxKey = 'sandbox';
 
 /**
- * Opens the sandbox of this state folder. If another command of the folder runs it, joins that sandbox, because two of them
- * would write to one ledger. Otherwise starts it with the configured rate limit and its ledger in `sandbox/book.jsonl` (the
- * name of earlier versions).
+ * Opens the sandbox of this state folder. If another command of the folder runs a sandbox, joins that sandbox, because two
+ * sandboxes would write to one ledger. Otherwise starts a sandbox with the configured rate limit and the ledger in
+ * `sandbox/book.jsonl` (the name of earlier versions).
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
@@ -72,7 +72,7 @@ export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbo
   };
 }
 
-/** `at`: the URL that clients use already, and that the sandbox must keep. Null: the last URL if it is free, otherwise any. */
+/** `at`: the URL that clients already use, so the sandbox must have this URL. Null: the last URL if it is free, otherwise any URL. */
 async function joinOrStart(
   config: RuntimeConfig,
   folder: string,
@@ -90,7 +90,7 @@ async function joinOrStart(
     retryAfter: 'seconds',
     events: { count: EVENTS, ...(await historyOf(folder)) },
   };
-  // The last URL is used again, because workers that share a store still use it.
+  // The last URL is used again, because workers that share a store still send requests to this URL.
   const before = at ?? running;
   const sameAgain = () => startThread({ ...options, port: Number(new URL(before as string).port) });
   const thread = await (before === null
@@ -102,7 +102,7 @@ async function joinOrStart(
   return { url: thread.url, thread };
 }
 
-/** Number of webset events, which take a few seconds to read. */
+/** Number of webset events: a walk over them takes a few seconds. */
 const EVENTS = 5000;
 const HISTORY_MS = 30 * 86_400_000;
 

@@ -1,5 +1,5 @@
 /**
- * Returns the command line that resumes the same work, as the user typed it: with the npm script, if one was used, and quoted
+ * Returns the typed command line, which resumes the same work: with the npm script if the user used the script, and quoted
  * for a POSIX shell. `args`: the arguments after the command's name. User and password of a database are left out; a second
  * line says so.
  */

@@ -2,9 +2,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type SandboxOptions, startSandbox } from '../../sandbox/index.js';
 
 /**
- * Runs the embedded sandbox in a thread of its own. On the worker's event loop it would receive requests late during a load,
- * and its strict rate limit would refuse requests that were sent in time. It posts `{ url }` or `{ error }`. Any message closes
- * it.
+ * Runs the embedded sandbox in a thread of its own. On the worker's event loop, the sandbox would receive requests late
+ * during a load, and its strict rate limit would refuse requests that were sent in time. The thread posts `{ url }` or `{
+ * error }`. Any message closes the sandbox.
  */
 const port = parentPort;
 if (port === null) throw new Error('sandbox-thread runs only as a worker thread of the command');

@@ -14,7 +14,7 @@ export interface Session {
   readonly sandbox: EmbeddedSandbox | null;
   /** Aborted by the first Ctrl-C. The command draws nothing afterwards. */
   readonly stopped: AbortSignal;
-  /** Declares that work has started. From then on, Ctrl-C prints how to resume it, and then `note`. */
+  /** Declares that work has started. From then on, Ctrl-C prints how to resume the work, and then `note`. */
   working(job?: string, note?: string): void;
   /** Declares that a database does not answer. Closing then waits for nothing. */
   abandon(): void;
@@ -23,7 +23,7 @@ export interface Session {
 export interface SessionOptions {
   /** Whether the command sends requests to the service. */
   readonly sends: boolean;
-  /** Whether the command only reads. It then fails with `Silent` if the store does not answer. */
+  /** Whether the command only reads. Such a command fails with `Silent` if the store does not answer. */
   readonly bounded?: boolean;
 }
 
@@ -32,8 +32,8 @@ const DRAIN_MS = 15_000;
 const IDLE_DRAIN_MS = 5000;
 const CUT_MS = 3000;
 /**
- * Times after the first Ctrl-C: when owned work is ended by force, when the drain is cut, and when the process ends. Paid
- * requests have 10 s to land.
+ * Times after the first Ctrl-C at which owned work is ended by force, the drain is cut, and the process ends. Paid requests
+ * have 10 s to land.
  */
 const OWNED_UNTIL_MS = 11_000;
 const DRAIN_UNTIL_MS = 11_500;
@@ -108,11 +108,11 @@ export async function withRuntime(
 
   /** Stops the work that this command owns, within a time limit, while a worker can still summarize the work. */
   async function stopOwned(open: Runtime): Promise<void> {
-    // If work did not stop in time, this command still owns it; the next command stops it.
+    // Work that did not stop in time still belongs to this command; the next command stops that work.
     const stopped = open
       .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
       .catch(() => undefined);
-    // Recording the end of the work may hang, so this has a time limit.
+    // Recording the end of the work may hang, so the wait has a time limit.
     await Promise.race([stopped, after(leftUntil(DRAIN_UNTIL_MS), undefined)]);
   }
 
@@ -121,7 +121,7 @@ export async function withRuntime(
     return Math.max(0, ms - (performance.now() - (stoppedAt ?? performance.now())));
   }
 
-  /** Closes the runtime. It drains first, until the time limit or the second Ctrl-C. */
+  /** Drains the runtime until the time limit or the second Ctrl-C, and then closes the runtime. */
   async function close(): Promise<boolean> {
     const open = runtime;
     runtime = null;
@@ -134,7 +134,7 @@ export async function withRuntime(
     const limitMs = stoppedAt === null ? usualMs : Math.min(usualMs, leftUntil(DRAIN_UNTIL_MS));
     const cutMs = () => (stoppedAt === null ? CUT_MS : Math.min(CUT_MS, leftUntil(END_UNTIL_MS)));
     const drained = open.close('drain').then(() => 'drained' as const);
-    // If the drain was cut, its failure does not matter.
+    // If the drain was cut, a failure of the drain does not matter.
     drained.catch(() => undefined);
     const how = await Promise.race([
       drained,

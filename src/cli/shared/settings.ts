@@ -4,8 +4,8 @@ import { printableLines } from '../text/printable.js';
 import type { Context } from './context.js';
 
 /**
- * Returns the configuration of a command. Throws one `UsageError` with all mistakes: those in `mistakes`, which are mistakes of
- * the command line, and those of the settings.
+ * Returns the configuration of a command. Throws one `UsageError` with all mistakes of the command line (`mistakes`) and of
+ * the settings.
  */
 export function settings(context: Context, flags: ConfigFlags, mistakes: readonly string[] = []): RuntimeConfig {
   const { terminal, env, cwd } = context;

@@ -12,8 +12,8 @@ export interface StandBy {
 }
 
 /**
- * Takes over the worker and the sandbox of the folder when the process that runs them ends. So the work that this command
- * watches continues. Resolves when `signal` is aborted.
+ * When the process that runs the worker and the sandbox of the folder ends, takes over both, so that the work that this
+ * command watches continues. Resolves when `signal` is aborted.
  */
 export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }: StandBy): Promise<void> {
   let reported = false;

@@ -44,7 +44,7 @@ const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
  * Returns a function that redacts the values of secret variables, and user and password in every URL. Every message passes
- * through it, in case other code has left a secret in.
+ * through it, in case other code has left a secret in the message.
  */
 export function scrubber(env: TerminalParts['env']): (text: string) => string {
   const secrets = [
@@ -52,7 +52,7 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
     ...urlNames.map((name) => password(env[name])),
   ]
     .flatMap((value) => [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])
-    // A shorter value cannot be a key, and it may be part of ordinary words.
+    // A shorter value cannot be a key, and may be part of ordinary words.
     .filter((secret) => secret.length >= 6)
     .sort((a, b) => b.length - a.length);
   return (text) =>
@@ -63,8 +63,8 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
 }
 
 /**
- * Returns the password of a URL. Returns an empty text if the password is also part of the address, such as `postgres`:
- * redacting it would remove that word everywhere.
+ * Returns the password of a URL. Returns an empty text if the password is also part of the address, such as `postgres`.
+ * Otherwise that word would be redacted everywhere.
  */
 function password(url = ''): string {
   if (!URL.canParse(url)) return '';
@@ -115,8 +115,8 @@ export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Ter
 }
 
 /**
- * Makes every line printable but keeps the colour codes of this program. Text from elsewhere was made printable before it was
- * coloured, so it has none.
+ * Makes every line printable but keeps the colour codes of this program. Text from elsewhere has no colour codes: it was made
+ * printable before it was coloured.
  */
 function keepColors(text: string): string {
   return (

@@ -6,9 +6,9 @@ import { type Session, withRuntime } from './session.js';
 import { settings } from './settings.js';
 
 /**
- * Runs a command that starts workflows. It gets a Temporal server, a worker here or elsewhere, and a sandbox if there is no
- * key. `loads`: first checks that the command's warehouse answers. `owns`: the command runs the worker itself, after
- * `Runtime.own`.
+ * Runs a command that starts workflows. The command gets a Temporal server, a worker here or elsewhere, and a sandbox if
+ * there is no key. `loads`: first checks that the command's warehouse answers. `owns`: the command runs the worker itself,
+ * after `Runtime.own`.
  */
 export async function withAccess(
   context: Context,

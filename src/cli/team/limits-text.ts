@@ -7,7 +7,7 @@ import { dollars, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 
-/** All limits of a team, and their use. */
+/** All limits of a team, and how much of them is used. */
 export interface Limits {
   readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
   readonly limiter: LimiterView;
@@ -16,7 +16,7 @@ export interface Limits {
   readonly slots: SlotsView;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
-  /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if it is this process. */
+  /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if this process runs the worker. */
   readonly workerElsewhere: number | null;
   /** Unix ms. */
   readonly now: number;
@@ -109,7 +109,7 @@ export function limitsData({ config, limiter, others = [], slots, caps, spent, w
     ...limiter,
     blockedUntil: limiter.blockedUntil === null ? null : new Date(limiter.blockedUntil).toISOString(),
     slots,
-    // The use by that worker is not included above.
+    // The use of the limits by that worker is not included in the fields above.
     workerElsewhere,
     day: period(spent.day, caps.dayMicros),
     month: period(spent.month, caps.monthMicros),

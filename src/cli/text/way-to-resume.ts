@@ -1,8 +1,8 @@
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the reason of a pause without its last clause, which says how to resume. The caller adds the command as it was typed.
- * In messages of earlier versions this clause names a command.
+ * Returns the reason of a pause without the last clause, which says how to resume. The caller adds the typed command instead.
+ * In messages of earlier versions, the last clause names a command.
  */
 export function withoutCommand(message: string | null): string | null {
   return withoutResume(message)?.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.') ?? null;
@@ -13,7 +13,7 @@ export function withoutResume(message: string | null): string | null {
   return message?.replace(/, then resume \S+$/, '.') ?? null;
 }
 
-/** Whether a message already says how to continue, so that no second way is added. */
+/** Whether a message already says how to continue. Then no second way is added. */
 export const namesWay = (message: string): boolean => /searchflow |same command|command again/.test(message);
 
 /** Returns a sentence whose last part, a command to copy, is on a line of its own. Stored messages have only one line. */

@@ -39,7 +39,10 @@ const driverParameters = [
 ];
 const milliseconds = /_timeout$/;
 
-/** Whether a text names a database as `host=name password=word`. DuckDB would create a file of that name, with the password in it. */
+/**
+ * Whether a text names a database as `host=name password=word`. DuckDB would create a file with this text as its name, including the
+ * password.
+ */
 export function isLibpqForm(text: string): boolean {
   return /(^|\s)(host|hostaddr|port|user|password|dbname|passfile)\s*=\s*\S/i.test(text);
 }
@@ -134,7 +137,7 @@ function checkTls({ sslmode, sslrootcert, sslcert, sslkey, sslnegotiation }: Rea
     throw new Error('has TLS parameters but no sslmode that encrypts; add sslmode=verify-full');
 }
 
-/** The position of a mode in {@link sslModes}, from the weakest; -1 for an unknown one. */
+/** The position of a mode in {@link sslModes}, from the weakest; -1 for an unknown mode. */
 export function rankOf(sslmode: string | undefined | null): number {
   return (sslModes as readonly (string | undefined | null)[]).indexOf(sslmode);
 }
@@ -154,9 +157,9 @@ export function whyPlain(address: PostgresAddress): string | null {
 }
 
 /**
- * Returns the worker's own address of a database that a job names. Its `sslmode` is the stricter one of the worker's and the job's, so that
- * a job cannot weaken the encryption. Certificates come only from the worker's address: with an authority of its own, a job could redirect
- * the password to another server.
+ * Returns the worker's own address of a database that a job names. The `sslmode` of the returned address is the stricter of the two modes,
+ * so that a job cannot weaken the encryption. Certificates come only from the worker's address: with an authority of its own, a job could
+ * redirect the password to another server.
  */
 export function strictest(own: string, other: string): string {
   const [owner, asked] = [new URL(own), new URL(other)];
@@ -170,8 +173,8 @@ export function strictest(own: string, other: string): string {
 }
 
 /**
- * Returns a job's address with the certificates of the worker's own address on the same server. `sslmode` is the stricter one of the two
- * addresses.
+ * Returns a job's address with the certificates of the worker's own address on the same server. `sslmode` is the stricter of the two
+ * modes.
  */
 export function withTlsOf(address: string, own: string): string {
   const [asked, owner] = [new URL(address), new URL(own)];
@@ -185,7 +188,7 @@ export function withTlsOf(address: string, own: string): string {
   return level > 0 ? strictest(asked.href, `postgres://x/x?sslmode=${sslModes[level]}`) : asked.href;
 }
 
-/** Position of an address's mode in {@link sslModes}. `require` with `sslrootcert` counts as `verify-ca`, as in libpq. */
+/** Position of the mode of an address in {@link sslModes}. `require` with `sslrootcert` counts as `verify-ca`, as in libpq. */
 function levelOf(parameters: URLSearchParams): number {
   const rank = rankOf(parameters.get('sslmode'));
   return rank === rankOf('require') && parameters.has('sslrootcert') ? rankOf('verify-ca') : rank;
@@ -193,12 +196,12 @@ function levelOf(parameters: URLSearchParams): number {
 
 /** Fields of a workflow's input that hold an address or the path of a file. */
 const addressFields = ['into', 'origin', 'input', 'csv', 'secretFile'];
-/** Fields that hold another object with such fields: the input of a scheduled workflow, or a staged job. */
+/** Fields that hold another object with address fields: the input of a scheduled workflow, or a staged job. */
 const inputFields = ['input', 'staged'];
 
 /**
- * Returns the problem of the addresses in a workflow's input, without quoting them; null where there is none. Inputs are kept in
- * histories, tables, results and messages, so they must hold no password.
+ * Returns the problem of an address in a workflow's input, without quoting the address; null if all addresses are valid. Inputs are kept
+ * in histories, tables, results and messages, so an input must hold no password.
  */
 export function addressProblem(input: unknown): string | null {
   if (typeof input !== 'object' || input === null) return null;

@@ -1,14 +1,14 @@
 import type { Secret } from './secret.js';
 
 /**
- * A store for secrets that the service returns only once, such as a monitor's `webhookSecret` (API reference: /monitors). Methods
- * that write return once the write is durable. Names are free text, such as `webhook/<monitor id>`.
+ * A store for secrets that the service returns only once, such as a monitor's `webhookSecret` (API reference: /monitors). When a method
+ * that writes has returned, its write is durable. Names are free text, such as `webhook/<monitor id>`.
  */
 export interface SecretStore {
-  /** Stores a secret under a name; replaces an earlier secret of that name. */
+  /** Stores a secret under a name; an earlier secret of that name is replaced. */
   put(name: string, secret: Secret): Promise<void>;
   get(name: string): Promise<Secret | null>;
-  /** Removes a secret; returns false where there was none. */
+  /** Removes a secret; returns false if there was no secret of that name. */
   remove(name: string): Promise<boolean>;
   /** Returns the sorted names of all secrets, without the values. */
   names(): Promise<readonly string[]>;

@@ -25,7 +25,7 @@ export interface StreamState {
   readonly sweptAt: number | null;
   /** When the stream's last run ended. */
   readonly completedAt: number | null;
-  /** The range of the latest run (`from` null: without a beginning), and when that run began. */
+  /** The range of the latest run, and when that run began. `from` null: the range has no beginning. */
   readonly from: number | null;
   readonly to: number | null;
   readonly beganAt: number | null;
@@ -89,7 +89,8 @@ export function sizeOfPages(pages: readonly RawPage[]): number {
 export interface WindowPages extends StreamKey {
   readonly window: number;
   /**
-   * The attempt that claimed the window. If another attempt has claimed the window since, the pages are loaded and the state is ignored.
+   * The attempt that claimed the window. If another attempt has claimed the window since, the pages are loaded and their walk state is
+   * ignored.
    */
   readonly attempt: string;
   readonly pages: readonly RawPage[];
@@ -118,17 +119,17 @@ export interface TypeCount {
 }
 
 /**
- * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). One transaction loads pages, the cursors of their
- * windows and the watermark. A second transaction updates the current state for many loads at once, concurrently with further loads. An
- * event is one row, however often it is loaded; of two versions with one id the newer is kept. Rejects with `WarehouseBusy` and
- * `WarehouseUnusable` as a `RowWarehouse` does, and with {@link MisshapenPage}.
+ * A warehouse for webset events (API reference: /websets/v0/websets, /websets/v0/events). One transaction loads pages, the cursors of
+ * their windows and the watermark. A second transaction updates the current state for many loads at once, concurrently with further loads.
+ * An event is one row, however often it is loaded; of two versions of one event, the newer version is kept. Rejects with `WarehouseBusy`
+ * and `WarehouseUnusable` as a `RowWarehouse` does, and with {@link MisshapenPage}.
  */
 export interface EventWarehouse {
   /** Null for an unknown stream. Never creates a warehouse. */
   stream(key: StreamKey): Promise<StreamState | null>;
   /** Begins a run of one window. If an earlier run has windows left, continues the earlier run instead. */
   begin(key: StreamKey, run: StreamRun): Promise<StreamState>;
-  /** Claims a window for an attempt: from then on only this attempt's state counts. Null if the window is done or was split. */
+  /** Claims a window for an attempt: from then on, only the walk state of this attempt counts. Null if the window is done or was split. */
   claim(key: StreamKey, window: number, attempt: string): Promise<EventWindow | null>;
   /**
    * Replaces a claimed window by parts; returns the numbers of the parts. The walk of each part begins in the state `walk` (default: the

@@ -15,7 +15,7 @@ export interface StateColumn {
 export interface StateSource {
   /** The payload of the events. */
   readonly payload: PayloadKind;
-  /** The fields that lead from the payload to the objects; `*` is each element of a list. Empty: the payload itself. */
+  /** The fields that lead from the payload to the objects; `*` is each element of a list. An empty path means the payload itself. */
   readonly path: readonly string[];
   /** Types of events that delete the object. */
   readonly deletes?: readonly string[];
@@ -32,7 +32,7 @@ export interface StateTable {
   readonly columns: readonly StateColumn[];
 }
 
-/** A table whose rows are the elements of a list in another table's objects. Each change of an object replaces its rows. */
+/** A table whose rows are the elements of a list in another table's objects. Each change of an object replaces the rows of that object. */
 export interface PartTable {
   readonly name: string;
   readonly is: string;

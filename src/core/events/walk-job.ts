@@ -5,7 +5,10 @@ import type { Span } from './walk-window.js';
 /** The default warehouse of events. */
 export const DEFAULT_EVENT_WAREHOUSE = 'out/events.duckdb';
 
-/** The most windows of a walk that can be in progress. Each window has one request in flight, and a worker has at most 256 in flight. */
+/**
+ * Maximum number of windows of one walk in progress at once. Each window has one request in flight, and a worker has at most 256 requests
+ * in flight.
+ */
 export const MOST_PARALLEL = 256;
 
 /** Options of all event walks: plain JSON, usable from any Temporal SDK. */
@@ -25,7 +28,7 @@ export interface EventWalkOptions {
   readonly origin?: string;
 }
 
-/** Input of `syncEvents`: loads the events since its last run. */
+/** Input of `syncEvents`: loads the events since the last run of the same stream. */
 export interface SyncEventsInput extends EventWalkOptions {
   /** If the service refuses, the walk ends as `stopped` instead of pausing; the next scheduled run continues. */
   readonly scheduled?: boolean;
@@ -78,7 +81,7 @@ export interface OpenedWalk {
 
 export interface WalkCounts {
   readonly pages: number;
-  /** Counts of the events that were read, of the new ones among these, and of those that replaced an older stored version. */
+  /** Number of events that were read. `added`: new events among these. `changed`: events that replaced an older stored version. */
   readonly events: number;
   readonly added: number;
   readonly changed: number;
@@ -97,7 +100,7 @@ export interface WalkWindowResult extends WalkCounts {
   readonly done: boolean;
   /** Numbers of the windows that replaced this one. */
   readonly parts: readonly number[];
-  /** Length of the window, and total length of its parts, in ms; 0 for a window without a beginning. */
+  /** Length of the window in ms, and total length of the parts in ms; 0 for a window without a beginning. */
   readonly lengthMs: number;
   readonly partsMs: number;
 }
@@ -106,11 +109,14 @@ export interface WalkWindowResult extends WalkCounts {
 export interface WalkHeartbeat {
   readonly window: number;
   readonly pages: number;
-  /** Counts of the events that this attempt has loaded, of the new ones among these, and of those that replaced an older stored version. */
+  /**
+   * Number of events that this attempt has loaded. `added`: new events among these. `changed`: events that replaced an older stored
+   * version.
+   */
   readonly events?: number;
   readonly added?: number;
   readonly changed?: number;
-  /** Length of the part of the window that has been read, in ms; absent if unknown. */
+  /** Length in ms of the part of the window that has been read; absent if unknown. */
   readonly coveredMs?: number;
   readonly waitingFor: string | null;
 }
@@ -122,10 +128,10 @@ export interface WalkProgress extends WalkCounts {
   /** Why the walk is paused or failed, and how to resume it; one sentence. */
   readonly message: string | null;
   readonly stream: string;
-  /** Number of the run's windows known so far, and of those that are done. */
+  /** Number of windows of the run known so far. `windowsDone`: the number of these windows that are done. */
   readonly windows: number;
   readonly windowsDone: number;
-  /** Part of the run's range whose windows are done, 0 to 1; null if the length of the range is unknown. */
+  /** Share of the run's range in windows that are done, 0 to 1; null if the length of the range is unknown. */
   readonly share: number | null;
   /** Length of the run's range, in ms. A client adds {@link WalkHeartbeat.coveredMs} to count windows in progress, too. */
   readonly lengthMs?: number;
@@ -141,7 +147,7 @@ export interface WalkSummary extends WalkCounts {
   /** `stopped`: the service refused a scheduled run; see `message`. */
   readonly phase: 'done' | 'stopped';
   readonly message: string | null;
-  /** Unix ms; all visible events up to here are loaded. */
+  /** Unix ms; all visible events up to this time are loaded. */
   readonly watermark: number | null;
   readonly windows: number;
   readonly seconds: number;
@@ -184,7 +190,7 @@ export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
   return stream.startsWith(VERIFY);
 }
 
-/** Length of a window in ms; 0 without a beginning. */
+/** Length of a window in ms; 0 for a window without a beginning. */
 export function lengthOf({ from, to }: Span): number {
   return from === null ? 0 : to - from;
 }

@@ -15,9 +15,9 @@ export interface Evidence {
 export const WINDOW_RECORDS = 8000;
 /** A window is not split below this length. */
 export const MIN_SPAN_MS = 1000;
-/** The most parts of a split. A part that still has too many records is split again. */
+/** Maximum number of parts of a split. A part that still has too many records is split again. */
 const MAX_PARTS = 64;
-/** The most parts of a window without a beginning. Each part is twice as long as the next. */
+/** Maximum number of parts of a window without a beginning. Each part is twice as long as the next part. */
 const DOUBLINGS = 16;
 
 /**
@@ -55,8 +55,8 @@ function doubling(to: number, part: number): Span[] {
 }
 
 /**
- * Length of the part of a window that has been read after a page, in ms, by the times of the page's records. For display only, because the
- * order of records is not guaranteed. Null if unknown. Pure.
+ * Length in ms of the read part of a window, computed from the times of the records of the latest page. The length is only for display,
+ * because the order of records is not guaranteed. Null if unknown. Pure.
  */
 export function coveredMs({ from, to }: Span, times: readonly number[]): number | null {
   const [first, last] = [times[0], times.at(-1)];

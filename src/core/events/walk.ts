@@ -20,7 +20,7 @@ export interface Page<T> {
   readonly cursor: string | null;
 }
 
-/** Reads a list's answer; `null` where it has no list. */
+/** Reads a list's answer; `null` where the answer has no list. */
 export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
   const name = listNames.find((one) => Array.isArray(answer[one]));
   if (name === undefined) return null;
@@ -32,8 +32,8 @@ export function readPage<T>(answer: PageEnvelope<T>): Page<T> | null {
 }
 
 /**
- * The state of a walk: plain JSON of bounded size, kept across continue-as-new and in tables. Hashes of 53 bits stand for earlier
- * cursors and pages; fewer than a hundred are compared.
+ * The state of a walk: plain JSON of bounded size, kept across continue-as-new and in tables. Hashes of 53 bits stand for earlier cursors
+ * and pages; fewer than a hundred hashes are compared.
  */
 export interface WalkState {
   readonly v: 1;
@@ -49,20 +49,20 @@ export interface WalkState {
   readonly seen: readonly number[];
   /** One earlier cursor, replaced after 1, 2, 4, 8 … pages, so that a loop of any length is found. */
   readonly mark: number | null;
-  /** The number of consecutive pagination loops before this walk. After each one a part of the range is walked again. Absent: none. */
+  /** The number of consecutive pagination loops before this walk. After each loop, a part of the range is walked again. Absent: none. */
   readonly circles?: number;
   /** The number of consecutive repeated pages; absent: none. */
   readonly repeats?: number;
 }
 
-/** The number of latest cursors and pages that a new one is compared with. */
+/** The number of latest cursors and pages that a new cursor or page is compared with. */
 const REMEMBERED = 32;
 /** Consecutive empty pages after which the walk fails. */
 const MAX_EMPTY = 1000;
 
 export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeated-page' | 'no-end' | 'expired-cursor';
 
-/** The walk of a list cannot continue. `problem` is the reason; the message is one sentence with what to do. */
+/** The walk of a list cannot continue. `problem` is the reason; the message is one sentence that says what to do. */
 export class WalkError extends Error {
   override readonly name = 'WalkError';
   constructor(
@@ -87,7 +87,7 @@ export function startWalk(cursor: string | null = null, circles = 0): WalkState 
   return circles === 0 ? state : { ...state, circles };
 }
 
-/** The items of a page, and the state of the walk after it. */
+/** The items of a page, and the state of the walk after the page. */
 export interface WalkStep<T> {
   readonly items: readonly T[];
   readonly state: WalkState;
@@ -107,7 +107,7 @@ export function next<T>(state: WalkState, answer: PageEnvelope<T>): WalkStep<T> 
   return { items, state: advance(state, { ...page, items: items.length, print }) };
 }
 
-/** The facts of a page that the pager needs. They are known without parsing the records. */
+/** The facts of a page that the pager needs. All are known without parsing the records. */
 export interface PageFacts {
   readonly items: number;
   readonly hasMore: boolean | null;

@@ -34,14 +34,14 @@ const bounds: readonly string[] = [
   'skipRefused',
   'limit',
 ];
-/** The most problems that are reported. */
+/** Maximum number of problems that are reported. */
 const MOST_PROBLEMS = 10;
-/** The most characters of a value or name that are shown. */
+/** Maximum number of characters that are shown of a value or name. */
 const MOST_SHOWN = 60;
 
 /**
  * Returns the problems of a workflow's arguments, one sentence for each field. `strict`: unknown fields are problems, too; inputs from
- * other versions of this program may have some. Pure.
+ * other versions of this program may have unknown fields. Pure.
  */
 export function inputProblems(workflow: string, args: readonly unknown[], strict: boolean): readonly string[] {
   const schemas: readonly InputSchema[] = JSON.parse(inputSchemas[workflow] ?? '[]');
@@ -55,7 +55,7 @@ export function inputProblems(workflow: string, args: readonly unknown[], strict
 
 class Check {
   readonly problems: string[] = [];
-  /** Number of problems above the limit of reported ones. */
+  /** Number of problems above the maximum of reported problems. */
   more = 0;
 
   constructor(
@@ -131,8 +131,8 @@ const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Returns the branch of a union that a value is meant for: by the type of the value, then by its constant fields. Null if no branch has the
- * type.
+ * Returns the branch of a union that a value is meant for, chosen by the type of the value, then by the constant fields of the value. Null
+ * if no branch has the type.
  */
 function branchOf(value: unknown, branches: readonly InputSchema[]): InputSchema | null {
   const ofType = branches.filter((branch) => isOfType(value, branch));
@@ -153,7 +153,7 @@ function withAllValues(branches: readonly InputSchema[], first: InputSchema): In
     const all = branches.map((branch) => branch.properties?.[field]?.const).filter((one) => one !== undefined);
     return [field, { type: 'string', enum: all }];
   });
-  // The other fields depend on the branch.
+  // Only the constants are checked here: the other fields depend on the branch.
   const shared = properties.map(([field, schema]): [string, InputSchema] => [field, schema.enum ? schema : {}]);
   return { ...first, properties: Object.fromEntries(shared) };
 }

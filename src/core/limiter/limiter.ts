@@ -29,7 +29,7 @@ export interface BucketView {
 /** The present state of a limiter. Times are Unix milliseconds. */
 export interface LimiterView {
   readonly profile: string;
-  /** The rate of the first bucket; `buckets` has all. */
+  /** The rate of the first bucket; `buckets` has the rates of all buckets. */
   readonly qps: number;
   readonly effectiveQps: number;
   readonly buckets: readonly BucketView[];

@@ -19,10 +19,10 @@ export interface QueueEntry {
 export interface BucketState {
   readonly ring: Ring;
   margin: number;
-  /** Part of a second added to each window after reports of queued calls. It shrinks without further reports. */
+  /** Part of a second added to each window after reports of queued calls. This part shrinks without further reports. */
   backpressure: number;
   backpressureAt: number;
-  /** Part of a second added to each window after refused calls. It shrinks without further refusals. */
+  /** Part of a second added to each window after refused calls. This part shrinks without further refusals. */
   guard: number;
   guardAt: number;
   /** The queue, first come first served. */
@@ -30,14 +30,14 @@ export interface BucketState {
 }
 
 export interface Asked {
-  /** The name of the asker; the asker uses it until all its calls have started. */
+  /** The name of the asker. The name stays the same until all calls of the asker have started. */
   readonly who: string;
   readonly weight: number;
   /** Number of waiting calls, all of the same weight. */
   readonly count: number;
   /** The margin for starts of the asker's process, see `RingRule`. */
   readonly margin: number;
-  /** Number of calls since the asker's last request that waited in the service's own queue. */
+  /** Number of calls that waited in the service's own queue since the asker last asked. */
   readonly queued: number;
 }
 
@@ -48,11 +48,11 @@ export interface Answered {
   readonly comeAt: number;
 }
 
-/** The time in ms after its due time at which an entry is removed if its process has not asked. */
+/** Time in ms after the due time of an entry. After this time the entry is removed if its process has not asked. */
 const GRACE_MS = 100;
 /** The time in ms after which an asker asks again if an earlier entry still waits. */
 const AGAIN_MS = 20;
-/** How often single units may overtake a heavier call that waits for a wider gap. */
+/** The number of times that single units may overtake a heavier call that waits for a wider gap. */
 const MAX_PASSED = 3;
 /** The amount by which a bucket's margin shrinks with each start, down to the margin of the asker. */
 const MARGIN_STEP = 0.0001;
@@ -180,7 +180,9 @@ function enter({ bucket, limit }: LimitedBucket, now: number, { who, margin, que
   return { bucket, limit, before: turns.slice(0, at), own: turns[at] ?? null, after: turns.slice(at + 1) };
 }
 
-/** The most starts that one request for turns gets: all for a single asker, otherwise an equal part of the starts within 250 ms. */
+/**
+ * Maximum number of starts for one request for turns: all starts for a single asker, otherwise an equal part of the starts within 250 ms.
+ */
 function batchOf({ limit, before, after }: BucketQueue): number {
   const others = before.length + after.length;
   return others === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit / (4 * (others + 1))));

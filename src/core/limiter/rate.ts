@@ -22,7 +22,7 @@ export function flatProfile(qps: number): RateProfile {
   return { name: `flat-${qps}`, buckets: [{ name: 'all', qps, classes: ['*'] }] };
 }
 
-/** A profile with an additional, lower limit of one key: its calls count against both. */
+/** A profile with an additional, lower limit of one key: calls with this key count against both limits. */
 export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
   const own: RateBucket = { name: 'key', qps, classes: ['*'], of: 'key' };
   return { name: `${profile.name}+key-${qps}`, buckets: [...profile.buckets, own] };
@@ -42,7 +42,7 @@ export function limitOf({ qps }: RateBucket): number {
   return Math.max(1, Math.floor(qps));
 }
 
-/** The contract's default rate, its higher rate, and the public rates by endpoint. */
+/** The default rate of the contract, the higher rate of the contract, and the public rates by endpoint. */
 export const rateProfiles: Readonly<Record<string, RateProfile>> = {
   contract: { ...flatProfile(10), name: 'contract' },
   boost: { ...flatProfile(25), name: 'boost' },

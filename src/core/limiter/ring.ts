@@ -23,8 +23,8 @@ export interface Ahead {
 const none: Ahead = { calls: 0, units: 0 };
 
 /**
- * Smallest time between two starts, as a part of the time between evenly spread starts. It spreads a burst, and a late start can be made up
- * for.
+ * Smallest time between two starts, as a part of the time between evenly spread starts. This gap spreads a burst, but leaves time to make
+ * up for a late start.
  */
 const GAP = 0.6;
 /** A start further ahead than this, in ms, shows that the clock was put back. */
@@ -47,8 +47,8 @@ export function resize(ring: Ring, limit: number, now: number): void {
 }
 
 /**
- * Returns the earliest start of a call of `weight` units, by the clock of `now`. If calls wait before it, the result is an estimate.
- * Changes nothing. A call heavier than the whole limit takes all of the limit; otherwise the call could never start.
+ * Returns the earliest start of a call of `weight` units, by the clock of `now`. If other calls wait before this call, the result is an
+ * estimate. Changes nothing. A call heavier than the whole limit takes all of the limit; otherwise the call could never start.
  */
 export function earliest(ring: Ring, rule: RingRule, now: number, weight: number, ahead: Ahead = none): number {
   if (weight <= 0) return now;

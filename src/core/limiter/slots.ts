@@ -19,7 +19,7 @@ export interface Slots {
    */
   take(owner: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Records the run of the owner's slot. A run in progress always has a slot: an owner without one gets it at once, even above the
+   * Records the run of the owner's slot. A run in progress always has a slot: an owner without a slot gets a slot at once, even above the
    * limit.
    */
   name(owner: string, runId: string): Promise<void>;

@@ -32,11 +32,11 @@ export interface Decision {
 
 /** Input of the `batchMonitors` workflow: plain JSON, usable from any Temporal SDK. */
 export interface BatchMonitorsInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the batch. */
   readonly origin?: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
-  /** The most monitors that one call changes, 1 to 500; default 100. */
+  /** Maximum number of monitors that one call changes, 1 to 500; default 100. */
   readonly limit?: number;
   /** Warehouse of the audit; default `out/monitors.duckdb` under the worker's directory. */
   readonly into?: string;
@@ -150,8 +150,8 @@ export function contradiction(planned: readonly MonitorState[], reported: DryRun
 export const MAX_IDLE_CALLS = 2;
 
 /**
- * The most monitors of one call. The approval of a deletion covers only the plan, so a deletion takes at most the monitors that are left
- * (at least one). `affected`: monitors of the plan that earlier calls affected.
+ * Maximum number of monitors for one call. The approval of a deletion covers only the plan, so a deletion takes at most the planned
+ * monitors that are left (at least one). `affected`: number of monitors of the plan that earlier calls affected.
  */
 export function limitOfCall(action: MonitorAction, limit: number, planned: number, affected: number): number {
   return action === 'delete' ? Math.max(1, Math.min(limit, planned - affected)) : limit;
@@ -161,7 +161,7 @@ export function limitOfCall(action: MonitorAction, limit: number, planned: numbe
 export interface CallEffect {
   /** Whether an answer landed. If not, the effect was read from the monitors. */
   readonly answered: boolean;
-  /** Number of monitors that this call affected and no earlier call did, by its answer or by their state. */
+  /** Number of monitors that this call affected and no earlier call did, according to the answer or to the state of the monitors. */
   readonly fresh: number;
   /** Monitors in the answer that are not in the plan. */
   readonly unplanned: number;
@@ -171,7 +171,7 @@ export interface CallEffect {
 }
 
 /**
- * The step after a call. `idle`: consecutive answered calls without a new effect, including this one. `beyond`: the call deleted a
+ * The step after a call. `idle`: consecutive answered calls without a new effect, including this call. `beyond`: the call deleted a
  * monitor that was not approved.
  */
 export function afterCall(
@@ -210,7 +210,7 @@ export interface BatchProgress {
   readonly job: string;
   readonly action: MonitorAction;
   readonly filter: MonitorFilter;
-  /** The most monitors that one call changes. */
+  /** Maximum number of monitors that one call changes. */
   readonly limit: number;
   readonly plan: BatchPlan | null;
   readonly decision: (Decision & { readonly approved: boolean; readonly at: number }) | null;
@@ -223,5 +223,5 @@ export interface BatchProgress {
   readonly message: string | null;
 }
 
-/** The most monitors that a plan or an effect lists; the warehouse has all of them. */
+/** Maximum number of monitors that a plan or an effect lists; the warehouse has all monitors. */
 export const SHOWN_MONITORS = 20;

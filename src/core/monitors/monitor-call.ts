@@ -14,7 +14,7 @@ export type MonitorOperation = (typeof monitorOperations)[number];
 
 /** Input of the `monitorCall` workflow. */
 export interface MonitorCall {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not make the call. */
   readonly origin?: string;
   readonly operation: MonitorOperation;
   readonly input: { readonly [field: string]: Json };

@@ -5,7 +5,7 @@ export const MONITOR_KEY = 'searchflow';
 
 /** Input of the `createMonitor` workflow: plain JSON, usable from any Temporal SDK. */
 export interface CreateMonitorInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not create the monitor. */
   readonly origin?: string;
   /** Definition of the monitor (API reference: /monitors). */
   readonly definition: { readonly [field: string]: Json };
@@ -20,9 +20,9 @@ export interface CreatedMonitorResult {
   readonly monitor: { readonly id: string } & { readonly [field: string]: Json };
   /** Whether the answer got lost and the monitor was found by its metadata. */
   readonly adopted: boolean;
-  /** `missing`: the answer got lost, or had no secret. To get one, delete the monitor and create it again with a new id. */
+  /** `missing`: the answer got lost, or had no secret. To get a secret, delete the monitor and create the monitor again with a new id. */
   readonly secret: 'kept' | 'missing';
-  /** Ids of further monitors that this creation made in calls whose answers got lost. */
+  /** Ids of further monitors that calls of this creation made; the answers to these calls got lost. */
   readonly others: readonly string[];
 }
 

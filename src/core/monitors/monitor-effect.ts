@@ -13,13 +13,13 @@ export interface PlannedMonitor extends MonitorState {
   readonly planned: boolean;
   /** Whether a call of ours affected the monitor, by the call's answer or by the monitor's state. */
   readonly ours: boolean;
-  /** Whether a later call of ours affected the monitor again. */
+  /** Whether a later call of ours affected the same monitor again. */
   readonly again: boolean;
 }
 
 export type EffectKind = 'affected' | 'unplanned' | 'missed' | 'others';
 
-/** The effect on one monitor, by the lists before and after the batch. */
+/** The effect on one monitor, from the lists before and after the batch. */
 export interface MonitorEffect {
   readonly id: string;
   readonly name: string | null;

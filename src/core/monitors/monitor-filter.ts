@@ -28,7 +28,7 @@ export function filterProblem(filter: unknown, path = 'filter.'): string | null 
   if (!isObject(metadata)) return `${path}metadata must be an object of strings`;
   for (const [key, value] of Object.entries(metadata)) {
     if (typeof value !== 'string') return `${path}metadata: the value of '${key}' must be a string`;
-    // An assignment of this name sets the prototype, so a copy of the object would lack the name.
+    // Assigning to a field of this name sets the prototype, so a copy of the object would lack the field.
     if (key === '__proto__') return `${path}metadata: '__proto__' cannot be used as a name`;
   }
   return null;

@@ -39,13 +39,13 @@ export interface FreshMonitors {
  * idempotent.
  */
 export interface BatchAudit {
-  /** Records the plan; replaces an earlier plan of this run, unless its batch has begun. */
+  /** Records the plan; replaces an earlier plan of this run, unless the batch has begun. */
   plan(record: BatchRecord, toDo: readonly MonitorState[], already: readonly MonitorState[]): Promise<void>;
   /** Records the decision. */
   decide(run: BatchRun, decision: Decision & { readonly approved: boolean; readonly at: number }): Promise<void>;
   /**
-   * Records the beginning of an approved batch. A pause also marks monitors that quiet hours have paused, so that they stay paused
-   * afterwards.
+   * Records the beginning of an approved batch. A pause also marks monitors that quiet hours have paused, so that these monitors stay
+   * paused after the quiet hours.
    */
   begin(run: BatchRun, by: string): Promise<void>;
   /** Records the effect of a call; returns the monitors that no earlier call affected. */
@@ -59,7 +59,7 @@ export interface BatchAudit {
   ): Promise<void>;
 }
 
-/** The memory of quiet hours: the monitors that quiet hours paused, and the state of each monitor at that time. */
+/** The memory of quiet hours: the paused monitors, and the state of each monitor when quiet hours paused it. */
 export interface QuietMemory {
   mark(origin: string, schedule: string): Promise<QuietMark | null>;
   setMark(origin: string, schedule: string, mark: QuietMark | null): Promise<void>;
@@ -86,7 +86,7 @@ export interface KnownRun {
   readonly id: string;
   /** Whether the run has ended. The record of an ended run does not change. */
   readonly over: boolean;
-  /** Whether all older runs of its monitor are loaded, too. */
+  /** Whether all older runs of the monitor are loaded, too. */
   readonly reached: boolean;
 }
 

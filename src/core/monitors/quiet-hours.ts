@@ -80,7 +80,7 @@ export function lengthOf({ from, until, days, untilDay }: QuietHours): number {
 
 /**
  * Returns the date on which the quiet hours that contain a moment began; null outside of quiet hours. When clocks are put back, the same
- * local time occurs twice. The caller must not begin quiet hours again that have ended.
+ * local time occurs twice. The caller must not begin quiet hours a second time after their end.
  */
 export function quietAt(at: number, hours: QuietHours): string | null {
   const wall = wallClock(at, hours.tz);
@@ -93,7 +93,7 @@ export function quietAt(at: number, hours: QuietHours): string | null {
   return null;
 }
 
-/** Clocks are never put back by more than this, in minutes. */
+/** Maximum number of minutes by which clocks are put back. */
 const PUT_BACK = 180;
 
 /**

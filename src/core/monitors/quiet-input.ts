@@ -3,19 +3,19 @@ import { type QuietHours, quietHoursProblem } from './quiet-hours.js';
 
 /** Input of the `quietMonitors` workflow, which the schedules of quiet hours start. */
 export interface QuietInput {
-  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run it. */
+  /** Base URL of the service, or `sandbox`; default: the worker's. Workers of other services do not run the workflow. */
   readonly origin?: string;
   /** Name of the quiet hours. */
   readonly name: string;
   readonly hours: QuietHours;
-  /** The monitors to pause; only active ones are paused. */
+  /** The monitors to pause; only active monitors are paused. */
   readonly filter: MonitorFilter;
   /** The warehouse with the memory of paused monitors. */
   readonly into: string;
   readonly host?: string;
-  /** The quiet hours are removed: the run unpauses all paused monitors at any time and clears the memory. */
+  /** Set when the quiet hours are removed: the run then unpauses all paused monitors at any time and clears the memory. */
   readonly restore?: boolean;
-  /** A time in Unix ms to use instead of the clock. */
+  /** A time in Unix ms that replaces the present time. */
   readonly now?: number;
 }
 

@@ -5,7 +5,10 @@ import { isPutBack, type QuietHours, quietAt } from './quiet-hours.js';
 export interface QuietMark {
   /** The date on which the quiet hours began. */
   readonly window: string;
-  /** `beginning`: monitors are being paused; `begun`: all are paused; `ended`: they are unpaused. */
+  /**
+   * `beginning`: monitors are being paused. `begun`: all monitors are paused. `ended`: the monitors are unpaused, except those that must
+   * stay paused.
+   */
   readonly state: 'beginning' | 'begun' | 'ended';
 }
 
@@ -15,7 +18,7 @@ export interface QuietMonitor {
   readonly name: string | null;
   /** Date on which the quiet hours that paused the monitor began. */
   readonly window: string;
-  /** `pausing` and `unpausing` are written before the call, so that a crash cannot hide its effect. */
+  /** `pausing` and `unpausing` are written before the call, so that a crash cannot hide the effect of the call. */
   readonly state: 'pausing' | 'paused' | 'unpausing';
   /** `updatedAt` before our call. */
   readonly before: string | null;
@@ -48,12 +51,12 @@ export interface HeldMonitor extends Pick<QuietMonitor, 'id' | 'after' | 'keptBy
 }
 
 /**
- * The action on a monitor when quiet hours begin. `adopt`: an earlier pause of ours took effect, but its answer got lost. `join`: other
+ * The action on a monitor when quiet hours begin. `adopt`: an earlier pause of ours took effect, but the answer got lost. `join`: other
  * quiet hours have paused the monitor; the last quiet hours to end unpause it.
  */
 export type BeginStep = 'pause' | 'adopt' | 'join' | 'nothing';
 
-/** `known`: the record that these quiet hours have of the monitor; `held`: the record that other quiet hours have of it. */
+/** `known`: the record that these quiet hours have of the monitor; `held`: the record that other quiet hours have of the monitor. */
 export function beginStep(
   now: MonitorState,
   known: QuietMonitor | null,

@@ -45,10 +45,10 @@ export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCod
   return (reason && byReason[reason]) ?? exitCodes.stopped;
 }
 
-/** The most causes that are read; a chain of causes may be circular. */
+/** Maximum number of causes that are read; a chain of causes may be circular. */
 const MAX_CAUSES = 10;
 
-/** Returns the exit code of a failure. The first known error in its chain of causes decides. */
+/** Returns the exit code of a failure. The first known error in the chain of causes decides. */
 export function exitCodeOfFailure(error: unknown): ExitCode {
   let cause = error;
   for (let depth = 0; cause instanceof Error && depth < MAX_CAUSES; depth++) {

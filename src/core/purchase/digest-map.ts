@@ -73,7 +73,7 @@ export class DigestMap {
     this.#slots[slot + 2] = stored;
   }
 
-  /** Returns the slot of the latest key, or its free slot. */
+  /** Returns the slot of the latest key, or the free slot for that key. */
   #find(): number {
     const slots = this.#slots;
     for (let index = this.#high & this.#mask; ; index = (index + 1) & this.#mask) {

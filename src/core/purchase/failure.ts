@@ -1,6 +1,6 @@
 /**
  * The meaning of a failed call, in one table. Activities make Temporal failures from it; purchases and the limiter act on it. API
- * reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which that page does not list.
+ * reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which the API reference does not list.
  */
 export const failureTypes = [
   'InvalidRequest',
@@ -94,8 +94,8 @@ export function classify(facts: CallFacts, creates = false): Verdict {
 }
 
 /**
- * Tags of failed rows that may succeed later: only these are bought again with `--retry-failed`. A refused request cost nothing, and its
- * cause may have been fixed.
+ * Tags of failed rows that may succeed later: with `--retry-failed`, only rows with these tags are bought again. A refused request cost
+ * nothing, and the reason of the refusal may have been fixed.
  */
 export const transientTags: readonly string[] = [
   'CRAWL_TIMEOUT',

@@ -1,13 +1,13 @@
 import { transientTags } from './failure.js';
 
-/** Which landed answers may be used. */
+/** Rules for the landed answers that may be used. */
 export interface Freshness {
   /** Unix ms; answers that landed before this time are bought again. */
   readonly freshAfter?: number;
   /** Failed units with one of these tags that landed before `retryBefore` (Unix ms) are bought again. */
   readonly retryTags?: readonly string[];
   readonly retryBefore?: number;
-  /** Unix ms; answers that landed before this time are bought again if neither journal nor warehouse has their body. */
+  /** Unix ms; answers that landed before this time are bought again if neither journal nor warehouse has the body of the answer. */
   readonly rebuyBefore?: number;
 }
 
@@ -19,7 +19,7 @@ export interface FreshnessRequest {
   readonly rebuy: boolean;
 }
 
-/** Tags of the failures that `--retry-failed` buys again. They include answers that were paid for and could not be parsed. */
+/** Tags of the failures that `--retry-failed` buys again. They include the tag of paid answers that could not be parsed. */
 const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
 
 /** Returns the rules for answers that have already landed; undefined if all landed answers are used. `now`: Unix ms. */

@@ -23,11 +23,11 @@ export interface UnitOutcome {
   /** Source of the content (`cached`, `crawled`), where the answer has it. */
   readonly source: string | null;
   readonly costMicros: number;
-  /** The unit's result byte for byte, with unknown fields; `null` for none. */
+  /** The unit's result byte for byte, with unknown fields; `null` without a result. */
   readonly result: Json | RawJson;
-  /** The unit's whole status, where it has fields beyond those above. */
+  /** The whole status of the unit; set where the status has more fields than those above. */
   readonly wholeStatus?: Json;
-  /** Fields of the answer that do not fit their types, as one line; absent where all fit. */
+  /** Fields of the answer that do not fit their types, as one line; absent where all fields fit. */
   readonly misread?: string;
 }
 
@@ -84,7 +84,7 @@ export interface Claimed {
   readonly unknowns: number;
   /** The latest unknown outcome. */
   readonly lost?: Lost;
-  /** Set if the run of the unit is in progress: the caller takes over the intent, follows the run and lands its answer. */
+  /** Set if the run of the unit is in progress: the caller takes over the intent, follows the run and lands the answer of the run. */
   readonly started?: Started;
 }
 
@@ -146,8 +146,8 @@ export interface JournalTotals {
 }
 
 /**
- * The record of all purchases: the only truth about them. An answer that has landed here is never bought again. Every method that
- * writes returns once the write is durable.
+ * The record of all purchases: the only truth about them. An answer that has landed here is never bought again. When a method that writes
+ * has returned, its write is durable.
  */
 export interface Journal {
   /** Divides keys into landed, mine and theirs, atomically for all callers. Repeated keys count once. */
@@ -157,12 +157,12 @@ export interface Journal {
    * lost the claim, and with `OverBudget` if the intent would exceed a cap.
    */
   intend(intent: Intent): Promise<string>;
-  /** Writes an answer and releases its units: they have landed. */
+  /** Writes an answer and releases its units, which have then landed. */
   land(intentId: string, answer: LandedAnswer): Promise<void>;
   /**
-   * Records that the start of an intent was answered, with its run. The intent stays open and its estimate counts, even after its owner has
-   * died or released it. The next claim of the unit takes the intent over. An intent that was an unknown outcome is open again and belongs
-   * to the owner of the unit.
+   * Records that the start of an intent was answered, with its run. The intent stays open and its estimate counts, even after the owner
+   * has died or has released the unit. The next claim of the unit takes the intent over. An intent that was an unknown outcome is open
+   * again and belongs to the owner of the unit.
    */
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /**
@@ -171,8 +171,8 @@ export interface Journal {
    */
   miss(intentId: string, reason: string, charged: 'never' | 'maybe', body?: string | null): Promise<void>;
   /**
-   * Ends units without a purchase: their input was refused, they had too many unknown outcomes, or the warehouse still has their answer
-   * (`answer`, with its time).
+   * Ends units without a purchase. Reasons: the input was refused, a unit had too many unknown outcomes, or the warehouse still has the
+   * answer (`answer` has its request id and time).
    */
   recordOutcomes(
     owner: string,
@@ -188,21 +188,21 @@ export interface Journal {
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been released. */
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
-  /** Returns those of these keys that have landed; claims nothing. */
+  /** Returns the units among these keys that have landed; claims nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
   /** Reads the bodies of landed units and marks missing and damaged bodies, so that `rebuyBefore` applies to their units. */
   verify(keys: readonly string[]): Promise<void>;
   /**
    * Returns paths of unit files (JSON lines of {@link UnitRecord}) that together hold all of these landed keys. The files may hold other
-   * keys, too. Of several lines with one key the newest counts. `scratch` is a path where the journal may write such a file. Rejects with
-   * {@link BodiesGone} if bodies were pruned or fail their checksum.
+   * keys, too. If several lines have the same key, the newest line counts. `scratch` is a path where the journal may write such a file.
+   * Rejects with {@link BodiesGone} if bodies were pruned or fail their checksum.
    */
   unitFiles(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]>;
   /** Returns the records of landed keys, by key. */
   read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>>;
   /**
    * Deletes the bodies of all segments with this prefix that were last written before a time (Unix ms); the purchases stay known. The
-   * caller has checked that the warehouse has their rows. Returns the number of segments.
+   * caller has checked that the warehouse has the rows of these segments. Returns the number of segments.
    */
   prune(segmentPrefix: string, before: number): Promise<number>;
   /** Sums over all segments with this prefix. */
@@ -211,8 +211,8 @@ export interface Journal {
 }
 
 /**
- * The owner has lost its claim: its process counted as dead, or another answer landed first. Nothing was written. The caller must claim the
- * units again.
+ * The owner has lost its claim because its process counted as dead or another answer landed first. Nothing was written. The caller must
+ * claim the units again.
  */
 export class ClaimLost extends Error {
   override readonly name = 'ClaimLost';
@@ -223,7 +223,7 @@ export class ClaimLost extends Error {
   }
 }
 
-/** Bodies of bought answers are gone (pruned, damaged). They are bought again only on request. */
+/** Bodies of bought answers are gone (pruned, damaged). Such answers are bought again only on request. */
 export class BodiesGone extends Error {
   override readonly name = 'BodiesGone';
   constructor(readonly keys: readonly string[]) {

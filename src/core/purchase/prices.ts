@@ -19,7 +19,7 @@ export interface PriceTable {
   readonly answer: number;
   readonly research: number;
   readonly monitorRun: number;
-  /** Price of a run by its effort. For an effort that is billed by usage: the most that a run without a budget costs. */
+  /** Price of a run by its effort. For an effort that is billed by usage: the maximum cost of a run without a budget. */
   readonly agentRun: Readonly<Record<string, number>>;
   /** The parts of a run that is billed by usage. */
   readonly agentUse: Readonly<Record<'computeUnit' | 'search' | 'email' | 'phoneNumber', number>>;
@@ -114,16 +114,19 @@ export function estimateContents(options: Options, urls: number, table: PriceTab
   return toMicros(table.contentsPage) * kinds * urls * (1 + subpagesOf(options));
 }
 
-/** Types of search whose price does not depend on the query. The others: `auto` may become deep, and deep has a range of prices. */
+/**
+ * Types of search whose price does not depend on the query. The price of other types does: `auto` may become deep, and deep has a range of
+ * prices.
+ */
 const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
 
-/** The most that a search may cost, in micro-dollars; the service states a range that depends on the query. */
+/** Maximum cost of a search, in micro-dollars; the service states a range of costs that depends on the query. */
 export function estimateSearch(request: Options, table: PriceTable): number {
   const type = typeOf(request);
   return priceAs(plain.has(type) && table.search[type] ? [type] : Object.keys(table.search), request, table);
 }
 
-/** List price of a search with its pages, in micro-dollars: its cost, unless the service chooses a more expensive type. */
+/** List price of a search with its pages, in micro-dollars. This is the cost, unless the service chooses a more expensive type. */
 export function listSearch(request: Options, table: PriceTable): number {
   return priceAs([typeOf(request)], request, table);
 }
@@ -146,7 +149,7 @@ export function isMetered(effort: unknown): boolean {
 }
 
 /**
- * The most that an agent run can cost, in micro-dollars: its own budget, or else the price of its effort. An unknown effort counts at the
+ * Maximum cost of an agent run, in micro-dollars: the budget of the run, or else the price of its effort. An unknown effort counts at the
  * highest price.
  */
 export function estimateAgentRun(effort = 'auto', maxCostDollars: number | undefined, table: PriceTable): number {

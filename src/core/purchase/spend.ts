@@ -47,13 +47,16 @@ export interface Spend {
   setCaps(caps: SpendCaps): Promise<void>;
   /** The current day and month. */
   spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
-  /** Sums by group, ordered by its name, over whole UTC days: from the day of `since` to the last day that begins before `until` (Unix ms). */
+  /**
+   * Sums by group, ordered by the name of the group, over whole UTC days: from the day of `since` to the last day that begins before
+   * `until` (Unix ms).
+   */
   usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]>;
 }
 
 /**
- * An intent would exceed a cap; nothing was written. Of several exceeded caps, this is the one with the least remaining. If `openMicros` is
- * not 0, requests in flight may still free a part of the cap by costing less than their estimate.
+ * An intent would exceed a cap; nothing was written. If several caps are exceeded, the error is about the cap with the least remaining
+ * money. If `openMicros` is not 0, requests in flight may cost less than their estimate and free a part of the cap.
  */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
@@ -87,7 +90,7 @@ export class OverBudget extends Error {
 
 /** The expected cost of a request. Amounts in micro-dollars. */
 export interface Price {
-  /** The most that the request may cost by the price table, or the bound that is sent with it. */
+  /** The maximum cost of the request by the price table, or the bound that is sent with the request. */
   readonly estimateMicros: number;
   /** The cost by the price table, if it is lower than the estimate. Default: the estimate. */
   readonly listMicros?: number | undefined;

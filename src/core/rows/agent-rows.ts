@@ -38,8 +38,8 @@ export interface AgentRowsInput
 }
 
 /**
- * Returns the problem of fields that are set both in `request` and outside of it: only one of the two values would be sent. Null if there
- * is none.
+ * Returns the problem of fields that are set both inside and outside of `request`: only one of the two values would be sent. Null if there
+ * are no such fields.
  */
 export function setTwice({ request = {}, ...named }: AgentRowsInput): string | null {
   const twice = requestFields.filter((name) => Object.hasOwn(request, name) && named[name] !== undefined);
@@ -50,14 +50,14 @@ export function setTwice({ request = {}, ...named }: AgentRowsInput): string | n
 
 const requestFields = ['query', 'outputSchema', 'effort', 'systemPrompt', 'dataSources'] as const;
 
-/** Turns the input of an agent job into that of a row job. */
+/** Turns the input of an agent job into the input of a row job. */
 export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   const { query, outputSchema, effort, systemPrompt, dataSources, request = {}, ...job } = input;
   return {
     ...job,
     operation: 'agent',
     template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
-    // Not rendered: a schema may contain braces of its own.
+    // The schema is not rendered, because it may contain braces of its own.
     options: {
       ...(outputSchema === undefined ? {} : { outputSchema }),
       ...(effort === undefined ? {} : { effort }),

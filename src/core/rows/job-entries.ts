@@ -11,19 +11,19 @@ export interface JobState {
   /** Unix ms. */
   readonly since: number;
   /**
-   * The rows of the job in its warehouse, counted while no slice was running, so that a status need not open the warehouse. Absent where
-   * they were not counted; never in `running`.
+   * The rows of the job in its warehouse, counted while no slice was running, so that a status need not open the warehouse. Absent if the
+   * rows were not counted, and always absent in the state `running`.
    */
   readonly counts?: WarehouseSummary;
 }
 
-/** The record of a job between commands. It is only an index: journal, warehouse and workflow hold the truth about the job. */
+/** The record of a job between commands. The record is only an index: journal, warehouse and workflow hold the truth about the job. */
 export interface JobEntry {
   readonly staged: StagedJob;
   /** Whether the job's name comes from `--job`. A job with such a name is identified by the name, other jobs by the path of their input. */
   readonly named: boolean;
   readonly csv: string | null;
-  /** Generation whose rows were all loaded when its workflow ended; null before that. */
+  /** The generation whose rows were all loaded when the job's workflow ended; null before the first such end. */
   readonly completed: string | null;
   /** Earlier stages of the job, newest first. A run in progress may still load an earlier stage. */
   readonly earlier?: readonly Stage[];
@@ -58,7 +58,7 @@ export function entryAfter(before: JobEntry | null, now: JobEntry): JobEntry {
   return others.length === 0 ? now : { ...now, earlier: others.slice(0, KEEP_STAGES) };
 }
 
-/** Returns the stage of a generation; null where the entry has none. */
+/** Returns the stage of a generation; null where the entry has no such stage. */
 export function stageOf(entry: JobEntry, generation: string): Stage | null {
   const all = [{ staged: entry.staged, csv: entry.csv }, ...(entry.earlier ?? [])];
   return all.find(({ staged }) => staged.generation === generation) ?? null;
@@ -95,8 +95,8 @@ export interface Claim {
 }
 
 /**
- * The changes that a decision makes. A null value removes. `entry`: the entry of a job to write in the same step; absent: no entry is
- * changed.
+ * The changes that a decision makes. A null value removes a record. `entry`: the entry of a job to write in the same step; absent: no
+ * entry is changed.
  */
 export interface Claimed {
   readonly owned: OwnedWork | null;
@@ -129,7 +129,7 @@ export interface Allowed {
  */
 export interface JobEntries {
   get(job: string): Promise<JobEntry | null>;
-  /** Adds or replaces the entry of `staged.job`; durable when it returns. */
+  /** Adds or replaces the entry of `staged.job`; the entry is durable when the method returns. */
   put(entry: JobEntry): Promise<void>;
   /** All entries, the least recently changed first. */
   all(): Promise<readonly JobEntry[]>;
@@ -138,7 +138,7 @@ export interface JobEntries {
   /** All walks, the least recently changed first. */
   walks(): Promise<readonly WalkEntry[]>;
   /**
-   * Decides the owner of a workflow's work atomically; the decision may also write the entry of its job. If `decide` throws, nothing is
+   * Decides the owner of a workflow's work atomically; the decision may also write the entry of the job. If `decide` throws, nothing is
    * written. `decide` may be called more than once.
    */
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
@@ -147,6 +147,6 @@ export interface JobEntries {
   allowed(): Promise<readonly Allowed[]>;
   /** All work that commands own, with its live owners. */
   owned(): Promise<readonly (OwnedWork & { readonly living: readonly Owner[] })[]>;
-  /** Returns this process as an owner, which lives until the process ends or the store is closed. */
+  /** Returns an owner for this process. The owner lives until the process ends or the store is closed. */
   owner(): Owner;
 }

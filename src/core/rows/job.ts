@@ -18,7 +18,10 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
-/** The memo of workflows that this program starts itself. The input of such a workflow was checked here, or comes from an earlier start. */
+/**
+ * The memo of workflows that this program starts itself. The program has checked the input of such a workflow, or takes the input from an
+ * earlier start.
+ */
 export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
@@ -48,7 +51,7 @@ export const jobOfWorkflow = (workflowId: string): string => workflowId.replace(
 /** Whether the work has not ended. */
 export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 'paused'].includes(phase);
 
-/** How URLs without a scheme are completed; `none`: they are refused. */
+/** How URLs without a scheme are completed; `none`: such URLs are refused. */
 export const defaultSchemes = ['https', 'http', 'none'] as const;
 export type DefaultScheme = (typeof defaultSchemes)[number];
 
@@ -60,17 +63,20 @@ export interface EnrichCsvInput {
   /** Path of the CSV file on the worker's machine, `.gz` allowed. */
   readonly input: string;
   /**
-   * Column with the URLs, for `contents` and `findSimilar`. Default: the column of the job's last run; in the first run it is found by name
-   * and contents.
+   * Column with the URLs, for `contents` and `findSimilar`. Default: the column of the job's last run; in the first run, the column is
+   * found by name and contents.
    */
   readonly urlColumn?: string;
-  /** Scheme that is added to URLs without one. Default: the scheme of the job's last run; in the first run such rows are bad. */
+  /**
+   * Scheme that is added to URLs without a scheme. Default: the scheme of the job's last run; in the first run, rows with such URLs are
+   * bad.
+   */
   readonly defaultScheme?: DefaultScheme;
   /** The operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
   /**
-   * For operations without a column of URLs: the part of the request that is rendered for each row. Its texts are Liquid templates over the
-   * columns, such as `{ "query": "{{name}} official site" }`.
+   * For operations without a column of URLs: the part of the request that is rendered for each row. The texts in this part are Liquid
+   * templates over the columns, such as `{ "query": "{{name}} official site" }`.
    */
   readonly template?: Json;
   /** For `agent`: number of rows that share one run, 1–100; default 1. See `StagedJob.rowsPerRun`. */
@@ -84,8 +90,8 @@ export interface EnrichCsvInput {
   /** Name of the job; default: the file's name without its extension. */
   readonly job?: string;
   /**
-   * The part of the request that all rows share. With a template: the fields that the template does not have. Without one: contents
-   * options. Their default is those of the job's last run, in the first run `{ "text": true }`.
+   * The part of the request that all rows share. With a template: the fields that the template does not have. Without a template: contents
+   * options. Default: the options of the job's last run; in the first run, `{ "text": true }`.
    */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
@@ -94,11 +100,11 @@ export interface EnrichCsvInput {
   /** Number of first rows to buy. A later run of the job without a limit buys the rest. Default: all rows. */
   readonly limit?: number;
   readonly freshness?: Freshness;
-  /** Age in ms: answers that landed longer ago than this at the time of staging are bought again. Default: an answer never expires. */
+  /** Maximum age in ms of an answer at the time of staging; older answers are bought again. Default: an answer never expires. */
   readonly refreshAfterMs?: number;
   /**
-   * Buys again the rows that failed for a transient reason before this run. If `freshness` is set, it replaces `refreshAfterMs` and this
-   * field.
+   * Buys again the rows that failed for a transient reason before this run. If `freshness` is set, `refreshAfterMs` and this field are
+   * ignored.
    */
   readonly retryFailed?: boolean;
   /**
@@ -111,9 +117,9 @@ export interface EnrichCsvInput {
    * refused.
    */
   readonly host?: string;
-  /** Where the job would pause, it ends as `stopped` instead, and the next scheduled run continues. */
+  /** A scheduled run ends as `stopped` where it would otherwise pause; the next scheduled run continues. */
   readonly scheduled?: boolean;
-  /** The cap of this run. The job pauses (`budget`) before the run costs more. Default: no cap. */
+  /** The cap of this run. The job pauses (`budget`) before the cost of the run exceeds the cap. Default: no cap. */
   readonly maxCostDollars?: MaxCost;
   /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
@@ -137,10 +143,10 @@ export interface Resumption {
   readonly skipRefused?: boolean;
 }
 
-/** Names staged rows; `limit` is the number of rows that a run asks for. */
+/** Names staged rows; `limit` is the number of rows that a run buys. */
 export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
-/** The result of staging: the job's rows are in slices, and its source is no longer needed. */
+/** The result of staging: the job's rows are in slices, and the source of the rows is no longer needed. */
 export interface StagedJob {
   readonly job: string;
   readonly name: string;
@@ -151,14 +157,14 @@ export interface StagedJob {
   readonly columns: readonly string[];
   /** The column of URLs; null where requests come from a template. */
   readonly unitColumn: string | null;
-  /** Scheme that was added to URLs without one. Absent: no scheme was added. */
+  /** Scheme that was added to URLs without a scheme. Absent: no scheme was added. */
   readonly defaultScheme?: 'http' | 'https';
   readonly options: ContentsJobOptions;
   /** The part of the request that is rendered for each row. Absent if a row is a URL. */
   readonly template?: Json;
   /**
    * Number of rows that share one agent run; absent: one. Each row is an object of `input.data` with a `row_id`. The output must be a list
-   * `rows` of objects with these ids; each object is kept with its row.
+   * `rows` of objects with these ids; each object is stored with the row that has the same id.
    */
   readonly rowsPerRun?: number;
   readonly variant?: string;
@@ -173,15 +179,15 @@ export interface StagedJob {
   readonly slices: number;
   /** Number of rows in each slice except the last. */
   readonly rowsPerSlice: number;
-  /** Number of slices in progress at once. It is large enough to use the whole rate limit. */
+  /** Number of slices in progress at once. The number is large enough to use the whole rate limit. */
   readonly window: number;
-  /** Directory of the slices, on the machine that staged them; see the port `Stages`. */
+  /** Directory of the slices, on the machine that staged the rows; see the port `Stages`. */
   readonly stageDir: string;
   /** The machine that has the warehouse file, for workers on several machines. */
   readonly host?: string;
 }
 
-/** The number of rows to buy. */
+/** Returns the number of rows to buy. */
 export const wantedRows = ({ rows, limit = rows }: Pick<StagedJob, 'rows' | 'limit'>): number => Math.min(rows, limit);
 
 /** The number of slices with rows to buy. The last of these slices may also have rows after the limit. */
@@ -215,19 +221,22 @@ export interface SliceInput {
   readonly maxRunMs?: number;
   /** See `EnrichCsvInput.skipRefused`. */
   readonly skipRefused?: boolean;
-  /** Cost of the job before this run, in micro-dollars. It is needed because the worker's own cap is for the cost of one run. */
+  /**
+   * Cost of the job before this run, in micro-dollars. The activity needs this amount, because the worker's own cap is for the cost of one
+   * run.
+   */
   readonly spentBeforeMicros?: number;
 }
 
 /** Input of the activity that ends the runs at the service for slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];
-  /** Milliseconds after which runs that have not ended are left running. Absent: the activity waits until they have ended. */
+  /** Time in ms after which runs that are still in progress are left running. Absent: the activity waits until all runs have ended. */
   readonly withinMs?: number;
 }
 
 export interface SliceResult {
-  /** False: the time was up, and the rest of the slice is left to the next attempt. */
+  /** False: the time was up, and the next attempt does the rest of the slice. */
   readonly complete: boolean;
   readonly rows: number;
   readonly requests: number;
@@ -280,7 +289,7 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** For a stopped run: the reason. `message` describes the reason and what to do in a sentence. */
+  /** The reason of a stopped run. `message` describes the reason and what to do in a sentence. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
   /** Number of first rows that the run asked for; absent: all. */
@@ -293,7 +302,7 @@ export interface JobSummary {
   readonly costMicros: number;
   /** Price of the same requests by the price table. Absent from older workers. */
   readonly estimateMicros?: number;
-  /** Cost of all purchases for the job in the journal, over all its runs. */
+  /** Cost of all purchases for the job in the journal, over all runs of the job. */
   readonly totalCostMicros: number;
   readonly unknownOutcomes: number;
   readonly seconds: number;

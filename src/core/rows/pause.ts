@@ -2,14 +2,14 @@ import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
 import type { PauseReason } from './job.js';
 
-/** A failure in a workflow: its type and message, and the first of its details. */
+/** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {
   readonly type: string;
   readonly message: string;
   readonly details: unknown;
 }
 
-/** Why a job is paused, and a message with what to do. */
+/** Why a job is paused, and a message that says what to do. */
 export interface Pause {
   readonly reason: PauseReason;
   readonly message: string;
@@ -21,7 +21,7 @@ export const COMMAND_ENDED = 'its command ended';
 /** The message of a cancelled job without a further reason. */
 export const JOB_CANCELLED = 'the job was cancelled';
 
-/** Type of the failure where a cap allows not even one more unit. Its detail is an {@link OverBudgetFacts}. */
+/** Type of the failure where a cap allows not even one more unit. The detail of such a failure is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 
 export type OverBudgetFacts = Pick<OverBudget, 'scope' | 'capMicros' | 'remainingMicros' | 'resetsAt'> &
@@ -34,12 +34,12 @@ const DEARER = 1.05;
 export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
 
 /**
- * Type of the failure where the service refuses the first requests of a job, or all requests of a slice, for the same reason. Its detail is
- * an {@link AllRefusedFacts}.
+ * Type of the failure where the service refuses the first requests of a job, or all requests of a slice, for the same reason. The detail
+ * of such a failure is an {@link AllRefusedFacts}.
  */
 export const ALL_REFUSED = 'AllRefused';
 
-/** The number of refused requests, and the number of rows that the job asks for. */
+/** The number of refused requests, and the number of rows of the job. */
 export interface AllRefusedFacts {
   readonly requests: number;
   readonly rows: number;
@@ -75,9 +75,9 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the pause for a failure; null if a pause does not help. `job` is the name for `resume`; null for a scheduled run, which ends and
- * is continued by the next run. `maxCostMicros` is the cap of the run. `spentMicros` is the cost of the run with requests in flight and
- * unknown outcomes, or null if unknown.
+ * Returns the pause for a failure; null if a pause does not help. `job` is the name for `resume`; null for a scheduled run, which ends
+ * instead of pausing. `maxCostMicros` is the cap of the run. `spentMicros` is the cost of the run with requests in flight and unknown
+ * outcomes, or null if unknown.
  *
  * The message has a command line only if the command that was typed would pause for the same reason again. In other cases the CLI adds the
  * command that was typed.
@@ -119,9 +119,9 @@ export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>,
   return message;
 }
 
-/** Whether the service, or a proxy in front of it, refused a single unit for its size. */
 const thenResume = (job: string | null): string => (job === null ? '; the next run continues' : `, then resume ${job}`);
 
+/** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
 const isTooLarge = (message: string): boolean => /: 413\b/.test(message);
 
 function budgetText(

@@ -9,7 +9,7 @@ export function isRowOperation(name: string): name is RowOperation {
   return (rowOperations as readonly string[]).includes(name);
 }
 
-/** Whether the operation starts a run at the service (API reference: /agent/runs), which takes minutes or longer. */
+/** Whether the operation starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
 export function isLongRunning(operation: string): boolean {
   return operation === 'agent' || operation === 'research';
 }

@@ -32,8 +32,8 @@ export interface RowRequest {
 }
 
 /**
- * A line of a staged slice (gzip JSON lines). Names are short, because there may be millions of lines. A row whose `k` is null
- * cannot be bought; `e` is the reason and `m` its message.
+ * A line of a staged slice (gzip JSON lines). Names are short, because there may be millions of lines. A row whose `k` is null cannot be
+ * bought; `e` is the error tag and `m` the message.
  */
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
@@ -65,9 +65,9 @@ export interface LoadBatch {
   readonly rowsFile: string;
   /** Unit files that hold every unit of the slice, see `Journal.unitFiles`. */
   readonly unitFiles: readonly string[];
-  /** Whether the file has only some of the slice's rows. These rows are loaded, and the ledger gets no line. */
+  /** Whether `rowsFile` has only some rows of the slice. Such rows are loaded without a line in the ledger. */
   readonly partial?: boolean;
-  /** Whether one answer is for several rows. A row for which the answer has no object fails as `MISSING_FROM_RESPONSE`. */
+  /** Whether one answer is for several rows. A row without an object in the answer fails as `MISSING_FROM_RESPONSE`. */
   readonly sharedAnswers?: boolean;
 }
 
@@ -124,7 +124,7 @@ export interface MisreadAnswer {
   readonly requestId: string | null;
   /** Unix ms. */
   readonly fetchedAt: number;
-  /** `error`: the whole answer is unreadable; its text is kept with one of the units of its request. */
+  /** `error`: the whole answer is unreadable; one of the units of the request has the text of the answer. */
   readonly status: 'success' | 'error';
   /** JSON text, or null. */
   readonly response: string | null;
@@ -150,7 +150,7 @@ export interface RowWarehouse {
   holdsRows(job: string): Promise<boolean>;
   /** Whether any answer is loaded, of any job. Never creates a file. */
   holdsAnswers(): Promise<boolean>;
-  /** Returns the costs of those units whose answer is loaded, by any job, and fresh enough. Never creates a file. */
+  /** Returns the cost of each of these units whose answer is loaded, by any job, and fresh enough. Never creates a file. */
   known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
   /**
    * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
@@ -175,7 +175,7 @@ export interface RowWarehouse {
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
-  /** Replaces answers in their rows by those in a unit file; the costs do not change. Returns the number of changed rows. */
+  /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */
   putAnswers(job: string, unitFile: string): Promise<number>;
   /** Adds or updates unknown outcomes of the job, one row for each. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
@@ -183,11 +183,13 @@ export interface RowWarehouse {
   recordRun(run: RunRecord): Promise<void>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
-  /** Writes the enriched CSV: rows in their order, input columns unchanged, result columns added. Replaces the file in one step. */
+  /**
+   * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added. Replaces the file in one step.
+   */
   exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
   /**
-   * Writes the rows as Parquet files `part-00000.parquet` … into a directory of their own, in their order. The files have the columns and
-   * values of the job's view. Replaces the directory in one step; refuses a directory with other files.
+   * Writes the rows in the order of the input as Parquet files `part-00000.parquet` … into a separate directory. The files have the
+   * columns and values of the job's view. Replaces the directory in one step; refuses a directory with other files.
    */
   exportParquet(
     job: string,
@@ -216,5 +218,5 @@ export class WarehouseUnusable extends Error {
 /** The warehouse has no rows of the job: nothing was loaded yet, or its tables are gone. */
 export class JobNotLoaded extends WarehouseUnusable {}
 
-/** The load needs more memory than the warehouse has. A smaller part of it may fit. */
+/** The load needs more memory than the warehouse has. A smaller part of the load may fit. */
 export class TooMuchAtOnce extends WarehouseUnusable {}

@@ -6,8 +6,8 @@ export type StagedRows = Pick<StagedJob, 'job' | 'generation' | 'slices' | 'stag
 /** Staged rows of jobs, available to every worker that may get a slice. */
 export interface Stages {
   /**
-   * Shares the slices in `stageDir` of this machine. Does nothing if they are shared already. Returns when every worker can read all of
-   * them. May delete stages of the job, except the newest few.
+   * Shares the slices in `stageDir` of this machine. Does nothing if the slices are shared already. Returns when every worker can read all
+   * slices. May delete stages of the job, except the newest few.
    */
   share(staged: StagedRows): Promise<void>;
   /**

@@ -9,7 +9,7 @@ export interface AgentRequest {
     readonly data?: readonly { readonly [name: string]: Json }[];
     readonly exclusion?: readonly { readonly [name: string]: Json }[];
   };
-  /** JSON Schema of the structured output; `toOutputSchema` makes one of a zod schema. */
+  /** JSON Schema of the structured output; `toOutputSchema` converts a zod schema. */
   readonly outputSchema?: object | null;
   /** Default `auto`. */
   readonly effort?: string;
@@ -32,13 +32,13 @@ export const MAX_DURATION_SECONDS = 2_073_600;
 /** Options of the purchase of a run. */
 export interface RunOptions {
   /**
-   * Age in ms: an answer that landed longer ago than this is bought again. Default: a landed answer never expires. 0: a new answer is
-   * always bought.
+   * Maximum age in ms of a landed answer that is used; an older answer is bought again. Default: a landed answer never expires. 0: a new
+   * answer is always bought.
    */
   readonly refreshAfterMs?: number;
   /**
-   * The cap of the run, in dollars. A run that is billed by usage gets the cap as its budget. A run whose fixed price is higher than the
-   * cap is not started.
+   * The cap of the run, in dollars. For a run that is billed by usage, the cap is sent as the budget. A run whose fixed price is higher
+   * than the cap is not started.
    */
   readonly maxCostDollars?: number;
   /** Tokens of beta features (API reference: beta features). */
@@ -93,7 +93,8 @@ export interface AgentRunResult {
   readonly status: string;
   readonly stopReason: string | null;
   /**
-   * The output; null if there is none or if it is too large for a history. A large output is read from the journal by the keys in `landed`.
+   * The output; null if the run has no output or the output is too large for a history. A large output is read from the journal by the
+   * keys in `landed`.
    */
   readonly text: string | null;
   readonly structured: Json;
@@ -108,7 +109,7 @@ export interface AgentRunResult {
   readonly leftOutBytes: number | null;
 }
 
-/** Result of the `runResearch` workflow: the task after its end. `task` is null if it is too large for a history. */
+/** Result of the `runResearch` workflow: the task after its end. `task` is null if the task is too large for a history. */
 export interface ResearchResult {
   readonly taskId: string | null;
   readonly status: string | null;

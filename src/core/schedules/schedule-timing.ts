@@ -3,7 +3,7 @@ import { Cron } from 'croner';
 /** When a schedule runs. */
 export type ScheduleTiming = { readonly everyMs: number } | { readonly cron: string; readonly tz: string };
 
-/** The shortest interval, in ms. Results rarely change faster. */
+/** The shortest interval, in ms. Results rarely change more often. */
 const LEAST_EVERY_MS = 60_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -61,7 +61,7 @@ export function catchUpMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(DAY, Math.max(HOUR, timing.everyMs)) : DAY;
 }
 
-/** The longest delay of a run in ms. It spreads the starts of schedules that have the same minute. */
+/** The longest delay of a run in ms. The delay spreads the starts of schedules that have the same minute. */
 export function jitterMs(timing: ScheduleTiming): number {
   return 'everyMs' in timing ? Math.min(30_000, Math.floor(timing.everyMs / 10)) : 10_000;
 }

@@ -52,7 +52,7 @@ export interface ScheduledRun {
   readonly summary: ScheduledOutcome['summary'];
 }
 
-/** A run of a workflow on this worker. It is reported as `running` first, then with its end. */
+/** A run of a workflow on this worker. The run is reported as `running` first, and again when it has ended. */
 export interface WatchedRun extends Pick<ScheduledRun, 'phase' | 'message' | 'summary'> {
   readonly job: string;
   readonly workflowType: string;

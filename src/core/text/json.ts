@@ -3,7 +3,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 /**
  * Returns one text for equal values: object names sorted, no white space, `undefined` left out. Equal options give the same text, so
- * their purchases share a key.
+ * purchases with equal options share a key.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;

@@ -1,7 +1,7 @@
-/** The largest distance between a misspelt name and a suggested one. */
+/** The largest distance between a misspelt name and a suggested name. */
 const MOST_FAR = 4;
 
-/** Returns the known name that is closest to a misspelt one; null where none is close. */
+/** Returns the known name that is closest to a misspelt name; null where no name is close. */
 export function nearest(misspelt: string, known: readonly string[]): string | null {
   const same = known.find((name) => sameName(name, misspelt));
   if (same !== undefined) return same;
