@@ -34,9 +34,9 @@ import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from 
 import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
- * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are made from
- * it; a new operation is one row here and its endpoint. Each function rejects with `ApiError`, whose `verdict` holds the meaning of the
- * failure.
+ * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are made
+ * from this table. A new operation needs one row here and an endpoint. Each function rejects with `ApiError`, whose `verdict` holds the
+ * meaning of the failure.
  */
 export const operations = {
   /** Ranked results for a query, with page contents where requested. Paid, about $0.007. API reference: POST /search. */
@@ -51,8 +51,8 @@ export const operations = {
   /** Links similar to a URL. Paid. Deprecated by the service: use `search`. API reference: POST /findSimilar. */
   findSimilar: findSimilarEndpoint,
   /**
-   * Starts a research task from instructions and a schema of its output. Paid. Retired by the public service; `variant: 'v0'` and
-   * `'v1'` are its older paths. API reference: POST /research/tasks.
+   * Starts a research task from instructions and a schema of the output. Paid. Retired by the public service; `variant: 'v0'` and `'v1'`
+   * select older paths. API reference: POST /research/tasks.
    */
   createResearchTask: createResearchTaskEndpoint,
   /** A research task, with the result once the task is completed. 404 for an unknown id. API reference: GET /research/tasks/{id}. */
@@ -73,7 +73,7 @@ export const operations = {
    * /monitors/{id}.
    */
   updateMonitor: updateMonitorEndpoint,
-  /** Deletes a monitor permanently and returns it. 404 for an unknown id. API reference: DELETE /monitors/{id}. */
+  /** Deletes a monitor permanently and returns the deleted monitor. 404 for an unknown id. API reference: DELETE /monitors/{id}. */
   deleteMonitor: deleteMonitorEndpoint,
   /**
    * Deletes, pauses or unpauses all monitors that match; a dry run unless `dry_run: false`. API reference: POST /monitors/batch.
@@ -87,7 +87,7 @@ export const operations = {
   /** The runs of a monitor, newest first, 1–100 a page. API reference: GET /monitors/{id}/runs. */
   listMonitorRuns: listMonitorRunsEndpoint,
   /**
-   * One run of a monitor, with its full output once it is completed. 404 for an unknown id. API reference: GET
+   * One run of a monitor, with the full output once the run is completed. 404 for an unknown id. API reference: GET
    * /monitors/{id}/runs/{runId}.
    */
   getMonitorRun: getMonitorRunEndpoint,
@@ -117,7 +117,7 @@ export const operations = {
   getEvent: getEventEndpoint,
   /** The websets of the team, 1–100 a page. API reference: GET /websets/v0/websets. */
   listWebsets: listWebsetsEndpoint,
-  /** One webset by its id or `externalId`, as events refer to it. 404 for an unknown id. API reference: GET /websets/v0/websets/{id}. */
+  /** One webset, by its id or its `externalId`. 404 for an unknown id. API reference: GET /websets/v0/websets/{id}. */
   getWebset: getWebsetEndpoint,
   /** The items of a webset, 1–100 a page, in no defined order. API reference: GET /websets/v0/websets/{id}/items. */
   listWebsetItems: listWebsetItemsEndpoint,
@@ -159,5 +159,5 @@ export const listOperations = [
 
 export type ListOperation = (typeof listOperations)[number];
 
-/** The table by name, for code that iterates over it. */
+/** The table by name, for code that iterates over all operations. */
 export const operationTable: Readonly<Record<OperationName, AnyEndpoint>> = { ...operations };

@@ -79,7 +79,7 @@ export interface RequestExtras {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Checks a request against types and limits and encodes it, or returns the first bad field. Sends nothing. */
+/** Checks a request against types and limits and returns the encoded request, or the problem of the first bad field. Sends nothing. */
 export function encodeRequest<I, O>(
   endpoint: Endpoint<I, O>,
   input: unknown,

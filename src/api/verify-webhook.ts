@@ -43,7 +43,7 @@ export function verifyWebhook(
   header: string | readonly string[] | null | undefined,
   secret: string | Secret,
   options: {
-    /** Default 300. NaN is refused: it would disable the check. */
+    /** Default 300. NaN is refused, because NaN would disable the check. */
     readonly toleranceSeconds?: number;
     /** Unix ms; default: now. */
     readonly now?: number;

@@ -39,7 +39,7 @@ const count = (most?: number) => (most === undefined ? z.int().min(1) : z.int().
 const moment = z.number().min(0).max(253_402_300_799_999);
 /** At most a thousand years. */
 const milliseconds = z.number().min(0).max(31_556_952_000_000);
-/** Ten years: the server refuses longer timers, and the workflow would retry them forever. */
+/** Ten years: the server refuses longer timers, and the workflow would retry such a timer forever. */
 const LONGEST_WAIT_MS = 315_360_000_000;
 /** An ISO date; `Date.parse` checks the format. */
 const date = z.string().meta({ format: 'date-time' });
@@ -127,7 +127,7 @@ const runAgentRows = z.strictObject({
   request: open.optional(),
 } satisfies Fields<AgentRowsInput>);
 
-/** The fields of a request that its type names; others pass through. */
+/** The fields of a request that are named in its type; other fields pass through. */
 type Known<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] };
 
 const agentRequest = z.looseObject({
@@ -242,7 +242,7 @@ const turn = {
 };
 const quiet = z.union([
   z.strictObject({ ...turn, hours, filter, restore: z.literal(false).optional() } satisfies Fields<QuietInput>),
-  // A restore ignores `hours` and `filter`: it unpauses all monitors that the quiet hours paused.
+  // A restore ignores `hours` and `filter`, because a restore unpauses all monitors that the quiet hours paused.
   z.strictObject({
     ...turn,
     hours: z.unknown().optional(),

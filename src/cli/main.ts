@@ -62,5 +62,5 @@ process.on('uncaughtException', (error) => process.exit(report(error) || exitCod
 process.on('unhandledRejection', (error) => process.exit(report(error) || exitCodes.failed));
 
 const code = await run(argv.slice(2)).catch(report);
-// The process exits explicitly, after its output is flushed, because native modules may keep it alive.
+// The process exits explicitly, after its output is flushed, because native modules may keep the process alive.
 stdout.write('', () => stderr.write('', () => process.exit(lost === null ? code : report(lost))));

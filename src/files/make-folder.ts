@@ -26,9 +26,9 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * Returns why other users could change or replace the contents of a folder, in words that follow its name. Returns null if other users
- * cannot do so, and always on Windows. The process's own group may write to the folder. A parent that every user may write must have the
- * sticky bit, as `/tmp` has.
+ * Returns why other users could change or replace the contents of a folder, in words that follow the name of the folder. Returns null if
+ * other users cannot do so, and always on Windows. The process's own group may write to the folder. A parent that every user may write
+ * must have the sticky bit, as `/tmp` has.
  */
 export function whyNotOwn(dir: string): string | null {
   if (process.geteuid === undefined) return null;

@@ -112,8 +112,8 @@ function isLockFile(fd: number, bytes: number): boolean {
 }
 
 /**
- * The process that holds the lock of this path, for messages; null if none is known. Only {@link tryLock} finds out whether the lock is
- * held.
+ * The process that holds the lock of this path, for messages; null if no process is known. Only {@link tryLock} finds out whether the lock
+ * is held.
  */
 export function lockHolder(path: string): { readonly pid: number } | null {
   try {

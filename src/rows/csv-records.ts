@@ -5,7 +5,7 @@ export const MAX_RECORD = 16 * 1024 * 1024;
 /** Maximum number of cells of a record. */
 export const MAX_CELLS = 10_000;
 
-/** Delimiters that are detected. Of equally frequent delimiters the earlier one is chosen. */
+/** Delimiters that are detected. Of equally frequent delimiters the earlier delimiter is chosen. */
 const delimiters = [',', ';', '\t', '|'];
 const [LF, CR, QUOTE] = [10, 13, 34];
 

@@ -5,14 +5,15 @@ type Encoding = 'utf8' | 'utf16le' | 'utf16be';
 const names: Record<Encoding, string> = { utf8: 'UTF-8', utf16le: 'UTF-16 (LE)', utf16be: 'UTF-16 (BE)' };
 
 /**
- * Decodes bytes to text, chunk by chunk. A byte order mark selects UTF-8 or UTF-16; the default is UTF-8. Invalid bytes are never replaced:
- * they cause a `CsvError` with line and character.
+ * Decodes bytes to text, chunk by chunk. A byte order mark selects UTF-8 or UTF-16; the default is UTF-8. Invalid bytes are never
+ * replaced: invalid bytes cause a `CsvError` with line and character.
  */
 export class TextDecoding {
   #encoding: Encoding | null = null;
   #rest: Buffer = Buffer.alloc(0);
   /**
-   * Number of lines before the current chunk, and number of characters before the chunk on its first line. Both numbers are for messages.
+   * Number of lines before the current chunk, and number of characters from the start of the chunk's first line to the chunk. Both numbers
+   * are for messages.
    */
   #lines = 0;
   #column = 0;

@@ -78,15 +78,15 @@ export interface UrlColumn {
 
 /** The criteria of the detection of the column of URLs. */
 export interface UrlColumnSearch {
-  /** The requested column; null: none is requested. */
+  /** The requested column; null: no column is requested. */
   readonly wanted: string | null;
-  /** The column of the job's last run. It is used if the table still has it. */
+  /** The column of the job's last run. This column is used if the table still has it. */
   readonly kept?: string | null;
-  /** The first rows of the table. Their cells are checked for URLs. */
+  /** The first rows of the table. The cells of these rows are checked for URLs. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Finds the column of URLs. Throws `CsvError` if there is no candidate or more than one. */
+/** Finds the column of URLs. Throws `CsvError` if there is no candidate or more than one candidate. */
 export function findUrlColumn(columns: readonly string[], { wanted, kept = null, rows }: UrlColumnSearch): UrlColumn {
   if (wanted !== null) {
     const index = columns.indexOf(wanted);

@@ -10,7 +10,7 @@ const CHUNK = 256 * 1024;
 /** The path of a file, or a stream such as standard input. */
 export type RowSource = string | Readable;
 
-/** The bytes of a table in pieces, with facts about them. */
+/** The bytes of a table in pieces, with facts about these bytes. */
 export interface OpenedSource {
   /** Returns the bytes of the text. Gzip is decompressed; gzip is detected by content and not by name. */
   chunks(): AsyncGenerator<Buffer>;

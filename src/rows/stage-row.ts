@@ -24,7 +24,7 @@ interface Table {
   readonly units: BoundUnits;
 }
 
-/** Reads one record: its cells, and its unit or its problem. */
+/** Reads the cells of a record, and the unit or the problem of the row. */
 export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sha256): ReadRow {
   const cells = JSON.stringify(record.cells);
   const hash = sha256(cells).slice(0, 16);

@@ -10,7 +10,7 @@ export class TemplateError extends Error {
 
 /**
  * Limits of the rendering of one row, in characters of the template, in ms and in units of memory. The limits are far above the needs of
- * normal templates. The time includes pauses of the process, which must not refuse a good row.
+ * normal templates. The time includes pauses of the process; such pauses must not cause the refusal of a good row.
  */
 const LIMITS = { parseLimit: 1_000_000, renderLimit: 5_000, memoryLimit: 10_000_000 } as const;
 const MAX_DEPTH = 20;
@@ -38,7 +38,7 @@ type Compiled =
   | readonly Compiled[]
   | { readonly fields: readonly [string, Compiled][] };
 
-/** A compiled request, or a part of one, that is rendered for each row. */
+/** A compiled request, or a part of a request, that is rendered for each row. */
 export interface RowTemplate {
   /** The columns that the template uses, in the order of the header. */
   readonly columns: readonly string[];

@@ -12,7 +12,7 @@ export type UnitCheck = (unit: string) => string | null;
 /**
  * The source of a row's unit. `url`: a column of URLs (null: the column is detected, see `findUrlColumn`). `template`: a request that is
  * rendered for each row; the unit is the rendered part as canonical JSON. `rows`: several rows share a unit, and `row` renders the data of
- * each row (null: all its non-empty cells).
+ * each row (null: the data is all non-empty cells).
  */
 export type UnitSource =
   | {

@@ -3,7 +3,7 @@ import { quoted } from './csv-error.js';
 /** Longest URL that the service accepts, in characters. */
 const MAX_URL = 2048;
 const CONTROL = /\p{Cc}/u;
-/** The scheme that a job adds to URLs without one. */
+/** The scheme that a job adds to URLs without a scheme. */
 export type Scheme = 'http' | 'https';
 
 const HAS_SCHEME = /^https?:\/\//i;

@@ -15,13 +15,13 @@ import { type ReadJson, readJson } from './read-json.js';
 /** A complete, well-formed answer. */
 export interface Answer<O> extends AnswerHeaders {
   /**
-   * The value exactly as it came, including unknown fields; secrets are wrapped. For a paid answer with fields of wrong types: a copy in
+   * The value exactly as received, including unknown fields; secrets are wrapped. For a paid answer with fields of wrong types: a copy in
    * which these fields are null or empty.
    */
   readonly data: O;
   /** Fields of wrong types, and fields that are nested too deep and kept as texts. */
   readonly misread: readonly Misread[];
-  /** The JSON text exactly as it came; empty where it holds secrets. */
+  /** The JSON text exactly as received; empty where the answer holds secrets. */
   readonly raw: () => Uint8Array;
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (API reference: prices). */

@@ -15,7 +15,7 @@ export function problem(field: string, found: string, rule: string, limits: Serv
   return { field, message: `${field} ${found}; ${rule} (profile ${limits.profile})` };
 }
 
-/** A value for an error message. Strings are cut: they may be long, or private. */
+/** A value for an error message. Strings are cut, because a string may be long or private. */
 export function shown(value: unknown): string {
   return typeof value === 'string' ? `"${oneLine(value, 40)}"` : oneLine(String(value), 40);
 }

@@ -37,8 +37,8 @@ const extrasOptions = z.looseObject({
 });
 
 /**
- * Content options (API reference: /contents): at the top of a contents request, and in `contents` of a search. Unknown values are sent as
- * they are.
+ * Content options (API reference: /contents): at the top of a contents request, and in `contents` of a search. Unknown values are sent
+ * unchanged.
  */
 export const contentsOptions = {
   text: z.union([z.boolean(), textOptions]).optional(),
@@ -73,7 +73,7 @@ export function checkContentsOptions(options: object, prefix: string, limits: Se
   );
 }
 
-/** Checks `livecrawl` against a list of values: the option is deprecated, so that the service adds no values to it. */
+/** Checks `livecrawl` against a list of values. The list is complete, because the service adds no values to a deprecated option. */
 function checkLivecrawl(options: object, prefix: string, limits: ServiceLimits): LimitProblem | null {
   const value = at(options, 'livecrawl');
   if (typeof value !== 'string' || limits.livecrawl.includes(value)) return null;

@@ -120,7 +120,7 @@ const live: ServiceLimits = {
   plainCategories: ['company', 'people'],
   contents: {
     ...contract.contents,
-    // Two limits are documented: 10,000 and 1,000,000. The larger one is used, so that no valid request is refused.
+    // Two limits are documented: 10,000 and 1,000,000. The larger limit is used, so that no valid request is refused.
     'text.maxCharacters': whole(1, 1_000_000),
     'highlights.maxCharacters': whole(1, 10_000),
     livecrawlTimeout: whole(1, 90_000),
@@ -153,6 +153,6 @@ const live: ServiceLimits = {
   maxInstructions: 4096,
 };
 
-/** `contract` holds the limits of the first API contract, `live` those of the public service today. */
+/** `contract` holds the limits of the first API contract, `live` holds the limits of the public service of today. */
 export const limitProfiles = { contract, live } as const;
 export type LimitProfile = keyof typeof limitProfiles;

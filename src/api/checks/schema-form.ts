@@ -9,7 +9,7 @@ const [ofOne, ofMany, ofNamed] = [
   ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'],
   ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'],
 ] as const;
-/** Schemas below this depth are not checked: the service decides about them. */
+/** Schemas below this depth are not checked: the service decides about such schemas. */
 const MAX_DEPTH = 64;
 
 /**

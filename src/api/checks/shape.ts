@@ -95,7 +95,7 @@ function nameOf(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** Answers of the service and of many gateways have this field, so it does not identify an answer. */
+/** Answers of the service and of many gateways have this field, so the field does not identify an answer. */
 const COMMON = new Set(['requestId']);
 
 /** Whether a value has at least one field of a schema, of any type. A value without any known field is not an answer of this kind. */

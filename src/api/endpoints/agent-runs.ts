@@ -39,7 +39,7 @@ function checkBudget({ budget, effort }: AgentRunRequest, limits: ServiceLimits)
   );
 }
 
-/** Starts an agent run and returns it at once, in its first status. A start takes two units of the rate. */
+/** Starts an agent run and returns the run at once, in its first status. A start takes two units of the rate. */
 export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>({
   name: 'createAgentRun',
   method: 'POST',
@@ -64,7 +64,7 @@ export const createAgentRunEndpoint = defineEndpoint<AgentRunRequest, AgentRun>(
   response: agentRun,
 });
 
-/** One agent run, with its output once it is completed. */
+/** One agent run, with the output once the run is completed. */
 export const getAgentRunEndpoint = defineEndpoint<ById, AgentRun>({
   name: 'getAgentRun',
   path: '/agent/runs/{id}',

@@ -24,7 +24,7 @@ const shared = {
   requestId: text,
 };
 
-/** Fields of chunks whose `type` is `unknown`: the event as it came. */
+/** Fields of chunks whose `type` is `unknown`: the event as received. */
 const unknownKind = { event: text, data: z.unknown().optional() };
 
 const searchChunk = z.looseObject({
@@ -45,12 +45,12 @@ const searchChunk = z.looseObject({
   error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
-/** A chunk of a streamed search (API reference: /search), exactly as it came. */
+/** A chunk of a streamed search (API reference: /search), exactly as received. */
 export type SearchChunk = z.infer<typeof searchChunk>;
 
 const answerChunk = z.looseObject({
   ...shared,
-  /** `response` where the service did not stream: then `answer` and its citations are in this chunk. */
+  /** `response` where the service did not stream: then this chunk has `answer` and the citations. */
   type: text,
   answer: z.unknown().optional(),
   /** `ERROR` comes with a `payload`; the reader gets an error instead of the chunk. */
@@ -59,7 +59,7 @@ const answerChunk = z.looseObject({
   error: z.union([z.string(), failure]).nullish(),
   ...unknownKind,
 });
-/** A chunk of a streamed answer (API reference: /answer), exactly as it came. */
+/** A chunk of a streamed answer (API reference: /answer), exactly as received. */
 export type AnswerChunk = z.infer<typeof answerChunk>;
 
 function toFailure(error: z.infer<typeof failure> | string | null | undefined): StreamFailure {

@@ -58,7 +58,7 @@ function checkContents(input: ContentsRequest, limits: ServiceLimits): LimitProb
   );
 }
 
-/** The live service caps the subpages of a whole request, not only those of a page. */
+/** The live service caps the subpages of a whole request, not only the subpages of a page. */
 function checkSubpages(pages: number, each: number, limits: ServiceLimits): LimitProblem | null {
   const max = limits.contents.subpages?.max ?? null;
   if (max === null || pages * each <= max) return null;

@@ -18,7 +18,7 @@ export interface MatchedUnit {
   readonly misread?: string;
 }
 
-/** Information about an answer that its values do not hold. */
+/** Facts about an answer that are not in the values of the answer. */
 export interface AnswerFacts {
   /** Each result byte for byte. */
   readonly raw?: readonly RawJson[] | undefined;

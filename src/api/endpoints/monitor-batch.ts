@@ -95,8 +95,8 @@ function checkFilter({ filter }: MonitorBatchRequest, limits: ServiceLimits): Li
 }
 
 /**
- * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until none is left. The call is a dry run unless the
- * request has `dry_run: false`.
+ * Deletes, pauses or unpauses the matching monitors, a page of `limit` at a time, until no matching monitor is left. The call is a dry run
+ * unless the request has `dry_run: false`.
  */
 export const batchMonitorsEndpoint = defineEndpoint<MonitorBatchRequest, MonitorBatchResponse>({
   name: 'batchMonitors',

@@ -117,7 +117,7 @@ export const listMonitorRunsEndpoint = defineEndpoint<z.infer<typeof runFilter>,
 
 const runId = z.looseObject({ id: z.string(), runId: z.string() });
 
-/** One run of a monitor, with its full output once it is completed. */
+/** One run of a monitor, with the full output once the run is completed. */
 export const getMonitorRunEndpoint = defineEndpoint<z.infer<typeof runId>, MonitorRun>({
   name: 'getMonitorRun',
   path: '/monitors/{id}/runs/{runId}',

@@ -29,7 +29,7 @@ export type SearchRequest = z.infer<typeof searchRequest>;
 
 const searchResponse = z.looseObject({
   ...commonAnswer,
-  /** The type that `auto` chose. The contract has this field and `resolvedSearchType`; the live service may have neither. */
+  /** The type that `auto` chose. The contract has this field and `resolvedSearchType`; the live service may send neither field. */
   searchType: z.string().nullish(),
   resolvedSearchType: z.string().nullish(),
   output: synthesised.nullish(),

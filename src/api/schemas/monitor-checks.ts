@@ -35,7 +35,7 @@ function checkWebhook(webhook: MonitorChanges['webhook'], limits: ServiceLimits)
   return problem('webhook.url', 'is not an HTTPS URL', 'the service delivers to HTTPS only', limits);
 }
 
-/** Checks changes of a monitor, and the same fields of a new one (API reference: /monitors). */
+/** Checks changes of a monitor, and the same fields of a new monitor (API reference: /monitors). */
 export function checkMonitorChanges(
   input: Pick<MonitorChanges, 'search' | 'trigger' | 'outputSchema' | 'webhook'>,
   limits: ServiceLimits,

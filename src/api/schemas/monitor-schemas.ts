@@ -37,7 +37,8 @@ export const monitorDefinition = z.looseObject({
 export type MonitorDefinition = z.infer<typeof monitorDefinition>;
 
 /**
- * Changes to a monitor: an absent field stays as it is, null clears a field, `search` and `webhook` are merged (API reference: /monitors).
+ * Changes to a monitor: an absent field stays unchanged, null clears a field, `search` and `webhook` are merged (API reference:
+ * /monitors).
  */
 export const monitorChanges = z.looseObject({
   id: z.string(),

@@ -152,7 +152,7 @@ export const webset = z.looseObject({
   enrichments: z.array(websetEnrichment).nullish(),
   monitors: z.array(websetMonitor).nullish(),
   excludes: z.array(source).nullish(),
-  /** The first 100 items, if `expand` requested them. */
+  /** The first 100 items, if `expand` requested items. */
   items: z.array(websetItem).nullish(),
   metadata,
   ...times,

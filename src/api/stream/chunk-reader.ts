@@ -32,7 +32,7 @@ export class ChunkReader<I, C> {
     this.#reader = createSseReader(maxEvent);
   }
 
-  /** Yields the chunks that these bytes complete, up to the one that ends the stream. */
+  /** Yields the chunks that these bytes complete, up to the chunk that ends the stream. */
   *feed(bytes: Uint8Array): Generator<C, void, undefined> {
     yield* this.#chunksOf(this.#bounded(() => this.#reader.feed(bytes)));
   }

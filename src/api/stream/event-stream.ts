@@ -2,7 +2,7 @@
 export interface StreamFacts {
   /** The service's id of the request, from the start of the stream. */
   requestId: string | null;
-  /** Id of the latest event that has one: a replay continues after it. */
+  /** Id of the latest event with an id. A replay continues after that event. */
   lastEventId: string | null;
   /** Cost of the request in micro-dollars, once a chunk has `costDollars.total`. */
   costMicros: number | null;

@@ -28,8 +28,9 @@ function isPlain(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Reads one streamed answer to its end. The stream is complete after `[DONE]` or a terminal event; the end of the connection completes it
- * only if the last chunks allow that. Rejects with `StreamDropped` if the stream broke off, and with `ApiError` for every other failure.
+ * Reads one streamed answer to its end. The stream is complete after `[DONE]` or a terminal event; the end of the connection completes the
+ * stream only if the last chunks allow this (see `Ending`). Rejects with `StreamDropped` if the stream broke off, and with `ApiError` for
+ * every other failure.
  */
 export async function* readStream<I, C>(
   spec: StreamEndpoint<I, C>,
@@ -55,7 +56,7 @@ export async function* readStream<I, C>(
   const answerHeaders = readAnswerHeaders(received.headers, Date.now(), call.redact);
   if (received.status > 299) throw await badStatus(call, received, received.status, answerHeaders);
   if (!isEventStream(received.headers)) {
-    // The service streams only some answers; others come as one body.
+    // The service streams only some answers; other answers come as one body.
     const asWhole = { ...spec.endpoint, response: whole, variants: {} };
     const answer = await readAnswer<I, object>(asWhole, call, received, answerHeaders, limits.maxBytes);
     Object.assign(facts, { requestId: answer.requestId, costMicros: answer.costMicros });

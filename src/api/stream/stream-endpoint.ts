@@ -4,8 +4,8 @@ import type { Endpoint } from '../wire/endpoint.js';
 import type { SseEvent } from './sse.js';
 
 /**
- * The end that a chunk announces. `now`: it is the last chunk. `complete`: all chunks have come, however the connection ends.
- * `onClose`: all chunks have come if the connection then closes in order.
+ * The end that a chunk announces. `now`: this chunk is the last. `complete`: all chunks have come, however the connection ends. `onClose`:
+ * all chunks have come if the connection then closes in order.
  */
 export type Ending = 'now' | 'complete' | 'onClose';
 
@@ -22,7 +22,7 @@ export interface StreamEndpoint<I, C> {
   /** Name of the function, such as `streamSearch`. */
   readonly name: string;
   readonly endpoint: Endpoint<I, unknown>;
-  /** The body fields that request a stream; empty where the `Accept` header requests one. */
+  /** The body fields that request a stream; empty where the `Accept` header requests the stream. */
   readonly ask: Readonly<Record<string, Json>>;
   /** Types of the known fields of a chunk. */
   readonly chunk: ZodType<C>;

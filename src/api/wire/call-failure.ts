@@ -20,7 +20,7 @@ type Broken = NonNullable<Exchange['broken']>;
 
 const nothing = { status: null, tag: null, retryAfterMs: null } as const;
 
-/** Returns the error of a bad request that was not sent; its message names the field. */
+/** Returns the error of a bad request that was not sent; the message names the field. */
 export function refused(call: CallContext, field: string, message: string): ApiError {
   const reason = `refused before sending: ${call.redact(message)}`;
   return new ApiError({ endpoint: call.endpoint, facts: { phase: 'refused', ...nothing }, reason, field });

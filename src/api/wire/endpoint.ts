@@ -7,8 +7,9 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
  * How a call without an answer, or with a retryable failure, is retried. `repeat`: the call is made again any number of times. `rebuy`: a
- * paid call whose lost answer may have been charged; it is retried a limited number of times. `adopt`: the paid start of a run; before a
- * retry, the run whose answer was lost is searched for. `check`: a free call that acts each time; before a retry, its effect is checked.
+ * paid call whose lost answer may have been charged; such a call is retried a limited number of times. `adopt`: the paid start of a run;
+ * before a retry, the run whose answer was lost is searched for. `check`: a free call that acts each time; before a retry, the effect of
+ * the call is checked.
  */
 export type RetryClass = 'repeat' | 'rebuy' | 'adopt' | 'check';
 
@@ -32,7 +33,7 @@ export interface Endpoint<I, O> {
   readonly retry: RetryClass;
   /** Maximum cost of a paid call at these prices, in micro-dollars; used until the service reports the actual cost. */
   readonly estimate: (input: I, prices: PriceTable) => number;
-  /** The part of a request that, together with the operation, decides its price, such as the effort of an agent run; default: none. */
+  /** The part of a request, such as the effort of an agent run, that decides the price together with the operation; default: none. */
   readonly tier: (input: I) => string;
   /**
    * Types of the known fields; unknown fields reach the wire. Fields that are not in the path are the body of a POST or PATCH, else
@@ -41,7 +42,7 @@ export interface Endpoint<I, O> {
   readonly request: ZodType<I>;
   /** Returns the first field that the service would refuse. */
   readonly check: (input: I, limits: ServiceLimits) => LimitProblem | null;
-  /** Types of the known fields, without transforms: an answer stays exactly as it came. */
+  /** Types of the known fields, without transforms: an answer stays exactly as received. */
   readonly response: ZodType<O>;
   /** Fields of the answer that hold a secret: their texts become `Secret`s as soon as the answer is read. */
   readonly secrets?: readonly string[];

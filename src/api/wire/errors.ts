@@ -22,8 +22,8 @@ export interface ApiErrorParts {
 }
 
 /**
- * A call without a usable answer. `facts` hold what happened, `verdict` its meaning (from the one table in core). Neither the
- * message nor a cause holds a key, a header or a full URL.
+ * A call without a usable answer. `facts` hold what happened, `verdict` the meaning of the failure (from the one table in core). Neither
+ * the message nor a cause holds a key, a header or a full URL.
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
@@ -70,13 +70,13 @@ export class ApiError extends Error {
 
 /**
  * A stream that broke off before its end. The chunks received until then are valid. A run that the stream reported is still in progress:
- * follow it with a replay from `lastEventId`, or by polling.
+ * follow the run with a replay from `lastEventId`, or by polling.
  */
 export class StreamDropped extends ApiError {
   override readonly name = 'StreamDropped';
   constructor(
     parts: ApiErrorParts,
-    /** Id of the latest event that has one. */
+    /** Id of the latest event with an id. */
     readonly lastEventId: string | null,
   ) {
     super(parts);

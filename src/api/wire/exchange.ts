@@ -36,8 +36,8 @@ export type ChooseSink = (status: number, headers: IncomingHttpHeaders) => BodyS
 /** The outcome of one request, complete or not. */
 export interface Exchange {
   /**
-   * Whether the request was assigned to a connected socket: then the service may have read it. If false, the request was certainly not
-   * sent.
+   * Whether the request was assigned to a connected socket. If true, the service may have read the request. If false, the request was
+   * certainly not sent.
    */
   readonly started: boolean;
   readonly status: number | null;
@@ -49,9 +49,9 @@ export interface Exchange {
 }
 
 /**
- * Sends one request through the pool and reads the answer; makes one attempt. Always resolves: with the part of the answer that
- * came, and with the reason why the rest is missing. undici calls `onRequestStart` when it assigns a connected socket to the
- * request, just before it writes: a request before this call was certainly not sent.
+ * Sends one request through the pool and reads the answer; makes one attempt. Always resolves: with the part of the answer that came, and
+ * with the reason why the rest is missing. undici calls `onRequestStart` when it assigns a connected socket to the request, just before
+ * undici writes. Until then the request was certainly not sent.
  */
 export function exchange(
   pool: Dispatcher,

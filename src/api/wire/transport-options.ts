@@ -51,7 +51,7 @@ export interface TransportOptions {
   readonly warn?: (warning: Deprecation) => void;
   /** Maximum number of concurrent connections. Default 256. */
   readonly connections?: number;
-  /** The limits that requests are checked against before they are sent. Default `contract`. */
+  /** The limits against which requests are checked before they are sent. Default `contract`. */
   readonly profile?: LimitProfile;
 }
 
@@ -81,7 +81,7 @@ export interface RawListOptions extends SendOptions {
 }
 
 export interface StreamOptions extends SendOptions {
-  /** Id of an event: only the events after it are replayed. */
+  /** Id of an event: only later events are replayed. */
   readonly lastEventId?: string;
 }
 

@@ -4,7 +4,7 @@ import { buildConnector } from 'undici';
 /** Opens connections, and keeps some connections open before requests need them. */
 export interface WarmConnector {
   readonly connect: buildConnector.connector;
-  /** Opens connections until `count` are ready. A failure is not reported here; the call that needs a connection reports it. */
+  /** Opens connections until `count` are ready. A failure is not reported here; the call that needs a connection reports the failure. */
   warm(count: number): Promise<void>;
   close(): void;
 }
@@ -12,12 +12,12 @@ export interface WarmConnector {
 /** The longest time that an unused connection is kept, in ms: servers close idle connections after about 5 s. */
 const IDLE_MS = 4000;
 
-/** Events on an unused connection after which it must not be used. */
+/** Events on an unused connection after which the connection must not be used. */
 const signs = ['end', 'close', 'error', 'readable'] as const;
 
 /**
- * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the
- * limiter would count them as late. This connector opens sockets in advance and hands open sockets to undici.
+ * undici opens a connection when a request needs one, so the first requests of a job would start late by a handshake, and the limiter
+ * would count these requests as late. This connector opens sockets in advance and hands open sockets to undici.
  */
 export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector {
   const connect = buildConnector({ timeout: timeoutMs });
@@ -52,7 +52,7 @@ export function createWarmConnector(base: URL, timeoutMs: number): WarmConnector
       const entry = ready.shift();
       if (!entry) return connect(options, callback);
       entry.release();
-      // undici stalls when a connector calls back before it has returned.
+      // undici stalls when a connector calls back before the connector has returned.
       queueMicrotask(() => callback(null, entry.socket));
     },
     async warm(count) {

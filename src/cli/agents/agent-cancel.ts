@@ -5,7 +5,7 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 
-/** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees its end and its cost. */
+/** `searchflow agent cancel ID`: cancels a run at the service. A job that follows the run sees the end and the cost of the run. */
 export async function agentCancel(
   context: Context,
   id: string,

@@ -25,8 +25,8 @@ type Calls = Parameters<Parameters<typeof withAgentCalls<unknown>>[1]>[0];
 type Print = (event: { readonly event?: string | null | undefined; readonly data?: unknown }) => void;
 
 /**
- * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same command
- * attaches to it.
+ * `searchflow agent run QUERY`: prints the result of one run. After Ctrl-C the run continues at the service, and the same
+ * command attaches to the run.
  */
 export async function agentRun(context: Context, query: string | undefined, flags: AgentRunFlags): Promise<ExitCode> {
   const { terminal } = context;
@@ -89,10 +89,10 @@ function purchaseOf(
   };
 }
 
-/** In the message of a failed workflow, replaces the option to set by the flag of this command. */
+/** Returns the message of a failed workflow with the flag of this command instead of the option of the workflow. */
 const asTyped = (message: string): string => message.replace('call it with { refreshAfterMs: 0 }', 'pass --rebuy');
 
-/** Shows the state of the run until it has ended; with `calls` also prints its events. Returns the result. */
+/** Shows the state of the run until it has ended; with `calls`, also prints the events of the run. Returns the result. */
 async function watch(
   { terminal }: Context,
   handle: AgentRunHandle,

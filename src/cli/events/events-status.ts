@@ -15,7 +15,7 @@ import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
 import { type WalkStatus, walkStatusOf } from './walk-status.js';
 
-/** `searchflow events status`: shows the events of a warehouse and the walks that load it. */
+/** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
   const config = settings(context, settingsOf(flags));
   const into = eventTarget(config, flags.into, context.cwd);

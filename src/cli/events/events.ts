@@ -146,7 +146,7 @@ export function statusLines(
   ];
 }
 
-/** Returns why a walk does not run, and the command that resumes it. */
+/** Returns why a walk does not run, and the command that resumes the walk. */
 function interruptedLines({ state, message, resumeText }: InterruptedWalk): string[] {
   const why = state === 'interrupted' ? 'no server or worker answers for it' : message;
   return [

@@ -9,8 +9,8 @@ export interface TriggerFlags {
 }
 
 /**
- * `searchflow sandbox trigger WHAT [ID]`: triggers something in a running sandbox. WHAT is the type of a webset event to emit,
- * `monitor-run` to run a monitor, or `disable-monitor` to disable one. Prints the ids of the results, one a line.
+ * `searchflow sandbox trigger WHAT [ID]`: triggers something in a running sandbox. WHAT is the type of a webset event to
+ * emit, `monitor-run` to run a monitor, or `disable-monitor` to disable a monitor. Prints the ids of the results, one a line.
  */
 export async function trigger(
   context: Context,

@@ -27,7 +27,7 @@ export interface SandboxFlags {
   readonly set?: readonly string[];
 }
 
-/** `searchflow sandbox`: runs the sandbox in this process. Its URL is the only line on stdout. */
+/** `searchflow sandbox`: runs the sandbox in this process. The URL of the sandbox is the only line on stdout. */
 export async function sandbox(context: Context, flags: SandboxFlags): Promise<ExitCode> {
   const { parseFault, startSandbox } = await import('../../sandbox/index.js');
   const options = toSandboxOptions(flags, parseFault);

@@ -7,8 +7,8 @@ import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 
 /**
- * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, they also run a Temporal server and a
- * sandbox.
+ * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, the commands also run a Temporal server and
+ * a sandbox.
  */
 export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
   const config = settings(context, flags);

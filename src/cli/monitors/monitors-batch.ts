@@ -31,7 +31,7 @@ export interface BatchFlags extends FilterFlags {
 
 /**
  * `searchflow monitors pause|unpause|delete`: shows the plan, asks for approval, makes the calls and shows the effect. If the
- * same batch is already running, the command only watches it.
+ * same batch is already running, the command only watches that batch.
  */
 export async function runBatch(context: Context, action: MonitorAction, flags: BatchFlags): Promise<ExitCode> {
   const { terminal } = context;

@@ -20,8 +20,8 @@ interface Flags {
 }
 
 /**
- * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the created
- * monitor and adopts it.
+ * `searchflow monitors create FILE --secret-file F`: creates one monitor. If the answer is lost, the command finds the
+ * created monitor and adopts that monitor.
  */
 export async function create(
   context: Context,
@@ -157,7 +157,7 @@ export async function runs(
   });
 }
 
-/** Returns up to `most` items of a list. Pages are small, because they are stored in a workflow history. */
+/** Returns up to `most` items of a list. Pages are small, because each page is stored in a workflow history. */
 async function pages(
   control: MonitorControl,
   operation: 'listMonitors' | 'listMonitorRuns',

@@ -20,7 +20,7 @@ export interface Followable<Progress extends Parkable, Summary> {
   result(): Promise<Summary>;
 }
 
-/** Why watching ended: the work has ended, or it waits for a person. */
+/** Why watching ended: the work has ended or waits for a person. */
 export type Followed<Progress, Summary> =
   | { readonly kind: 'ended'; readonly summary: Summary }
   | { readonly kind: 'parked'; readonly progress: Progress };

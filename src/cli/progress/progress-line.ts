@@ -31,7 +31,7 @@ export interface ProgressLine {
   readonly waits: string | null;
 }
 
-/** Returns one line that fits the terminal. It has a bar, amounts, speed, time left, problems, and the reason of a wait. */
+/** Returns one line that fits the terminal. The line has a bar, amounts, speed, time left, problems, and the reason of a wait. */
 export function progressBar(shown: ProgressLine, columns: number, colors: Terminal['colors']): string {
   const { part, alarm, waits } = shown;
   const full = Math.floor((part ?? 0) * BAR);

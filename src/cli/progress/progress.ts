@@ -82,7 +82,7 @@ export class JobProgressReader {
 export function blockedText(limits: LimiterView | null, now: number): string | null {
   if (limits?.blockedUntil == null || limits.blockedUntil <= now) return null;
   const seconds = Math.ceil((limits.blockedUntil - now) / 1000);
-  // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has them.
+  // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has these details.
   const reason = limits.blockReason?.split(' (', 1)[0];
   return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
 }

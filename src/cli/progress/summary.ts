@@ -13,9 +13,9 @@ export interface Ending {
   readonly origin: string;
   readonly badRows: readonly BadRow[];
   readonly unknown: readonly UnknownOutcome[];
-  /** Bill of the sandbox, if the job ran on one. */
+  /** Bill of the sandbox, if the job ran on a sandbox. */
   readonly bill: SandboxBill | null;
-  /** Path of the CSV, if one was written. */
+  /** Path of the CSV, if a CSV was written. */
   readonly csv: string | null;
   /** Plan of the run; it includes the rows after `--limit`. */
   readonly plan?: Pick<JobPlan, 'staged' | 'estimateIsMost' | 'rest'>;

@@ -24,8 +24,8 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
 }
 
 /**
- * `searchflow resume JOB`: resumes a job and watches it to its end. Flags change the cap of the run, or accept rows that the
- * service refuses.
+ * `searchflow resume JOB`: resumes a job and watches the job to its end. Flags change the cap of the run, or accept rows that
+ * the service refuses.
  */
 export async function resume(
   context: Context,
@@ -58,7 +58,8 @@ export async function resume(
 }
 
 /**
- * Throws `UsageError` if the job belongs to another service. This happens if an API key was set or unset after the job started.
+ * Throws `UsageError` if the job belongs to another service. Such a difference arises if an API key was set or unset after
+ * the job started.
  */
 async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
   const mine = (await runtime.known()).filter((one) => one.job === job || one.name === job);

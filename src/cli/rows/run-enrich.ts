@@ -43,7 +43,7 @@ export interface EnrichManner {
 /** Note for a job of agent rows that was stopped. */
 const RUNS_CONTINUE = 'Its agent runs continue at the service; the next run of the job follows them.';
 
-/** Plans an enrichment. Without `--dry-run` it then runs the job to its end. Returns the exit code. */
+/** Plans an enrichment. Without `--dry-run`, then runs the job to its end. Returns the exit code. */
 export async function runEnrich(
   context: Context,
   config: RuntimeConfig,

@@ -4,7 +4,7 @@ import type { OpenRuntime } from '../../worker/config/runtime-types.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
 
-/** What a command gets from its process, and the way to open its runtime. */
+/** The parts of the process that a command uses, and the function that opens the runtime. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

@@ -154,7 +154,7 @@ async function fetchBill(url: string): Promise<SandboxBill | null> {
     const { micros, requests } = (await response.json()) as { micros?: unknown; requests?: unknown };
     return typeof micros === 'number' && typeof requests === 'number' ? { micros, requests } : null;
   } catch {
-    // The port is closed, or another program uses it.
+    // The port is closed, or another program uses the port.
     return null;
   }
 }

@@ -52,7 +52,7 @@ export function failureText(error: unknown): { readonly text: string; readonly c
 /** The messages of refused paid calls begin like this. */
 const paidCall = /^POST \/(contents|search|findSimilar|answer|research|agent)\b/;
 
-/** Returns the failure with one way to resume, unless the message already names one. */
+/** Returns the failure with one way to resume, unless the message already names a way. */
 function jobFailedText({ message, job }: JobFailed): string {
   if (job !== null) return withWayToResume(message, job);
   if (!paidCall.test(message) || namesWay(message)) return message;

@@ -10,7 +10,7 @@ import { standBy } from './stand-by.js';
 /** What a command uses while it runs. */
 export interface Session {
   readonly runtime: Runtime;
-  /** The sandbox, if this command sends requests to one. */
+  /** The sandbox, if this command sends requests to a sandbox. */
   readonly sandbox: EmbeddedSandbox | null;
   /** Aborted by the first Ctrl-C. The command draws nothing afterwards. */
   readonly stopped: AbortSignal;

@@ -10,7 +10,7 @@ export const signalExitCodes: Readonly<Record<StopSignal, ExitCode>> = {
   SIGHUP: exitCodes.SIGHUP,
 };
 
-/** Signals to stop a command: the first one drains, the second one ends the drain. */
+/** Signals to stop a command: the first signal drains, the second signal ends the drain. */
 export interface Interrupts {
   readonly first: Promise<StopSignal>;
   readonly second: Promise<StopSignal>;

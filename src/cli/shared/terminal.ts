@@ -44,7 +44,7 @@ const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
 
 /**
  * Returns a function that redacts the values of secret variables, and user and password in every URL. Every message passes
- * through it, in case other code has left a secret in the message.
+ * through this function, in case other code has left a secret in the message.
  */
 export function scrubber(env: TerminalParts['env']): (text: string) => string {
   const secrets = [

@@ -7,7 +7,7 @@ import { dollars, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 
-/** All limits of a team, and how much of them is used. */
+/** All limits of a team, and the current use of each limit. */
 export interface Limits {
   readonly config: Pick<RuntimeConfig, 'origin' | 'concurrency' | 'store' | 'team'>;
   readonly limiter: LimiterView;

@@ -12,7 +12,7 @@ export function printable(text: string, most = 500): string {
   return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
 }
 
-/** Returns up to 100 lines. Each is made printable and keeps its indentation. */
+/** Returns up to 100 lines. Each line is made printable and keeps its indentation. */
 export function printableLines(text: string): string {
   return text
     .split('\n')

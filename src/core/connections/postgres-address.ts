@@ -20,8 +20,8 @@ export interface PostgresAddress {
 }
 
 /**
- * Modes of encryption, from the weakest to the strictest, as in libpq. `require` encrypts and verifies nothing; with `sslrootcert` it has
- * the meaning of `verify-ca`. `verify-ca` verifies the authority; `verify-full` also verifies the host name.
+ * Modes of encryption, from the weakest to the strictest, as in libpq. `require` encrypts and verifies nothing; with `sslrootcert`,
+ * `require` has the meaning of `verify-ca`. `verify-ca` verifies the authority; `verify-full` also verifies the host name.
  */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof sslModes)[number];

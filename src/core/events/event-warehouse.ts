@@ -85,7 +85,7 @@ export function sizeOfPages(pages: readonly RawPage[]): number {
   return pages.reduce((sum, { events }) => sum + events.length, 0);
 }
 
-/** Pages of one window in their order, and the state of the walk after the last one. */
+/** Pages of one window in their order, and the state of the walk after the last page. */
 export interface WindowPages extends StreamKey {
   readonly window: number;
   /**

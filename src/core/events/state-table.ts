@@ -1,6 +1,6 @@
 import type { PayloadKind } from './payloads.js';
 
-/** Lists and objects have no columns of their own; the column `data` of every table has them. */
+/** Lists and objects have no columns of their own; the column `data` of every table has the lists and objects. */
 export type ColumnType = 'text' | 'integer' | 'number' | 'time';
 
 /** A column for a field of the object. `path`: the names of fields that lead to this field. */

@@ -42,7 +42,10 @@ export interface BackfillEventsInput extends EventWalkOptions {
   readonly from?: string;
   /** ISO 8601; inclusive. Default: one minute before the present time at the service. */
   readonly until?: string;
-  /** Reads the whole range again, compares it with the warehouse by id and contents, and corrects differences: see {@link Verification}. */
+  /**
+   * Reads the whole range again, compares the events with the warehouse by id and contents, and corrects differences: see {@link
+   * Verification}.
+   */
   readonly verify?: boolean;
   readonly scheduled?: boolean;
 }
@@ -70,9 +73,9 @@ export interface OpenedWalk {
   readonly walk: Walk;
   /** Numbers of the windows to walk. */
   readonly windows: readonly number[];
-  /** Whether the windows belong to an earlier, unfinished run: there may be newer events after them. */
+  /** Whether the windows belong to an earlier, unfinished run: there may be newer events after these windows. */
   readonly continues: boolean;
-  /** `lengthMs`: length of the windows that have a beginning, in ms. `doneMs`: length of the done windows among them. */
+  /** `lengthMs`: length of the windows that have a beginning, in ms. `doneMs`: length of the done windows among these windows. */
   readonly lengthMs: number;
   readonly doneMs: number;
   /** Counts of the run's windows before this walk. */
@@ -98,7 +101,7 @@ export interface WalkWindowInput {
 export interface WalkWindowResult extends WalkCounts {
   /** False: the time was up or the walk was cancelled. The rest of the window is walked later, from the last landed cursor. */
   readonly done: boolean;
-  /** Numbers of the windows that replaced this one. */
+  /** Numbers of the windows that replaced this window. */
   readonly parts: readonly number[];
   /** Length of the window in ms, and total length of the parts in ms; 0 for a window without a beginning. */
   readonly lengthMs: number;
@@ -125,7 +128,7 @@ export interface WalkHeartbeat {
 export interface WalkProgress extends WalkCounts {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
-  /** Why the walk is paused or failed, and how to resume it; one sentence. */
+  /** Why the walk is paused or failed, and how to resume the walk; one sentence. */
   readonly message: string | null;
   readonly stream: string;
   /** Number of windows of the run known so far. `windowsDone`: the number of these windows that are done. */
@@ -183,8 +186,8 @@ export function inputOfStream(stream: string): WalkInput {
 }
 
 /**
- * Whether a stream is a verification. A verification replaces loaded contents by those of the service, and records every event that it
- * reads.
+ * Whether a stream is a verification. A verification replaces loaded contents by the contents at the service, and records every event that
+ * it reads.
  */
 export function verifies({ stream }: Pick<StreamKey, 'stream'>): boolean {
   return stream.startsWith(VERIFY);

@@ -7,7 +7,7 @@ export interface Span {
 /** The facts of a window's first page from which the number of records in the window is estimated. */
 export interface Evidence {
   readonly hasMore: boolean;
-  /** Times of the page's records in Unix ms, without unreadable ones. */
+  /** Times of the page's records in Unix ms, without unreadable times. */
   readonly times: readonly number[];
 }
 
@@ -47,7 +47,7 @@ function cut(from: number, to: number, parts: number): Span[] {
   return Array.from({ length: parts }, (_, index) => ({ from: at(index), to: at(index + 1) }));
 }
 
-/** The beginning is unknown, so early parts are long and are split again when they are walked. */
+/** The beginning is unknown, so early parts are long and are split again during the walk. */
 function doubling(to: number, part: number): Span[] {
   const bounds = Array.from({ length: DOUBLINGS }, (_, index) => to - part * (2 ** index - 1)).filter((at) => at >= 0);
   const spans = bounds.slice(1).map((from, index) => ({ from, to: bounds[index] as number }));

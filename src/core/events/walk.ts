@@ -13,7 +13,7 @@ export type PageEnvelope<T> = { readonly [Name in (typeof listNames)[number]]?: 
   readonly next_cursor?: string | null;
 };
 
-/** One page of any envelope. `hasMore` is null where the answer lacks it. */
+/** One page of any envelope. `hasMore` is null where the answer lacks this field. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean | null;
@@ -125,7 +125,7 @@ export function advance(state: WalkState, { items, hasMore, cursor, print }: Pag
   const fingerprint = print === null ? null : hash(print);
   const repeats = fingerprint !== null && state.seen.includes(fingerprint) ? (state.repeats ?? 0) + 1 : 0;
   const done = hasMore === false || (hasMore === null && cursor === null);
-  // A repeated page that now claims to be the last one does not end the list.
+  // A repeated page that now claims to be the last page does not end the list.
   if (repeats > (done || cursor === null ? 0 : mayRepeat)) {
     throw fail('repeated-page', 'the service returned a page that it had returned before; start the walk again');
   }

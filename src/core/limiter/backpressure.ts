@@ -1,6 +1,6 @@
 /**
  * The rule for an amount that is added to each window, as a part of a second. Each sign of overload increases the amount; without further
- * signs it shrinks.
+ * signs, the amount shrinks.
  */
 interface Widening {
   readonly step: number;
@@ -16,8 +16,8 @@ interface Widening {
 export const queuedCalls: Widening = { step: 0.01, most: 0.24, recoveryMs: 30_000 };
 
 /**
- * Rule for calls that were refused within the limit, because the network shifted their times by more than the margin. A refusal blocks all
- * callers for a second, so the amount shrinks over minutes.
+ * Rule for calls that were refused within the limit, because the network shifted the times of the calls by more than the margin. A refusal
+ * blocks all callers for a second, so the amount shrinks over minutes.
  */
 export const refusedCalls: Widening = { step: 0.0075, most: 0.03, recoveryMs: 1_800_000 };
 

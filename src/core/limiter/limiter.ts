@@ -2,7 +2,7 @@ import type { RateProfile } from './rate.js';
 
 /** The cost of a call under the team's rate limit. */
 export interface RateCost {
-  /** Rate class of the operation, such as `contents`; the profile maps it to buckets. */
+  /** Rate class of the operation, such as `contents`; the profile maps the class to buckets. */
   readonly rateClass: string;
   /** Units: 1 for most calls, 2 for an agent start, 0 for polling, which takes no turn but waits during a block. */
   readonly weight: number;
@@ -53,7 +53,7 @@ export interface Limiter {
    */
   start(grant: Grant, signal?: AbortSignal): Promise<'go' | 'blocked'>;
   /**
-   * Blocks all calls of the team for `ms` from now. A shorter block never ends a longer one. `refused` is the rate cost of the refused
+   * Blocks all calls of the team for `ms` from now. A shorter block never ends a longer block. `refused` is the rate cost of the refused
    * call. If the refused call was within the limit, calls of the same buckets keep a wider margin for a while.
    */
   block(ms: number, reason: string, refused?: RateCost): Promise<void>;

@@ -119,8 +119,8 @@ interface BucketQueue extends LimitedBucket {
 }
 
 /**
- * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms. For the other
- * calls, an entry is kept on the bucket that delays them, and the time to ask again is returned.
+ * Asks for turns on every bucket that a call counts against. Reserves starts for calls that may start within the next 250 ms. For the
+ * other calls, an entry is kept on the bucket that delays these calls, and the time to ask again is returned.
  *
  * Entries are served in their order. Single units may overtake a heavy call if they fit before it. Entries whose process does not ask in
  * time are removed. If several askers share a bucket, each gets an equal part of the starts of 250 ms, at least one.

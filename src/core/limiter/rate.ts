@@ -29,8 +29,8 @@ export function withKeyLimit(profile: RateProfile, qps: number): RateProfile {
 }
 
 /**
- * Returns the buckets that a call of this class counts against. If no bucket of the team names the class, the call counts against the first
- * bucket, so that it is not refused.
+ * Returns the buckets that a call of this class counts against. If no bucket of the team names the class, the call counts against the
+ * first bucket, so that the call is not refused.
  */
 export function bucketsFor({ buckets }: RateProfile, rateClass: string): readonly RateBucket[] {
   const named = buckets.filter(({ classes }) => classes.includes('*') || classes.includes(rateClass));

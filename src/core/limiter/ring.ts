@@ -71,7 +71,7 @@ export function reserve(ring: Ring, limit: number, start: number, weight: number
 
 /**
  * Records a late start: units planned for `planned` started at `actual`. Units that were granted later and planned before `actual` move
- * before them, so that the ring stays in order.
+ * before the late units, so that the ring stays in order.
  */
 export function late(ring: Ring, planned: number, actual: number, weight: number): void {
   for (let unit = 0; unit < weight; unit++) {

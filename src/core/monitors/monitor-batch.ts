@@ -82,20 +82,20 @@ const statusBefore: Readonly<Record<MonitorAction, string | null>> = {
   unpause: 'paused',
   delete: null,
 };
-/** Status of the monitors after an action; null: they are deleted. */
+/** Status of the monitors after an action; null: the monitors are deleted. */
 const statusAfter: Readonly<Record<MonitorAction, string | null>> = {
   pause: 'paused',
   unpause: 'active',
   delete: null,
 };
 
-/** The filter that calls send. It has the status before the action, so that changed monitors no longer match and the loop ends. */
+/** The filter that calls send. This filter has the status before the action, so that changed monitors no longer match and the loop ends. */
 export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): MonitorFilter {
   const status = statusBefore[action];
   return status === null ? filter : { ...filter, status };
 }
 
-/** The filter without its status. It still finds a monitor whose status the action has changed. */
+/** The filter without its status. This filter still finds a monitor whose status the action has changed. */
 export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
   return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
 }
@@ -105,7 +105,7 @@ export interface SortedMonitors {
   readonly toDo: readonly MonitorState[];
   /** Monitors that already have the status after the action. */
   readonly already: readonly MonitorState[];
-  /** Monitors that the action does not change, such as disabled ones. */
+  /** Monitors that the action does not change, such as disabled monitors. */
   readonly left: readonly MonitorState[];
 }
 
@@ -190,7 +190,7 @@ export interface BatchRun {
   /** Base URL of the service, or `sandbox`. */
   readonly origin: string;
   readonly job: string;
-  /** Id of the workflow's first run. It distinguishes batches, because the id of a job may be used again. */
+  /** Id of the workflow's first run. This id distinguishes batches, because the id of a job may be used again. */
   readonly run: string;
 }
 
@@ -217,7 +217,7 @@ export interface BatchProgress {
   /** When the wait for an approval ends. */
   readonly approveUntil: number | null;
   readonly calls: number;
-  /** Calls without an answer; their effect was read from the monitors. */
+  /** Calls without an answer; the effect of these calls was read from the monitors. */
   readonly lost: number;
   readonly affected: number;
   readonly message: string | null;

@@ -7,9 +7,9 @@ import {
   type MonitorState,
 } from './monitor-batch.js';
 
-/** A monitor of a batch, and the effects of its calls. */
+/** A monitor of a batch, and the effects of the batch's calls. */
 export interface PlannedMonitor extends MonitorState {
-  /** False: a call affected the monitor although it is not in the plan. */
+  /** False: a call affected the monitor although the monitor is not in the plan. */
   readonly planned: boolean;
   /** Whether a call of ours affected the monitor, by the call's answer or by the monitor's state. */
   readonly ours: boolean;

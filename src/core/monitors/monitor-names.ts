@@ -1,4 +1,4 @@
-/** Wire names of the workflows for monitors and of their updates. They never change. */
+/** Wire names of the workflows for monitors and of their updates. The names never change. */
 export const monitorWorkflows = {
   batchMonitors: 'batchMonitors',
   createMonitor: 'createMonitor',

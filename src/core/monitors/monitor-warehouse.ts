@@ -35,7 +35,7 @@ export interface FreshMonitors {
 }
 
 /**
- * The audit of batches (API reference: /monitors): one line for each monitor of a plan, with the effects on it. All writes are
+ * The audit of batches (API reference: /monitors): one line for each monitor of a plan, with the effects on that monitor. All writes are
  * idempotent.
  */
 export interface BatchAudit {
@@ -92,7 +92,7 @@ export interface KnownRun {
 
 export type ExportCounts = Pick<MonitorExport, 'read' | 'added' | 'again' | 'results'>;
 
-/** A record of the service with all its fields, also unknown ones. */
+/** A record of the service with all its fields, including unknown fields. */
 export type RawRecord = { readonly id: string } & { readonly [name: string]: unknown };
 
 /** The runs of monitors, for analysis (API reference: /monitors). */
@@ -123,7 +123,7 @@ export interface MonitorWarehouse {
   close(): Promise<void>;
 }
 
-/** A record of the service as JSON, for a column that keeps it whole. */
+/** A record of the service as JSON, for a column that keeps the whole record. */
 export function rawJson(record: RawRecord): Json {
   // The record was parsed from JSON.
   return record as unknown as Json;

@@ -7,8 +7,8 @@ const DAY = 1440;
 const WEEK = 7 * DAY;
 
 /**
- * Quiet hours in the local time of a zone. Without `untilDay` they last on each of `days` from `from` to the next `until`, on the same or
- * the next day. With `untilDay` they last from one day of the week to another.
+ * Quiet hours in the local time of a zone. Without `untilDay`, quiet hours begin on each of `days` at `from` and end at the next `until`,
+ * on the same or the next day. With `untilDay`, quiet hours last from one day of the week to another day.
  */
 export interface QuietHours {
   /** IANA name, such as `Europe/Berlin`. */
@@ -47,7 +47,7 @@ export function wallClock(at: number, tz: string): WallClock {
   };
 }
 
-/** Formatters by zone: creating one takes a hundred times as long as using it. */
+/** Formatters by zone: creating a formatter takes a hundred times as long as using one. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function clockOf(tz: string): Intl.DateTimeFormat {

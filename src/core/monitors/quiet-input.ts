@@ -20,8 +20,8 @@ export interface QuietInput {
 }
 
 /**
- * Returns the problem of an input; null where there is none. A restore is not checked: it unpauses all monitors that the quiet hours
- * paused.
+ * Returns the problem of an input; null where there is none. A restore is not checked, because a restore unpauses all monitors that the
+ * quiet hours paused.
  */
 export function quietProblem({ filter, hours, restore }: QuietInput): string | null {
   if (restore) return null;

@@ -24,7 +24,7 @@ export interface QuietMonitor {
   readonly before: string | null;
   /** `updatedAt` after our pause. */
   readonly after: string | null;
-  /** The person who also paused the monitor, so that it must stay paused; null: none. */
+  /** The person who also paused the monitor, so that the monitor must stay paused; null: none. */
   readonly keptBy: string | null;
 }
 

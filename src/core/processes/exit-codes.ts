@@ -1,7 +1,7 @@
 import type { PauseReason } from '../rows/job.js';
 import { pauseReasonOf } from '../rows/pause.js';
 
-/** Exit codes of the command. Scripts rely on them: the meaning of a code never changes. */
+/** Exit codes of the command. Scripts rely on these codes: the meaning of a code never changes. */
 export const exitCodes = {
   ok: 0,
   failed: 1,

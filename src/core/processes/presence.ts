@@ -2,7 +2,7 @@
 export interface WorkerHolder {
   readonly host: string;
   readonly pid: number;
-  /** Distinguishes this process from a later one with the same pid, where the system can. */
+  /** Distinguishes this process from a later process with the same pid, where the system can. */
   readonly startTime: string | null;
   /** Unix ms. */
   readonly since: number;

@@ -1,15 +1,15 @@
-/** A key of at least 64 uniformly distributed bits: 16 or more hex digits of a digest, or 8 or more of its bytes. */
+/** A key of at least 64 uniformly distributed bits: 16 or more hex digits of a digest, or 8 or more bytes of a digest. */
 export type Digest = string | Uint8Array;
 
 const SLOT_WORDS = 3;
 const MAX_LOAD = 0.7;
 
 /**
- * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array. It takes 12 bytes per slot and 17 to 34 bytes per entry; a `Map` of
- * strings takes over 100 per entry. Entries are never deleted.
+ * Map from digests to whole numbers (0 to 2^32 - 2) in one typed array. The map takes 12 bytes per slot and 17 to 34 bytes per entry; a
+ * `Map` of strings takes over 100 per entry. Entries are never deleted.
  *
- * Only the first 64 bits of a key are kept and compared. Among n keys, the probability that two different ones count as equal is n²/2^65: 3
- * in a hundred million for a million keys.
+ * Only the first 64 bits of a key are kept and compared. Among n keys, the probability that two different keys count as equal is n²/2^65:
+ * 3 in a hundred million for a million keys.
  */
 export class DigestMap {
   #slots: Uint32Array;

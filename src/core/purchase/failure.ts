@@ -1,6 +1,6 @@
 /**
- * The meaning of a failed call, in one table. Activities make Temporal failures from it; purchases and the limiter act on it. API
- * reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which the API reference does not list.
+ * The meaning of a failed call, in one table. Activities make Temporal failures from the table; purchases and the limiter act on its
+ * verdicts. API reference: errors. The public service also sends 403, 409, 422, 501, 503 and 504, which the API reference does not list.
  */
 export const failureTypes = [
   'InvalidRequest',
@@ -37,7 +37,7 @@ export interface CallFacts {
   readonly truncated?: boolean;
   /**
    * The answer is complete but is not from the service: it is not JSON, or has no field of the contract. A proxy or a portal may have sent
-   * it.
+   * the answer.
    */
   readonly unrecognized?: boolean;
 }
@@ -59,14 +59,14 @@ const verdict = (type: FailureType, retry: boolean, charged: 'never' | 'maybe' =
   blocks,
 });
 
-/** Maps the facts of a failed call to its meaning. Pure. */
+/** Maps the facts of a failed call to the verdict. Pure. */
 export function classify(facts: CallFacts, creates = false): Verdict {
   if (facts.phase === 'refused') return verdict('InvalidRequest', false);
   if (facts.phase === 'connect') return verdict('ServiceUnavailable', true);
   const { status, tag } = facts;
   if (facts.wrongShape) return verdict('ResponseShape', false, 'maybe');
   if (status === null || facts.truncated || facts.unrecognized) return verdict('ServiceUnavailable', true, 'maybe');
-  // A redirect is not followed. It means that the service is not at this address.
+  // A redirect is not followed. A redirect means that the service is not at this address.
   if (status >= 300 && status < 400) return verdict('NotFound', false);
   switch (status) {
     case 401:

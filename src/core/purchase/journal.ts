@@ -6,8 +6,8 @@ import type { Price, SpendCap } from './spend.js';
 export type UnitStatus = 'success' | 'error';
 
 /**
- * Tag of a unit whose run was ended because its job was cancelled. The cost of the run counts, but the next request for the unit buys it
- * again.
+ * Tag of a unit whose run was ended because its job was cancelled. The cost of the run counts, but the next request for the unit buys the
+ * unit again.
  */
 export const ENDED_WITH_JOB = 'JOB_CANCELLED';
 
@@ -72,7 +72,7 @@ export interface Started {
 /** A purchase whose answer got lost. If the purchase may have started a run, that run can be searched for. */
 export interface Lost {
   readonly intentId: string;
-  /** The time of the intent, and the deadline of its answer, in Unix ms. */
+  /** The time of the intent, and the deadline of the answer, in Unix ms. */
   readonly at: number;
   readonly deadline: number;
 }
@@ -92,7 +92,7 @@ export interface Claimed {
 export interface Claim {
   readonly landed: readonly Landed[];
   readonly mine: readonly Claimed[];
-  /** Units that another live owner is buying; wait for them with `waitForAny`. */
+  /** Units that another live owner is buying; wait for these units with `waitForAny`. */
   readonly theirs: readonly string[];
 }
 
@@ -122,9 +122,9 @@ export interface LandedAnswer {
   readonly units: readonly UnitOutcome[];
 }
 
-/** A purchase without an answer: it may have been charged. */
+/** A purchase without an answer: the purchase may have been charged. */
 export interface UnknownOutcome {
-  /** Name of its journal segment; `book` is an old name of the field, which stored records and tables keep. */
+  /** Name of the journal segment of the purchase; `book` is an old name of the field, which stored records and tables keep. */
   readonly book: string;
   readonly operation: string;
   readonly keys: readonly string[];
@@ -146,14 +146,14 @@ export interface JournalTotals {
 }
 
 /**
- * The record of all purchases: the only truth about them. An answer that has landed here is never bought again. When a method that writes
- * has returned, its write is durable.
+ * The record of all purchases: the only truth about purchases. An answer that has landed here is never bought again. When a method that
+ * writes has returned, its write is durable.
  */
 export interface Journal {
   /** Divides keys into landed, mine and theirs, atomically for all callers. Repeated keys count once. */
   claim(keys: readonly string[], owner: string, freshness?: Freshness): Promise<Claim>;
   /**
-   * Writes an intent for units that its owner has claimed; returns the id of the intent. Rejects with {@link ClaimLost} if the owner has
+   * Writes an intent for units that the owner has claimed; returns the id of the intent. Rejects with {@link ClaimLost} if the owner has
    * lost the claim, and with `OverBudget` if the intent would exceed a cap.
    */
   intend(intent: Intent): Promise<string>;
@@ -167,7 +167,7 @@ export interface Journal {
   note(intentId: string, owner: string, facts: Json): Promise<void>;
   /**
    * Closes an intent without an answer. `maybe`: the intent becomes an unknown outcome. `body` is the text that came instead of an answer;
-   * the journal keeps it.
+   * the journal keeps this text.
    */
   miss(intentId: string, reason: string, charged: 'never' | 'maybe', body?: string | null): Promise<void>;
   /**

@@ -1,6 +1,6 @@
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
-  /** The prefix of the job's segments: `<job>/`. The name `bookPrefix` is old; recorded histories have it. */
+  /** The prefix of the job's segments: `<job>/`. The name `bookPrefix` is old; recorded histories have this name. */
   readonly bookPrefix: string;
   /** The cap in micro-dollars. Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;
@@ -39,8 +39,8 @@ export interface UsageLine {
 }
 
 /**
- * The team's spend. It is computed from the journal, so a crash cannot cause a difference between spend and journal. `Journal.intend`
- * enforces the caps in the same write as the intent.
+ * The team's spend. The spend is computed from the journal, so a crash cannot cause a difference between spend and journal.
+ * `Journal.intend` enforces the caps in the same write as the intent.
  */
 export interface Spend {
   caps(): Promise<SpendCaps>;

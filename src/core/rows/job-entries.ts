@@ -2,7 +2,7 @@ import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 
-/** The last recorded state of a job. Commands show it while no worker answers. */
+/** The last recorded state of a job. Commands show this state while no worker answers. */
 export interface JobState {
   readonly phase: Exclude<JobPhase, 'planning'>;
   readonly reason?: PauseReason;
@@ -80,7 +80,7 @@ export interface OwnedWork {
   readonly workflowId: string;
   /** The name for people. */
   readonly job: string;
-  /** Processes in the order of arrival. The first living process owns the work; the other processes watch it. */
+  /** Processes in the order of arrival. The first living process owns the work; the other processes watch the work. */
   readonly owners: readonly Owner[];
 }
 

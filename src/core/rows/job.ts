@@ -4,7 +4,7 @@ import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 
-/** Wire names of workflows, signals and queries. They never change. */
+/** Wire names of workflows, signals and queries. The names never change. */
 export const workflowNames = {
   enrichCsv: 'enrichCsv',
   runAgentRows: 'runAgentRows',
@@ -26,7 +26,7 @@ export const startedByUs = { startedBy: 'searchflow' } as const;
 
 export const DEFAULT_TASK_QUEUE = 'searchflow';
 
-/** Ids of jobs and stages become parts of the names of files, folders and segments, so they must not contain a path. */
+/** Ids of jobs and stages become parts of the names of files, folders and segments, so these ids must not contain a path. */
 export const ID_PATTERN = /^[\w-][\w.-]{0,199}$/;
 export const isJobId = (id: unknown): id is string => typeof id === 'string' && ID_PATTERN.test(id);
 
@@ -55,7 +55,7 @@ export const isUnderWay = (phase: JobPhase): boolean => ['planning', 'running', 
 export const defaultSchemes = ['https', 'http', 'none'] as const;
 export type DefaultScheme = (typeof defaultSchemes)[number];
 
-/** The part of the request that all rows share, as it is sent. Unknown names pass through. */
+/** The part of the request that all rows share, as sent. Unknown names pass through. */
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
@@ -264,7 +264,7 @@ export interface JobProgress {
   readonly pausedFor: PauseReason | null;
   /** True while a paused job still has requests in flight or loads answers: cost and rows are not final yet. */
   readonly landing?: boolean;
-  /** Why the job is paused or failed, and how to resume it; one sentence. */
+  /** Why the job is paused or failed, and how to resume the job; one sentence. */
   readonly message: string | null;
   readonly job: string;
   /** Number of rows of the input, and number of loaded rows. The rows of a slice in progress count once the slice is done. */

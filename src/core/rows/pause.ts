@@ -108,8 +108,8 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
 }
 
 /**
- * Returns the message of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The
- * remedy of a wrong request is to correct it: `resume` would send it again.
+ * Returns the message of a failure that ends a job, with what to do about a refused request; parameters as for {@link pauseOf}. The remedy
+ * of a wrong request is to correct the request: `resume` would send it again.
  */
 export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>, job: string | null): string {
   const reason = message.replace(/\.$/, '');

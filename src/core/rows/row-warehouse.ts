@@ -71,7 +71,7 @@ export interface LoadBatch {
   readonly sharedAnswers?: boolean;
 }
 
-/** An answer in a warehouse. Only the row for which the answer was bought has its cost. */
+/** An answer in a warehouse. Only the row for which the answer was bought has the cost. */
 export interface KnownAnswer {
   readonly requestId: string | null;
   readonly fetchedAt: number;
@@ -86,7 +86,7 @@ export interface WarehouseSummary {
   readonly invalid: number;
   /** Rows of this generation that are not loaded yet. */
   readonly missing: number;
-  /** Rows of an earlier input that are missing from the current one. They are kept, with `vanished_at`. */
+  /** Rows of an earlier input that are missing from the current input. Such rows are kept, with a time in `vanished_at`. */
   readonly vanished: number;
   readonly tags: Readonly<Record<string, number>>;
 }
@@ -215,7 +215,7 @@ export class WarehouseUnusable extends Error {
   override readonly name = 'WarehouseUnusable';
 }
 
-/** The warehouse has no rows of the job: nothing was loaded yet, or its tables are gone. */
+/** The warehouse has no rows of the job: nothing was loaded yet, or the tables are gone. */
 export class JobNotLoaded extends WarehouseUnusable {}
 
 /** The load needs more memory than the warehouse has. A smaller part of the load may fit. */

@@ -1,6 +1,6 @@
 import type { Json } from '../text/json.js';
 
-/** Request of an agent run, as it is sent (API reference: /agent/runs). Unknown fields pass through. */
+/** Request of an agent run, as sent (API reference: /agent/runs). Unknown fields pass through. */
 export interface AgentRequest {
   readonly query: string;
   readonly systemPrompt?: string;
@@ -103,7 +103,7 @@ export interface AgentRunResult {
   readonly error: Json;
   readonly costDollars: number;
   readonly requests: readonly RunRequest[];
-  /** Keys of the whole record in the journal; `SearchflowPlugin.readLanded` reads it. */
+  /** Keys of the whole record in the journal; `SearchflowPlugin.readLanded` reads the record. */
   readonly landed: readonly string[];
   /** Bytes of an output that was left out because of its size. */
   readonly leftOutBytes: number | null;

@@ -1,7 +1,7 @@
 /** The largest cap in dollars. Sums of such amounts are exact in micro-dollars. */
 export const MOST_DOLLARS = 1_000_000_000;
 
-/** Converts dollars, as answers give them, to whole micro-dollars; `null` for an invalid amount. */
+/** Converts a dollar amount from an answer to whole micro-dollars; `null` for an invalid amount. */
 export function toMicros(dollars: unknown): number | null {
   return typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0 ? Math.round(dollars * 1e6) : null;
 }
