@@ -10,7 +10,7 @@ const KEPT_BYTES = 33_554_432;
 export class BodyMemory {
   #free: Buffer[] = [];
   #kept = 0;
-  /** Memory in use, by its ArrayBuffer. Memory that is not given back is garbage-collected. */
+  /** Memory in use. The key is the ArrayBuffer of the memory. Memory that is not given back is garbage-collected. */
   readonly #taken = new WeakMap<ArrayBufferLike, Buffer>();
 
   /** Returns uninitialized memory of at least `bytes`. */

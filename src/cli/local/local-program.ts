@@ -31,7 +31,7 @@ function addSandbox(program: Command, chosen: Chosen): void {
   const sandbox = program
     .command('sandbox')
     .description('run a local stand-in for the service until Ctrl-C; its URL is printed on stdout')
-    .option('--port <n>', 'port on 127.0.0.1 (default: a free one)')
+    .option('--port <n>', 'port on 127.0.0.1 (default: a free port)')
     .option('--qps <n>', 'strict rate limit, in requests per second (default: none)')
     .option('--latency-ms <n>', 'time of an answer in milliseconds, or a range such as 100-400')
     .option('--error-rate <share>', 'share of URLs that fail, 0 to 1 (default: 0.03)')
@@ -54,7 +54,7 @@ function addSandbox(program: Command, chosen: Chosen): void {
     .option('--seed <n>', 'seed of the made-up pages and failures (default: 1)')
     .option('--text-bytes <n>', 'characters of page text (default: 1000)')
     .option('--x402', 'answer requests without a key with the 402 payment challenge')
-    .option('--prebuilt', 'answer from prebuilt pages, to measure a client')
+    .option('--prebuilt', 'send prebuilt pages, to measure the speed of a client')
     .option('--agent-run-ms <n>', 'time of an agent run in milliseconds, or a range (default: 500-2000)')
     .option('--monitor-clock <n>', 'speed of monitor schedules; 3600 turns an hour into a second')
     .option('--events <n>', 'webset events in the history (default: 1000)')

@@ -18,7 +18,7 @@ export function addMonitors(program: Command, chosen: Chosen): void {
   addBatches(monitors, chosen);
   addQuiet(monitors, chosen);
   const write = withSchedule(withQps(withFilter(monitors.command('export'))))
-    .description('load monitors, runs and results into a warehouse; later runs load what is new')
+    .description('load monitors, their runs and results into a warehouse; later exports load only what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
     .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await runs()).exportRuns(context, flags)));

@@ -25,7 +25,7 @@ export function addEnrich(program: Command, chosen: Chosen): void {
     .addOption(
       new Option(
         '--default-scheme <scheme>',
-        'scheme to add to URLs without one: https turns example.com into https://example.com (default: add nothing)',
+        'scheme to add to URLs without a scheme: https turns example.com into https://example.com (default: add nothing)',
       ).choices([...defaultSchemes]),
     )
     .option('--text', 'page text (the default of --op contents)')
@@ -83,12 +83,12 @@ function withJob(command: Command): Command {
       .option('--job <name>', 'name of the job (default: the name of the file)')
       .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
       .option('--csv <file>', 'enriched CSV to write at the end')
-      .option('--max-cost <dollars>', 'cap of this run, such as 20; the run pauses at its cap; none: no cap')
+      .option('--max-cost <dollars>', 'cap of this run, such as 20; the run pauses at the cap; none: no cap')
       .option(
         '--max-run-time <duration>',
-        'longest wait for an agent run or research task; after it the run is left running (default: 6h)',
+        'maximum wait for an agent run or research task, which is then left running (default: 6h)',
       )
-      .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older ones are bought again')
+      .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older results are bought again')
       .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
       .option(
         '--skip-refused',

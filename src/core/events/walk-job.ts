@@ -75,7 +75,7 @@ export interface OpenedWalk {
   readonly windows: readonly number[];
   /** Whether the windows belong to an earlier, unfinished run: there may be newer events after these windows. */
   readonly continues: boolean;
-  /** `lengthMs`: length of the windows that have a beginning, in ms. `doneMs`: length of the done windows among these windows. */
+  /** Counts of the run at the time when this walk opened the run. */
   readonly lengthMs: number;
   readonly doneMs: number;
   /** Counts of the run's windows before this walk. */

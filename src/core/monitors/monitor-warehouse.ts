@@ -21,7 +21,7 @@ export interface BatchCall {
   readonly requestId: string | null;
   /** Unix ms. */
   readonly at: number;
-  /** False: no answer landed; the effect was read from the list. */
+  /** False: no answer landed; the effect was read from the list of monitors. */
   readonly answered: boolean;
   readonly ids: readonly string[];
 }

@@ -13,7 +13,7 @@ export interface QuietInput {
   /** The warehouse with the memory of paused monitors. */
   readonly into: string;
   readonly host?: string;
-  /** Set when the quiet hours are removed: the run then unpauses all paused monitors at any time and clears the memory. */
+  /** Set when the quiet hours are removed: whatever the time, the run then unpauses all paused monitors and clears the memory. */
   readonly restore?: boolean;
   /** A time in Unix ms that replaces the present time. */
   readonly now?: number;
