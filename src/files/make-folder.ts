@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { realPath } from './same-file.js';
 
 /**
- * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent
- * exists but cannot hold folders, such as `/proc`.
+ * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent such
+ * as `/proc` exists but cannot hold new folders.
  */
 export function makeFolder(dir: string, mode = 0o700): void {
   if (isFolder(dir)) return;

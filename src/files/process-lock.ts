@@ -104,7 +104,7 @@ function openOwnFile(path: string): number {
 }
 
 /**
- * Whether a file may be a lock file: it has one short line, which may be damaged. Another program's file of that name, such as
+ * Whether a file may be a lock file: a lock file has one short line, which may be damaged. Another program's file of that name, such as
  * `yarn.lock`, must not be emptied.
  */
 function isLockFile(fd: number, bytes: number): boolean {

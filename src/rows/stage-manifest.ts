@@ -21,7 +21,7 @@ export interface UrlCells {
   readonly by: UrlColumn['by'];
   /** Number of non-empty cells. */
   readonly filled: number;
-  /** Number of valid URLs, including those to which a scheme was added. */
+  /** Number of valid URLs, including URLs to which a scheme was added. */
   readonly urls: number;
   /** Number of cells that are not URLs but would be URLs with a scheme. */
   readonly withoutScheme: number;

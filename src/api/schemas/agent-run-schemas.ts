@@ -36,7 +36,7 @@ export const agentRun = z.looseObject({
   stopReason: text,
   createdAt: text,
   completedAt: text,
-  /** The request, as the service repeats it. */
+  /** The request, as returned by the service. */
   request: z.looseObject({}).nullish(),
   output: z
     .looseObject({ text, structured: z.unknown().optional(), grounding: z.array(grounding).nullish() })

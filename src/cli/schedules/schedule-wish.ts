@@ -2,7 +2,7 @@ import { type ScheduleTiming, timingProblems } from '../../core/schedules/schedu
 import { parseDuration } from '../options/duration-option.js';
 import type { ScheduleFlags } from './schedule-flags.js';
 
-/** A requested schedule, or `never` to delete it. */
+/** A requested schedule, or `never` to delete the schedule. */
 export interface ScheduleWish {
   /** Null: the schedule gets the default name of the job. */
   readonly name: string | null;

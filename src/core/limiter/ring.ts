@@ -1,6 +1,6 @@
 /**
- * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. Between the start of a unit and the start of
- * the unit `limit` places before it lies at least one second and a margin. So no sliding second ever holds more than `limit` units of any
+ * The ring of a rate limit: the start times of the last units in milliseconds, oldest first. The start of a unit is at least one second
+ * and a margin after the start of the unit that is `limit` places earlier. So no sliding second ever holds more than `limit` units of any
  * weight. A token bucket or GCRA cannot guarantee that and still use the whole limit.
  *
  * Pure: the caller passes the clock. PostgreSQL has the same functions in SQL; one table of cases tests both.

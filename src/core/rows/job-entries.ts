@@ -142,7 +142,7 @@ export interface JobEntries {
    * written. `decide` may be called more than once.
    */
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C>;
-  /** Adds files and servers that a person has entered to the allowlist. */
+  /** Adds to the allowlist the files and servers that a person has entered. */
   allow(named: readonly Allowed[]): Promise<void>;
   allowed(): Promise<readonly Allowed[]>;
   /** All work that commands own, with its live owners. */

@@ -289,7 +289,7 @@ export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
-  /** The reason of a stopped run. `message` describes the reason and what to do in a sentence. */
+  /** The reason of a stopped run. `message` has the reason and what to do, in one sentence. */
   readonly stoppedFor?: PauseReason;
   readonly message?: string;
   /** Number of first rows that the run asked for; absent: all. */

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 const shorthand = /^@(hourly|daily|midnight|weekly|monthly|yearly|annually)$/;
-/** Numbers and three-letter names; letters such as `?`, `L` and `#` are not part of the Temporal server's form. */
+/** Numbers and three-letter names. The Temporal server does not accept other cron characters, such as `?`, `L` and `#`. */
 const field = /^(?:[\d*,/-]|[a-z]{3})+$/i;
 const fields = ['minute', 'hour', 'day of the month', 'month', 'day of the week'] as const;
 
