@@ -11,7 +11,7 @@ export function isSameFile(one: string, other: string): boolean {
   return !a && !b && realPath(one) === realPath(other);
 }
 
-/** The path without links, also of a file that does not exist yet. */
+/** The path without links, even for a file that does not exist yet. */
 export function realPath(path: string, links = 0): string {
   const absolute = resolve(path);
   try {

@@ -36,8 +36,8 @@ const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
 /** User and password in a URL, up to the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;
 /**
- * The address of a database, whose parameters may have credentials. Parameters of the same names in other URLs are not
- * credentials.
+ * The address of a database. The parameters of such an address may have credentials. Parameters of the same names in other
+ * URLs are not credentials.
  */
 const ofDatabase = /\bpostgres(?:ql)?:\/\/[^\s'"]*/gi;
 const inQuery = /([?&](?:user|password|sslpassword)=)[^&]+/gi;
@@ -63,8 +63,8 @@ export function scrubber(env: TerminalParts['env']): (text: string) => string {
 }
 
 /**
- * Returns the password of a URL. Returns an empty text if the password is also part of the address, such as `postgres`.
- * Otherwise that word would be redacted everywhere.
+ * Returns the password of a URL. Returns an empty text if the password, such as `postgres`, is also another part of the
+ * address. Otherwise that word would be redacted everywhere.
  */
 function password(url = ''): string {
   if (!URL.canParse(url)) return '';

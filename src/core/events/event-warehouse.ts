@@ -52,7 +52,7 @@ export interface StreamListing extends StreamState {
   readonly types: readonly string[];
 }
 
-/** The result of a verification. `days` lists only the UTC days with differences, such as `2025-01-31`. */
+/** The result of a verification. `days` lists only the UTC days (`2025-01-31`) with differences. */
 export interface Verification extends Differences {
   readonly days: readonly (Differences & { readonly day: string })[];
 }

@@ -115,8 +115,8 @@ export function estimateContents(options: Options, urls: number, table: PriceTab
 }
 
 /**
- * Types of search whose price does not depend on the query. The price of other types does: `auto` may become deep, and deep has a range of
- * prices.
+ * Types of search whose price does not depend on the query. The price of other types depends on the query: `auto` may become deep, and
+ * deep has a range of prices.
  */
 const plain = new Set(['lite', 'instant', 'fast', 'neural', 'keyword', 'findSimilar']);
 

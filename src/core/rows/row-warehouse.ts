@@ -150,7 +150,10 @@ export interface RowWarehouse {
   holdsRows(job: string): Promise<boolean>;
   /** Whether any answer is loaded, of any job. Never creates a file. */
   holdsAnswers(): Promise<boolean>;
-  /** Returns the cost of each of these units whose answer is loaded, by any job, and fresh enough. Never creates a file. */
+  /**
+   * Returns the cost of the answer of each of these units that has a fresh enough answer in the warehouse, bought by any job. Never
+   * creates a file.
+   */
   known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
   /**
    * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
