@@ -12,7 +12,7 @@ export interface MatchedUnit {
   readonly source: string | null;
   /** The result byte for byte, or null. */
   readonly result: Json | RawJson;
-  /** The whole status; set where the status has more fields than the fields above. */
+  /** The whole status; set where the status has further fields, beyond the fields above. */
   readonly wholeStatus?: Json;
   /** Fields of the result or status that do not fit their types, as one line. */
   readonly misread?: string;

@@ -97,7 +97,7 @@ export type RawRecord = { readonly id: string } & { readonly [name: string]: unk
 
 /** The runs of monitors, for analysis (API reference: /monitors). */
 export interface MonitorRuns {
-  /** Loads the present monitors; `mark` identifies the export. Monitors that are gone stay, with `gone_at`. */
+  /** Loads the present monitors; `mark` identifies the export. Monitors that no longer exist keep their rows, with a time in `gone_at`. */
   loadMonitors(origin: string, mark: string, monitors: readonly RawRecord[]): Promise<void>;
   /**
    * Ends the list of an export. `wholeSince`: the beginning of an export of all monitors, in Unix ms; null for an export with a filter.

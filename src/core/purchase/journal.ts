@@ -25,7 +25,7 @@ export interface UnitOutcome {
   readonly costMicros: number;
   /** The unit's result byte for byte, with unknown fields; `null` without a result. */
   readonly result: Json | RawJson;
-  /** The whole status of the unit; set where the status has more fields than the fields above. */
+  /** The whole status of the unit; set where the status has further fields, beyond the fields above. */
   readonly wholeStatus?: Json;
   /** Fields of the answer that do not fit their types, as one line; absent where all fields fit. */
   readonly misread?: string;
