@@ -39,7 +39,7 @@ export const SERVICE_UNRECOGNIZED = 'ServiceUnrecognized';
  */
 export const ALL_REFUSED = 'AllRefused';
 
-/** The number of refused requests, and the number of rows of the job. */
+/** The number of refused requests, and the number of rows that the job must buy. */
 export interface AllRefusedFacts {
   readonly requests: number;
   readonly rows: number;
