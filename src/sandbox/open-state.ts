@@ -52,7 +52,7 @@ export function openState(parts: StateParts, facts: readonly Fact[]): State {
   for (const fact of facts) {
     if (!stores.some((store) => store.restore(fact))) throw new Error(`the state has an unknown entry: ${fact.kind}`);
   }
-  // The first use sets the times of the history. They must count from the first start, not from the first request.
+  // The first use sets the times of the history. The times must count from the first start, not from the first request.
   void history.timeline;
   const advance = () => {
     agentRuns.advance();

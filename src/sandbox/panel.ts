@@ -56,7 +56,7 @@ export const triggerSchema = z.union(
 /** An event to trigger now: webset events of a type, the run of a monitor, or the service disabling a monitor. */
 export type Trigger = z.infer<typeof triggerSchema>;
 
-/** Queries and changes of a running sandbox, for tests and people. The same are available by HTTP under `/__sandbox/`. */
+/** Queries and changes of a running sandbox, for tests and people. They are also available by HTTP, under `/__sandbox/`. */
 export interface Panel {
   /** The purchases. `keys: false` leaves out the units. */
   bill(options?: { readonly keys?: boolean }): Bill;

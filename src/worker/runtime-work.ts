@@ -25,7 +25,7 @@ import type { Store } from './store/store.js';
 import type { Temporal } from './temporal-server/temporal.js';
 import type { Warehouses } from './warehouse/warehouses.js';
 
-/** Parts of a runtime that its work uses. */
+/** Parts of a runtime that {@link RuntimeWork} uses. */
 interface WorkParts {
   readonly config: RuntimeConfig;
   readonly store: Store;

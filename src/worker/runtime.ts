@@ -295,7 +295,7 @@ class StoreRuntime implements Runtime {
   async close(mode: 'drain' | 'now'): Promise<void> {
     await (await this.#working)?.close(mode);
     await (await this.#connectedIfRunning)?.close().catch(() => undefined);
-    // A server that is still starting is waited for only briefly: its watcher ends it once no process uses it.
+    // A server that is still starting is awaited only briefly, because the watcher ends a server that no process uses.
     const starting = sleep(STARTING_MS, null, { ref: false });
     const temporal = await Promise.race([this.#temporal?.catch(() => null), starting]);
     await temporal?.close().catch(() => undefined);
@@ -330,13 +330,13 @@ class StoreRuntime implements Runtime {
     return this.#temporal;
   }
 
-  /** Adds to a handle that its result records the end of the job and writes the CSV, if no worker has done so. */
+  /** Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. */
   #withCsv(handle: JobHandle, staged: StagedJob): JobHandle {
     return {
       ...handle,
       result: async () => {
         const summary = await handle.result().catch(async (error: unknown) => {
-          // The job has no activity left that could record this.
+          // The job has no activity left that could record its end.
           if (error instanceof JobFailed || error instanceof JobStopped) {
             const counts = error instanceof JobFailed ? await this.#countedHere(staged) : null;
             await noteState(this.#store.entries, staged, {

@@ -12,10 +12,11 @@ import { failureOf, messageOf } from './shared/failures.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 
 /**
- * `scheduledJob`: executes one run of a schedule. It runs a job as a command would, under the fixed id of the job, and never waits for a
- * person. If a person must fix a problem, it ends as `stopped`, and the next run continues. If the job fails, it fails, too.
+ * `scheduledJob`: executes one run of a schedule. The run starts the same job as a command would, under the fixed id of the job, and never
+ * waits for a person. If a person must fix a problem, the run ends as `stopped`, and the next run continues. If the job fails, the run
+ * fails, too.
  *
- * Start it by name with plain JSON, see `ScheduledJobInput`. A cancel also cancels the job: paid calls in flight land.
+ * Start the workflow by name with plain JSON, see `ScheduledJobInput`. A cancel also cancels the job: paid calls in flight land.
  */
 export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Promise<ScheduledOutcome> {
   const { schedule, workflow, workflowId } = publicInput('scheduledJob', [input], { extra });

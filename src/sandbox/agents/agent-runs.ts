@@ -63,7 +63,7 @@ export class AgentRuns {
     return this.#maxInProgress;
   }
 
-  /** Runs, the newest first. With a cursor, only the runs after it; throws if the cursor names no run. */
+  /** Runs, the newest first. With a cursor, only the runs after the cursor; throws if the cursor names no run. */
   newestFirst(cursor?: string): Run[] {
     const before = cursor === undefined ? Number.POSITIVE_INFINITY : this.#serials.get(cursor);
     if (before === undefined) throw new Refusal(400, 'INVALID_REQUEST', 'Invalid query: cursor: no such run');

@@ -5,7 +5,7 @@ import { findUrls } from '../pages/search-index.js';
 import { endOf, type Run, statusAt } from './run.js';
 import { failureOf, runRecord } from './run-record.js';
 
-/** One event of a run. `id` is its number in the run, from 1. */
+/** One event of a run. `id`: the number of the event in its run, from 1. */
 export interface RunEvent {
   readonly id: string;
   readonly event: string;

@@ -1,13 +1,15 @@
 import { Refusal } from './refusal.js';
 
-/** One page of a list, with the cursor of the next one. */
+/** One page of a list, with the cursor of the next page. */
 export interface ListPage<T> {
   readonly data: readonly T[];
   readonly hasMore: boolean;
   readonly nextCursor: string | null;
 }
 
-/** The first `limit` of the items, which begin after the cursor. `cursorOf` returns the cursor of a page from its last item. */
+/**
+ * The first `limit` of `items`, which begin after the cursor of the request. `cursorOf` makes the next cursor from the last item of a page.
+ */
 export function pageOfList<T>(items: Iterable<T>, limit: number, cursorOf: (last: T) => string): ListPage<T> {
   const data: T[] = [];
   for (const item of items) {

@@ -32,11 +32,11 @@ export const agentRunsSchema = z.strictObject({
 });
 
 /**
- * Behaviour of agent runs; defaults in parentheses. A run is queued for `queuedMs` (0) and ends `durationMs` (500 to 2000)
- * after its creation. While `maxInProgress` (50) runs are in progress, another one is refused with 429. The share `failureRate`
- * (0) of all runs fails; `budgetRate` (0.05) of the runs billed by usage use up their budget. The shares `unknownStatusRate`
- * (0) and `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream gets a comment every
- * `keepAliveMs` (15,000). `replay` decides what a `Last-Event-ID` does: it is obeyed (`full`, the default), refused with 400
+ * Behaviour of agent runs; defaults in parentheses. A run is queued for `queuedMs` (0) and ends `durationMs` (500 to 2000) after its
+ * creation. While `maxInProgress` (50) runs are in progress, another one is refused with 429. The share `failureRate` (0) of all runs
+ * fails; the share `budgetRate` (0.05) of the runs billed by usage uses up its budget. The shares `unknownStatusRate` (0) and
+ * `unknownStopReasonRate` (0) end with an unknown value. A run has `progressEvents` (3); a stream gets a comment every `keepAliveMs`
+ * (15,000). `replay` decides what happens to the header `Last-Event-ID`: the header is obeyed (`full`, the default), refused with 400
  * (`refuse`) or ignored (`forget`).
  */
 export type AgentRunOptions = z.infer<typeof agentRunsSchema>;

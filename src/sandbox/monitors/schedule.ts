@@ -6,8 +6,8 @@ const LEAST_MS = 20;
 const CATCH_UP = 10;
 
 /**
- * Time of the next run of each monitor: one run per period, counted from its creation, on a clock that may be faster than the
- * wall clock.
+ * Time of the next run of each monitor: one run per period, counted from the creation of the monitor, on a clock that may be faster than
+ * the wall clock.
  */
 export class Schedule {
   readonly #clock: number;
@@ -35,7 +35,7 @@ export class Schedule {
     else this.#next.set(monitor.id, after(monitor.createdAt, every, now));
   }
 
-  /** Moves on from the run that was due at `at`. Of many missed runs only the last few are started. */
+  /** Sets the next run after the run that was due at `at`. Of many missed runs only the last few are started. */
   advance(monitor: Monitor, at: number, now: number): void {
     const every = this.#every(monitor);
     if (every !== null)

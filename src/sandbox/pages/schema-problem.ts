@@ -8,10 +8,13 @@ const bounds = [
   ['minProperties', 'maxProperties'],
 ] as const;
 
-/** Keywords that the sandbox does not support. It refuses a schema with one of them instead of ignoring the keyword. */
+/** Keywords that the sandbox does not support. A schema with such a keyword is refused; the keyword is not ignored. */
 const unmade = ['not', 'if', 'contains', 'dependentRequired', 'dependentSchemas', 'propertyNames'];
 
-/** The mistake in a JSON schema, with its path: it is not a schema, or no value can match it. Null if there is no mistake. */
+/**
+ * The first mistake in a JSON schema, with the path of the mistake: a part is not a schema, or no value can match the part. Null if there
+ * is no mistake.
+ */
 export function schemaProblem(schema: unknown, root: unknown = schema, path = '#', depth = 0): string | null {
   if (schema === true || depth > 64) return null;
   if (!isSchema(schema)) return `${path}: not a schema`;

@@ -69,7 +69,7 @@ function patternSchema({ patternProperties }: Schema, name: string): unknown {
   return patterns.find(([pattern]) => new RegExp(pattern, 'u').test(name))?.[1];
 }
 
-/** Whether a value of the input can be used for a property: it has the type, and the schema has no other bounds. */
+/** Whether a value of the input can be used for a property: the value has the type of the property, and the schema has no other bounds. */
 function fits(value: unknown, schema: Schema | null): boolean {
   if (value === undefined || value === null || schema === null) return false;
   const names = new Set(Object.keys(schema));

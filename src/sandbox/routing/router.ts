@@ -1,9 +1,9 @@
 import type { Route } from './route.js';
 
-/** A route in the table, with what must be known of the route before it runs. */
+/** A route in the table, with the properties that are needed before the route runs. */
 export interface RouteEntry {
   readonly route: Route;
-  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for polling one. */
+  /** Rate cost of the route's requests: 2 for the start of an agent run, 0 for a poll of a run. */
   readonly weight: number;
   /** Whether the route's answers have the queue headers. */
   readonly queued: boolean;

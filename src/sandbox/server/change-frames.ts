@@ -12,7 +12,7 @@ export function isEvent(frame: string): boolean {
   return !frame.startsWith(':');
 }
 
-/** Changes the frames of a stream as the fault says. A comment that it adds is a `KEEP_ALIVE_FRAME`. */
+/** Changes the frames of a stream as the fault says. Added comments are `KEEP_ALIVE_FRAME`. */
 export function changeFrames(
   frames: FrameSource,
   fault: FaultDo | null,

@@ -91,7 +91,7 @@ export type FaultWhen = z.infer<typeof whenSchema>;
  * - `status`: sends this status instead of an answer. `retryAfter` is sent unchanged, but `date+3` becomes the HTTP-date in three
  *   seconds. With `charged: true` the request is charged first.
  * - `reset`: the connection is reset `before` any work, or `after` the work was charged.
- * - `truncate`: charged. The body stops after `bytes`, or after a `fraction` of it (0.5), and the connection ends. `framing`: the
+ * - `truncate`: charged. The body stops after `bytes`, or after a `fraction` of the body (0.5), and the connection ends. `framing`: the
  *   Content-Length is that of the whole body, or the body is sent in chunks without the last one.
  * - `stall`: charged. Nothing is sent for `ms`, before the headers or in the middle of the body.
  * - `body`: sends this body (HTML) instead of an answer, with this status (200). Charged only with `charged: true`.

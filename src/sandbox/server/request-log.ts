@@ -71,7 +71,7 @@ export class RequestLog {
     return entry;
   }
 
-  /** Marks a request as ended. If it has ended already, this does nothing. */
+  /** Marks a request as ended. Does nothing if the request has ended already. */
   done(entry: OpenEntry, status: number): void {
     if (entry.doneAt !== null) return;
     entry.doneAt = this.#now();

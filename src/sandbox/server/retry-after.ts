@@ -8,8 +8,8 @@ export function retryAfterOf(form: 'none' | 'seconds' | 'http-date', seconds: nu
 }
 
 /**
- * Value of the header for a fault's `retryAfter`. `date+3` becomes an HTTP-date three seconds in the future, `date-3` one in
- * the past.
+ * Value of the header for a fault's `retryAfter`. `date+3` becomes an HTTP-date three seconds in the future, `date-3` becomes one three
+ * seconds in the past.
  */
 export function retryAfterText(text: string): string {
   const ahead = /^date([+-]\d+)$/.exec(text)?.[1];

@@ -172,7 +172,7 @@ export class EventHistory {
     this.#start = null;
   }
 
-  /** Adjacent events often have the same time, and a lookup takes less time than formatting it again. */
+  /** Adjacent events often have the same time, and a lookup takes less time than formatting the time again. */
   #iso(time: number): string {
     const known = this.#isoTexts.get(time);
     if (known !== undefined) return known;

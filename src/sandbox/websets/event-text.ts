@@ -13,12 +13,13 @@ interface Template {
 }
 
 /**
- * A number of a webset that does not exist, with this design. Its values occur nowhere else, so they can be found in a text.
+ * The number of a webset that has this design and does not exist. The values of that webset occur nowhere else, so they can be found in a
+ * text.
  */
 const standIn = (design: number) => DESIGNS * 2 ** 31 + design;
 
 /**
- * The data of events as JSON in ASCII. It is made from templates, which are made when they are needed: serialising each event
+ * The data of events as JSON in ASCII. The data is made from templates, and a template is made when it is needed: serialising each event
  * would take most of the time of a page. The text equals the JSON of the event's record, except for escapes.
  */
 export class EventTexts {

@@ -73,12 +73,12 @@ export function stepOf(type: EventType, n?: number): number {
 }
 
 /**
- * Number of websets with different contents. Other websets differ from these only in ids, URLs and times. It is a multiple of
+ * Number of websets with different contents. Other websets differ from these only in ids, URLs and times. This number is a multiple of
  * every period in the contents.
  */
 export const DESIGNS = 210;
 
-/** Number of the first triggered webset and event. It is far above the numbers of any history. */
+/** Number of the first triggered webset and event. This number is far above the numbers of any history. */
 export const TRIGGERED = 2 ** 40;
 
 /** Number of items of a webset at its end. */

@@ -20,7 +20,7 @@ const SSLMODE = '?sslmode=';
 
 /** No system accepts longer paths. */
 const MAX_PATH_CHARACTERS = 4096;
-/** Parameters of a database's address that name files. */
+/** Parameters whose values are paths of files, in the address of a database. */
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 
 /**
@@ -43,7 +43,7 @@ export class Allowlist {
   async check(names: Names): Promise<void> {
     const why = await this.whyRefused(names);
     if (why === null) return;
-    // Commands read their settings with this file, and need no part of Temporal for that.
+    // The module is loaded here, because commands load this file to read their settings, and need no part of Temporal for that.
     const { ApplicationFailure } = await import('@temporalio/common');
     throw ApplicationFailure.nonRetryable(why, 'BadInput');
   }
@@ -90,7 +90,7 @@ export class Allowlist {
       return [{ named, why }, ...others];
     }
     const { sslmode } = address.parameters;
-    // An address without sslmode is refused when it is connected to, see `whyPlain`.
+    // An address without `sslmode` is refused when a connection is opened, see `whyPlain`.
     if (!isRemote(address) || sslmode === undefined || rankOf(sslmode) >= rankOf(known.least)) return others;
     const why =
       `${field}: the connection to ${server} must use sslmode=${known.least} or stricter (got ${sslmode}). To allow ${sslmode}, ` +
@@ -123,11 +123,11 @@ export class Allowlist {
       const [server = host, least = DEFAULT_LEAST] = host.split(SSLMODE);
       return { server, least };
     });
-    // A connection to the warehouse's own server uses the stricter `sslmode` of both addresses, so any is allowed here.
+    // A connection to the warehouse's own server uses the stricter `sslmode` of both addresses, so any `sslmode` is allowed here.
     return [...(own ? [{ server: serverOf(own), least: 'disable' }] : []), ...hosts];
   }
 
-  /** Whether the address in the settings names this file too. */
+  /** Whether the warehouse address in the settings names this certificate file, too. */
   #isOwnFile(file: string): boolean {
     const own = this.#ownAddress();
     return own !== null && filesOf(own).includes(file);
@@ -138,7 +138,10 @@ export class Allowlist {
     return warehouse ? parsed(warehouse.url.reveal()) : null;
   }
 
-  /** Names that commands recorded, and names of jobs and walks: a person typed them, or this check allowed them at the start. */
+  /**
+   * Names that commands recorded, and names in the entries of jobs and walks. A person typed each name, or this check allowed the name when
+   * its job or walk started.
+   */
   async #typed(): Promise<readonly Allowed[]> {
     const [entered, jobs, walks] = await Promise.all([
       this.#entries.allowed(),
@@ -175,7 +178,7 @@ interface Refusal {
   readonly why: string;
 }
 
-/** A CSV has cells that the caller chooses, so under another name it could become the code or the settings of a program. */
+/** The caller chooses the cells of a CSV, so under another name the CSV could become the code or the settings of a program. */
 function otherThanCsv(path: string): Refusal[] {
   const real = realPath(path);
   if (/\.csv$/i.test(real)) return [];
@@ -247,7 +250,7 @@ function isPipe(path: string): boolean {
     const there = statSync(path);
     return there.isFIFO() || there.isSocket();
   } catch {
-    // The read of the file reports the problem.
+    // The problem is reported when the file is read.
     return false;
   }
 }

@@ -28,7 +28,7 @@ export interface ConfigFlags {
   readonly into?: string;
   /** How long answers stay in the journal, in days. */
   readonly keepLanding?: string;
-  /** `sandbox` ignores key and base URL, `live` needs a key; default: live if there is a key. */
+  /** `sandbox` ignores key and base URL, `live` needs a key; default: `live` if there is a key, else `sandbox`. */
   readonly service?: 'live' | 'sandbox';
 }
 
@@ -70,7 +70,7 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
  * value and its source, but never a key. Uses no network, and reads only the files that a setting names: a rate profile, price tables, or
  * Temporal's own configuration (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`).
  *
- * Without a key the service is the sandbox. Nothing listens at its `baseUrl` until the command that starts the sandbox sets it.
+ * Without a key the service is the sandbox. The command that starts the sandbox then sets `baseUrl`; before that, nothing listens there.
  */
 export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConfig {
   const reader = new SettingsReader(env);

@@ -30,7 +30,7 @@ export type { UrlCells } from '../../rows/index.js';
 /** Access to the workflows for walks, monitors, agents and schedules. */
 export interface WorkflowAccess {
   readonly client: Client;
-  /** Adds the files and the database of an input, which a person typed, to the allowlist. */
+  /** Adds the names of an input to the allowlist: its files and its database, which a person typed. */
   allow(input: object): Promise<void>;
   readonly config: RuntimeConfig;
   /** Whether workers on several machines share a store. */
@@ -89,7 +89,7 @@ export interface RuntimeConfig {
   readonly prices?: readonly PriceTable[];
   /** Amount, in micro-dollars, above which a command asks for confirmation; none: a command never asks. */
   readonly askAboveMicros?: number;
-  /** Cap of each run of a job on this worker, in micro-dollars, also if the run's own cap is higher; none: no cap. */
+  /** Cap of each run of a job on this worker, in micro-dollars; the lower of this cap and the run's own cap holds. None: no cap. */
   readonly maxCostPerJobMicros?: number | null;
   /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that need it are refused. */
   readonly secretFile?: string | null;
@@ -113,7 +113,7 @@ export interface EnrichRequest {
   readonly operation?: RowOperation;
   /** The part of the request that is rendered for each row, for operations other than `contents`. */
   readonly template?: Json;
-  /** Rows that an agent run gets together; default 1. */
+  /** Number of rows that one agent run gets; default 1. */
   readonly rowsPerRun?: number;
   readonly urlColumn: string | null;
   /** Scheme for URLs without one; absent: that of the job's last run. */
@@ -131,9 +131,9 @@ export interface EnrichRequest {
   readonly refreshAfterMs: number | null;
   readonly retryFailed: boolean;
   readonly rebuy: boolean;
-  /** Whether to buy nothing, and to parse again the paid answers that could not be parsed. */
+  /** Whether to parse again the paid answers that could not be parsed, and to buy nothing. */
   readonly reparse?: boolean;
-  /** Cap of the run in dollars; `none` removes the cap of a running job, absent keeps it. */
+  /** Cap of the run in dollars; `none` removes the cap of a running job, an absent value keeps the cap. */
   readonly maxCostDollars?: MaxCost;
   /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
@@ -173,7 +173,7 @@ export interface JobPlan {
   /** Requests per second that the configured limit allows. */
   readonly perSecond: number;
   readonly badRows: readonly BadRow[];
-  /** The contents of the URL column, and how it was found; null or absent without one. */
+  /** The contents of the URL column, and how the column was found; null or absent without a URL column. */
   readonly urlCells?: UrlCells | null;
   /** Bad rows within the limit; absent without a limit. */
   readonly limitedBadRows?: number;
@@ -188,7 +188,8 @@ export interface JobPlan {
 /** Result of parsing answers again. */
 export interface Reparsed {
   /**
-   * Three numbers: of answers that could not be parsed, wholly or in part; of those answers that can be parsed now; and of updated rows.
+   * Number of answers that could not be parsed, wholly or in part. `understood`: how many of these answers can be parsed now. `rows`:
+   * number of updated rows.
    */
   readonly answers: number;
   readonly understood: number;
@@ -205,13 +206,13 @@ export interface JobHandle {
   resume(how?: Resumption): Promise<void>;
   /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
-  /** Waits for the end. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
+  /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
   result(): Promise<JobSummary>;
   /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }
 
-/** Work ended without a result. */
+/** The error for work that ended without a result. */
 abstract class JobEnded extends Error {
   /** The row job, which `searchflow resume` continues; null for other work. */
   readonly job: string | null;
@@ -247,7 +248,7 @@ export interface JobStatus {
   readonly message: string | null;
   /** Beginning of this status in Unix ms; null if it was not recorded. */
   readonly since: number | null;
-  /** Answer of the job's workflow, if the job is running and a worker is alive. */
+  /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
   /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
@@ -343,8 +344,8 @@ export interface Runtime {
    */
   runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void>;
   /**
-   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the
-   * worker cannot be run, after which the call may be repeated.
+   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the worker
+   * cannot be run; the call may then be repeated.
    */
   takeOver(): Promise<boolean>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */

@@ -31,7 +31,10 @@ export class SettingsReader {
     return text === undefined ? null : { text, name, where: 'command line' };
   }
 
-  /** The parsed value; null if there is none, or if it is invalid, which is recorded as a mistake. `wanted` completes "is not …". */
+  /**
+   * The parsed value; null if the setting is unset or invalid. An invalid value is recorded as a mistake. `wanted` completes the message
+   * "is not …".
+   */
   check<T>(found: Found | null, schema: z.ZodType<T, string>, wanted: string): T | null {
     if (found === null) return null;
     const result = schema.safeParse(found.text);
@@ -40,7 +43,10 @@ export class SettingsReader {
     return null;
   }
 
-  /** Records a mistake in a setting. `problem` follows the value. `value`: text to show for it; default: the value, unless it is a secret. */
+  /**
+   * Records a mistake in a setting. `problem`: the words after the value in the message. `value`: the text that is shown as the value;
+   * default: the value itself, unless it is a secret.
+   */
   wrong({ text, name, where }: Found, problem: string, value = this.shown(text)): void {
     this.mistakes.push(`${name}: ${value} (${where}) ${problem}`);
   }

@@ -110,7 +110,7 @@ function whyUnusable(file: string): string | null {
   try {
     return whyNoDatabase(file);
   } catch {
-    // The code that opens the file reports that it cannot be read.
+    // The problem is reported when the file is opened.
     return null;
   }
 }

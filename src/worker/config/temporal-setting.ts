@@ -25,8 +25,8 @@ export function readTemporal(
   if (asked) {
     const overrides = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
     try {
-      // The module is loaded here, because most commands have none of these variables; with `require`, because settings are read without
-      // waiting.
+      // The module is loaded here, because most commands have none of these variables. `require` is used, because settings are read
+      // synchronously.
       const { loadClientConfigProfile } = createRequire(import.meta.url)('@temporalio/envconfig') as typeof Envconfig;
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
       const where = `${asked.name} in the environment`;

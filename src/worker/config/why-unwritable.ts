@@ -44,14 +44,14 @@ const schemes = [
 const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
 
 /**
- * Why a text is a mistyped address and not a warehouse, in words that follow its name; null for a path and a PostgreSQL address. Without
- * this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
+ * Why a text is a mistyped address and not a warehouse; null for a path and a PostgreSQL address. The words follow the name of the setting
+ * in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
  */
 export function whyNoWarehouse(into: string): string | null {
   const text = into.trim();
   const scheme = /^([a-z][a-z0-9+.-]+):(\/?)/i.exec(text);
   const name = scheme?.[1]?.toLowerCase() ?? '';
-  // An address without its colon, or with another character instead; no folder has such a name.
+  // Matches an address whose colon is missing or is another character. No folder has such a name.
   if (/^postgres(ql)?[^\w.:/-]?:?\/\//i.test(text) && !isPostgresUrl(text))
     return `is not an address of PostgreSQL; write ${POSTGRES_FORM}`;
   if (isLibpqForm(text)) return `has libpq's form; write ${POSTGRES_FORM}`;

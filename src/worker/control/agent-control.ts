@@ -54,7 +54,7 @@ export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> 
     this.#temporal = client;
   }
 
-  /** The run's current state, from the heartbeat of the activity that follows it; null if no activity does. */
+  /** The run's current state, from the heartbeat of the activity that follows it; null if no activity follows the run. */
   async snapshot(): Promise<RunSnapshot | null> {
     const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
     const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');

@@ -28,7 +28,7 @@ import { waitsFor } from './waits-for.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
 
-/** A warehouse of events: its address without credentials, and for a file the host that has it. */
+/** A warehouse of events: its address without credentials and, for a file, the host that has the file. */
 export interface EventTarget {
   readonly into: string;
   readonly host?: string;
@@ -54,14 +54,17 @@ export class EventControl {
     this.#cwd = cwd;
   }
 
-  /** The address of a warehouse, and for a file of a shared store its host. */
+  /** The address of a warehouse. With a shared store, the result for a file also has its host. */
   target(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
     const address = eventTarget(config, into, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and workflow id of a walk. Both follow from its stream, warehouse and service, so that only one such walk runs at a time. */
+  /**
+   * Name and workflow id of a walk. Both are made from the stream, the warehouse and the service, so that only one such walk runs at a
+   * time.
+   */
   work<Input extends WalkInput & EventTarget>(
     input: Input,
   ): { readonly job: string; readonly workflowId: string; readonly input: Input & { readonly origin: string } } {
@@ -79,7 +82,7 @@ export class EventControl {
     return this.#start({ job, workflowId }, input);
   }
 
-  /** Resumes a running walk, or starts it again from its position in the warehouse. */
+  /** Resumes a running walk. A walk that is not running is started again from its position in the warehouse. */
   async resume(walk: WalkEntry): Promise<WalkHandle> {
     const { stream, into, host, origin } = walk;
     const input = { ...inputOfStream(stream), into, origin, ...(host === undefined ? {} : { host }) };

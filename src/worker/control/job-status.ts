@@ -29,7 +29,7 @@ export async function jobStatus(
   return { ...known, phase: 'waiting', since: state?.since ?? null };
 }
 
-/** Returns the state of a walk as Temporal knows it; null without an answer. `abandoned`: the command that owned it has ended. */
+/** Returns the state of a walk as Temporal knows it; null without an answer. `abandoned`: the command that owned the walk has ended. */
 export async function walkState(
   client: Client,
   walk: Pick<WalkEntry, 'job' | 'workflowId'>,

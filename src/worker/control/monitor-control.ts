@@ -36,14 +36,17 @@ export class MonitorControl {
     this.quiet = new QuietControl(access);
   }
 
-  /** The address of a warehouse without credentials, and for a file of a shared store its host. */
+  /** The address of a warehouse, without credentials. With a shared store, the result for a file also has its host. */
   target(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
     const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
     return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
   }
 
-  /** Name and workflow id of a batch. Both follow from its action, filter and warehouse, so that only one such batch runs at a time. */
+  /**
+   * Name and workflow id of a batch. Both are made from the action, the filter and the warehouse, so that only one such batch runs at a
+   * time.
+   */
   batchWork({ action, filter, into }: BatchMonitorsInput): Work {
     const { origin } = this.#access.config;
     const job = `monitors-${action}-${sha256(canonicalJson([action, filter, identityOf(into), origin])).slice(0, 6)}`;
@@ -143,7 +146,7 @@ export class MonitorControl {
     return new WorkflowHandle<P, R>(client, workflowId);
   }
 
-  /** Workflow id of an operation that runs each time it is asked for. */
+  /** Workflow id of an operation that is executed on every call; each id is new. */
   #once(operation: string): string {
     return `searchflow-${operation}-${Date.now().toString(36)}-${process.pid}`;
   }
@@ -164,7 +167,7 @@ export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
   }
 }
 
-/** Writes the secret file without a change, so that an unwritable one is found before anything is sent. Throws `UsageError`. */
+/** Writes the secret file without a change, so that an unwritable file is detected before anything is sent. Throws `UsageError`. */
 async function checkWritable(secretFile: string): Promise<void> {
   try {
     await new FileSecrets(secretFile).remove('webhook/');
@@ -174,7 +177,7 @@ async function checkWritable(secretFile: string): Promise<void> {
   }
 }
 
-/** Identity of a warehouse without its connection parameters; undefined if none is named. */
+/** Identity of a warehouse without its connection parameters; undefined if no warehouse is named. */
 function identityOf(into: string | undefined): string | undefined {
   return into === undefined ? undefined : warehouseIdentity(into);
 }

@@ -39,7 +39,7 @@ export interface QuietListing {
   readonly next: readonly number[];
 }
 
-/** Sets and removes quiet hours. Each has two schedules, one for its beginning and one for its end. */
+/** Sets and removes quiet hours. Quiet hours have two schedules: one for their beginning, one for their end. */
 export class QuietControl {
   readonly #client: Client;
   readonly #config: RuntimeConfig;

@@ -8,9 +8,9 @@ import { jobHandle } from './job-handle.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
-/** Longest wait for a paused job, whose recorded state says as much as its worker. */
+/** Longest wait for the worker of a paused job; the recorded state has the same information. */
 const PAUSED_ANSWER_MS = 200;
-/** Age up to which a heartbeat proves that a worker is alive, if it is too busy to answer. */
+/** Age up to which a heartbeat proves that a worker is alive, although the worker may be too busy to answer. */
 const FRESH_HEARTBEAT_MS = 15_000;
 
 /** Age from which a workflow task that no worker has taken means that no worker is there. */
@@ -18,7 +18,7 @@ const UNTAKEN_MS = 3000;
 
 type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
 
-/** Status of work whose command is dead, since its last heartbeat. */
+/** Status of work whose command is dead. The status begins at the last heartbeat of the work. */
 function orphaned(state: JobEntry['state'], lastHeartbeat: number | null): Reported {
   return { phase: 'stopped', message: COMMAND_ENDED, since: lastHeartbeat ?? state?.since ?? null };
 }
@@ -90,7 +90,7 @@ export async function askWalk(
   return phase && { phase, since };
 }
 
-/** Types of workflows that are jobs or walks, and are listed as such. */
+/** Workflow types of row jobs, then those of walks: only these workflows are listed. */
 const rowTypes: readonly string[] = [workflowNames.enrichCsv, workflowNames.runAgentRows];
 const walkTypes: readonly string[] = [workflowNames.syncEvents, workflowNames.backfillEvents];
 /** Most runs that are read from a task queue. */

@@ -4,7 +4,7 @@ type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingAct
 
 /** State of an activity that waits for its next attempt, in Temporal's API. */
 const SCHEDULED = 1;
-/** Shorter waits are not reported. */
+/** Waits shorter than this are not reported. */
 const LONG_SECONDS = 10;
 
 /** Why an activity waits for its next attempt, and how many seconds from `now` (Unix ms); null if it does not wait. */

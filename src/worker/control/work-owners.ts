@@ -14,7 +14,10 @@ import type { Store } from '../store/store.js';
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';
 
-/** Memo of a workflow that a command started. A workflow without it belongs to the workers, even while a command watches it. */
+/**
+ * Memo of a workflow that a command started. A workflow without this memo belongs to the workers, even while a command watches the
+ * workflow.
+ */
 export const startedByCommand = { startedBy: 'command' } as const;
 
 /** Interval at which a worker process checks for work whose owner is dead. */
@@ -65,8 +68,8 @@ export class WorkOwners {
   }
 
   /**
-   * Makes this process the owner of work, or a watcher if a living process owns it. In the same step, `decide` may throw to refuse, and
-   * returns the new entry of the job.
+   * Makes this process the owner of work, or a watcher if a living process owns it. In the same step, `decide` returns the new entry of the
+   * job, or throws to refuse.
    */
   async claim<More extends Pick<Claimed, 'entry'>>(
     work: Work,
@@ -194,7 +197,7 @@ export class WorkOwners {
     const { entries } = this.#store;
     const me = entries.owner();
     const watched = this.#mine.has(workflowId);
-    // One process wins the work; if it dies before the end, the work is orphaned again.
+    // One process wins the work. If that process dies before the work ends, the work is orphaned again.
     const { won } = await entries.claim(workflowId, ({ owned, lives }) => {
       const living = (owned?.owners ?? []).filter((owner) => lives(owner));
       const isMine = owned !== null && (living.length === 0 || living[0]?.id === me.id);
@@ -292,7 +295,7 @@ export class WorkOwners {
     return about === undefined || about?.status.name === 'RUNNING';
   }
 
-  /** Whether a workflow waits for a signal or a timer alone: no activity, child or task of it is in progress. */
+  /** Whether a workflow waits only for a signal or a timer: no activity, child or task of it is in progress. */
   async #waits(workflowId: string): Promise<boolean> {
     const { raw } = (await this.#describe(workflowId)) ?? {};
     const { pendingActivities, pendingChildren, pendingWorkflowTask } = raw ?? {};

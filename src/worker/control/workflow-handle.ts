@@ -16,7 +16,7 @@ import { STOPPED } from './work-owners.js';
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
 
-/** Longest wait for a server that does not answer, because it may be restarting. */
+/** Longest wait for a server that does not answer: the server may be restarting. */
 const SERVER_AWAY_MS = 300_000;
 const ASK_AGAIN_MS = 1000;
 /**
@@ -25,7 +25,10 @@ const ASK_AGAIN_MS = 1000;
  */
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
 
-/** Cancels a running workflow. Throws `WorkflowNotFoundError` if the workflow has ended, because Temporal itself reports no error then. */
+/**
+ * Cancels a running workflow. Throws `WorkflowNotFoundError` if the workflow has ended, because Temporal itself reports no error in this
+ * case.
+ */
 export async function cancelLive(handle: TemporalHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
@@ -93,7 +96,7 @@ export class WorkflowHandle<Progress, Result> {
     );
   }
 
-  /** Whether the workflow is running, according to the server; null if the server does not know it. Needs no worker. */
+  /** Whether the workflow is running, according to the server; null if the server does not know the workflow. Needs no worker. */
   async runs(): Promise<boolean | null> {
     try {
       const { status } = await this.#handle.describe();

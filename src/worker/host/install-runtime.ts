@@ -24,7 +24,7 @@ export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig,
   try {
     Runtime.install(options);
   } catch (error) {
-    // This process already has a runtime: that of an earlier worker, which has the same log, or that of the program that embeds searchflow.
+    // This process already has a runtime. An earlier worker installed it, with the same log, or the program that embeds searchflow did.
     if (error instanceof IllegalStateError) return;
     if (!metricsAddress || !(error instanceof Error)) throw error;
     const reason = error.message.replace(/^.*exporter: /s, '');

@@ -156,7 +156,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
       const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);
-      // Messages of a paused job name commands, which must find the job by its entry.
+      // Messages of a paused job name commands. These commands must find the job, so the job needs an entry.
       const named = input.job !== undefined;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);

@@ -47,7 +47,7 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly warehouseUrl?: string;
   /**
    * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSV files, secret files. Default: the working folder.
-   * Hidden folders in them (`.git`) and `stateDir` stay closed unless they are named themselves.
+   * Hidden folders in them (`.git`) and `stateDir` stay closed unless `paths` names them.
    */
   readonly paths?: readonly string[];
   /**
@@ -57,7 +57,7 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly hosts?: readonly string[];
   /** Folder of journal and stages. Without a store, one worker process at a time owns it. Default `.searchflow`. */
   readonly stateDir?: string;
-  /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: it is refused. */
+  /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
   readonly trustStateDir?: boolean;
   /** Requests per second of your team's limit that this worker may use. Default: 10. */
   readonly qps?: number;

@@ -8,7 +8,7 @@ import { awaitEnd } from '../schedules/schedule-view.js';
 /** Most runs whose end is awaited, each by a request that waits at the server. Of further runs only the start is reported. */
 const MOST_FOLLOWED = 100;
 
-/** Reports each run when its first activity runs here, and its end, even if that happens on another worker. */
+/** Reports each run when its first activity runs here. Also reports the end of the run, even if the run ends on another worker. */
 export function runWatch(client: Client, report: (run: WatchedRun) => void): ActivityInterceptorsFactory {
   const known = new Set<string>();
   let followed = 0;

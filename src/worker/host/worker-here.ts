@@ -156,7 +156,7 @@ export class WorkerHere {
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 
-  /** Asks the database of each job that is not done, so that a refused login is reported before there is work for it. */
+  /** Connects to the database of each job that is not done. So a refused login is reported before the job has rows to load. */
   async #tryWarehouses({ deps }: Parts): Promise<void> {
     const jobs = (await this.#store.entries.all()).filter(({ staged, completed }) => completed !== staged.generation);
     const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));

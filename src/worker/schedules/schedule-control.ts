@@ -23,7 +23,7 @@ const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
 /** More runs are probably a mistyped year. */
 const MOST_BACKFILLED = 1000;
-/** The most pages that are counted; a page has a thousand times. */
+/** Maximum number of pages that are counted; a page lists a thousand start times. */
 const COUNTED_PAGES = 100;
 
 /** Schedules of jobs on the Temporal server. Each run is a workflow `scheduledJob`. */
@@ -130,8 +130,8 @@ export class ScheduleControl {
   }
 
   /**
-   * Runs a schedule now, or after its current run (`goesOn`). Does nothing if runs are `queued` already, because one more would find no
-   * work.
+   * Runs a schedule now, or after its current run (`goesOn`). Does nothing if runs are `queued` already, because a further run would find
+   * no work.
    */
   async trigger(name: string): Promise<{ readonly goesOn: boolean; readonly queued: number }> {
     const about = await this.#about(name);
@@ -143,7 +143,7 @@ export class ScheduleControl {
 
   /**
    * Starts a run for each time of the schedule between two moments (Unix ms), one after the other. Returns their number. Throws
-   * `UsageError` if there is no such time, or if there are too many of them.
+   * `UsageError` if there is no such time, or if there are too many.
    */
   async backfill(name: string, from: number, until: number): Promise<number> {
     await this.#about(name);

@@ -7,8 +7,8 @@ import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime
 import { boundsOf } from '../staging/stage-job.js';
 
 /**
- * The work of a schedule of a job of rows. Each run stages the file as it is then, on a worker of this machine. Throws `UsageError` for
- * options that are for single runs only.
+ * The work of a schedule of a job of rows. Each run stages the contents that the file has at its start, on a worker of this machine. Throws
+ * `UsageError` for options that are for single runs only.
  */
 export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess, 'config' | 'shared'>): ScheduledWork {
   const { staged, request } = plan;

@@ -20,12 +20,12 @@ export async function refuseUnknownJob(entries: JobEntries, job: string): Promis
  * match.
  */
 export async function findKnownJob(entries: JobEntries, job: string): Promise<JobEntry | null> {
-  // Throws if the entry is damaged; the list would leave it out.
+  // Throws if the entry is damaged. The list of all entries leaves out damaged entries.
   await entries.get(job);
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
   if (found.length > 1) throw new UsageError(`${job} matches several jobs: ${idsOf(found)}. Give one of these ids`);
-  // A workflow id may be used again: then its latest job is found.
+  // Several jobs may have used the same workflow id: the latest job is returned.
   return found[0] ?? all.findLast(({ workflowId }) => workflowId === job) ?? null;
 }
 
@@ -53,10 +53,7 @@ export function refuseOtherUse(
   }
 }
 
-/**
- * Most error tags that are kept with the counts of a job. The counts of a job with more tags, as a broken service may send them, are not
- * kept.
- */
+/** Most error tags that are kept with the counts of a job. A broken service may send more tags; the counts of such a job are not kept. */
 const MOST_TAGS = 100;
 
 /**

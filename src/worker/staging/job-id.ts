@@ -17,7 +17,7 @@ export interface JobIdentityRequest {
 
 /**
  * The id of a job, such as `brands-3f9a1c`, with the parts that the id is made of: operation, input (or `--job`), warehouse and origin.
- * Throws `UsageError` where standard input has no name.
+ * Throws `UsageError` if the input is standard input and `--job` is missing.
  */
 export function identify(
   context: { readonly cwd: string; readonly origin: string; readonly warehouse?: DatabaseAddress | null },

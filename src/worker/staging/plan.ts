@@ -174,7 +174,7 @@ async function countUnits(
   let unbought = new Map<string, string>();
   const decide = async () => {
     const known = asks ? await warehouse.known([...unbought.keys()], freshness) : new Map<string, number>();
-    // Units that the journal knows, although their answers are gone, are already counted.
+    // The journal also knows units whose answers are gone. These units are already counted.
     if (request.rebuy) for (const { key } of await journal.lookup([...known.keys()])) known.delete(key);
     for (const [key, micros] of known) {
       sums.known++;
@@ -238,7 +238,7 @@ async function holdsAnswers(warehouse: RowWarehouse): Promise<boolean> {
   try {
     return await warehouse.holdsAnswers();
   } catch (error) {
-    // `loadedSlices` has added the note.
+    // `loadedSlices` has already added the note about the busy warehouse.
     if (error instanceof WarehouseBusy) return false;
     throw error;
   }

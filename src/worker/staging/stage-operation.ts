@@ -29,7 +29,7 @@ const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
 /** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
-/** Number of slices of a long-running operation in progress at once: enough to fill fifty slots when most runs of each slice have ended. */
+/** Number of slices in progress at once, for a long-running operation. They fill fifty slots even if most runs of each slice have ended. */
 const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 
@@ -177,7 +177,7 @@ const fieldsOf = (operation: RowOperation): readonly string[] => {
   const { [operation]: request } = requestOf;
   return request instanceof ZodObject ? Object.keys(request.shape) : [];
 };
-/** Fields about the caller rather than about one operation: the service may take them elsewhere, too. */
+/** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
 const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderation', 'systemPrompt', 'userIdentifier'];
 
 /**
@@ -239,7 +239,7 @@ function ownFields(template: Json | null, unitColumn: string | null): object {
   return template === null ? { input: true } : (template as object);
 }
 
-/** The template of each row of a shared run, the only object of `input.data`; null: all cells. */
+/** The template of each row of a shared run: the only object in the list `input.data`. Null: a row is sent with all its cells. */
 function rowTemplate(template: Json | null): Json | null {
   if (template === null) return null;
   const { input, ...others } = template as Fields;

@@ -19,7 +19,7 @@ import { OwnerLocks } from '../../store/process/owner-locks.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Longest wait for another claim; each takes milliseconds. */
+/** Longest wait for another claim; a claim takes milliseconds. */
 const CLAIM_MS = 30_000;
 
 /** The job entries of a state folder, a small JSON file each. */

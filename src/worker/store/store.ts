@@ -40,7 +40,7 @@ export interface Store {
   slots(): Promise<SlotsView>;
   /** Workers on the same task queue and service that have another key and team, and so another limit. */
   otherLimits(): Promise<readonly OtherLimit[]>;
-  /** Whether another living worker on the same task queue is of this service and machine. */
+  /** Whether another living worker on the same task queue runs for this service on this machine. */
   servedElsewhere(meant: { readonly origin: string; readonly host: string }): Promise<boolean>;
   close(): Promise<void>;
 }

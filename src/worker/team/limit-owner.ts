@@ -12,7 +12,7 @@ import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
 
-/** Takes the limit on other machines too. Returns a function that releases the limit, or the process that holds it (`heldBy`). */
+/** Takes the limit for all machines. Returns a function that releases the limit, or the process that holds it (`heldBy`). */
 export type TakeElsewhere = () => Promise<(() => Promise<void>) | { readonly heldBy: string }>;
 
 /**
@@ -99,7 +99,7 @@ export class LimitReservation implements Reservation {
   }
 }
 
-/** A file with the block of a team, which outlives the process that was blocked. */
+/** A file with the block of a team. The file remains when the blocked process ends. */
 export function blockFile(whose: Whose): BlockMemory {
   const path = `${limitPath(whose)}.block.json`;
   let last: Promise<unknown> = Promise.resolve();

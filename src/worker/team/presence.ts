@@ -32,7 +32,7 @@ const share = 'let both share a PostgreSQL store (SEARCHFLOW_STORE=postgres://â€
 /** Workflow id of the presence on a task queue. */
 const queueLockId = (taskQueue: string) => `searchflow-worker-of-${taskQueue}`;
 
-/** The lock of a task queue, which its worker holds while it runs. */
+/** The lock of a task queue. The worker of the queue holds the lock while the worker runs. */
 export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock {
   return {
     id: queueLockId(taskQueue),
@@ -41,7 +41,7 @@ export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock 
   };
 }
 
-/** Takes the team's whole rate limit among the workers of a Temporal server, which a worker holds while it sends. */
+/** Takes the lock of the team's whole rate limit, which one of the workers of a Temporal server holds while it sends. */
 export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
   const limit: QueueLock = {
     // A hash, because workflow ids are visible to all users of the server.
@@ -63,9 +63,9 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
 }
 
 /**
- * Takes queue locks for this worker; `store` is the store that it shares, if any. Throws a `UsageError` that names the holder if a living
- * worker with another store holds one; locks of dead workers are taken over. Call it right before the worker runs on `taskQueue`, because
- * the running worker answers for its locks.
+ * Takes queue locks for this worker; `store`: the store that this worker shares, if any. Throws a `UsageError` that names the holder if a
+ * living worker with another store holds one; locks of dead workers are taken over. Call this function right before the worker runs on
+ * `taskQueue`, because the running worker answers for its locks.
  */
 export async function takeQueueLocks(
   client: Client,
@@ -100,7 +100,7 @@ async function take(
   lock: QueueLock,
   me: WorkerHolder,
 ): Promise<() => Promise<void>> {
-  // Workers of a store hold a lock together until none of them answers, so no single one releases it.
+  // Workers of a store hold a lock together until none of them answers, so no single worker releases the lock.
   const kept = async () => undefined;
   for (;;) {
     try {

@@ -21,8 +21,8 @@ export function otherLimitsText(others: readonly OtherLimit[]): string | null {
 }
 
 /**
- * Id of the team whose rate limit and budget are used: its name, else the fingerprint of the key, at this service. The sandbox is one team,
- * because it costs nothing.
+ * Id of the team whose rate limit and budget are used: the name of the team, or else the fingerprint of the key, with the service. The
+ * sandbox is one team, because it costs nothing.
  */
 export function teamOf({ origin, team, apiKey }: Pick<RuntimeConfig, 'origin' | 'team' | 'apiKey'>): string {
   return origin === 'sandbox' ? origin : `${team ?? `key ${fingerprint(apiKey)}`} at ${origin}`;

@@ -8,7 +8,7 @@ import { bareEnvironment } from './server-process.js';
 const inherits = process.platform !== 'win32';
 const INHERITED_FD = 3;
 
-/** Starts the watcher of a folder if none is running. Call it while holding the folder's lock, before the server is started. */
+/** Starts the watcher of a folder if none is running. Call this function while holding the folder's lock, before the server is started. */
 export function keepWatcher(
   files: ServerFiles,
   lingerMs: number,
@@ -36,7 +36,7 @@ export function keepWatcher(
   }
 }
 
-/** Path of the compiled watcher. Tests run this file from its sources and use the one in `dist`. */
+/** Path of the compiled watcher. Tests run from the sources, but start the compiled watcher in `dist`. */
 function watcherScript(): string {
   const beside = fileURLToPath(new URL('./server-watcher.js', import.meta.url));
   return existsSync(beside)

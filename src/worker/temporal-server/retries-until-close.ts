@@ -7,7 +7,7 @@ const RETRY_WAIT_MS = 2000;
 interface RetriesUntilClose {
   /** For the `interceptors` of the connection. */
   readonly interceptor: NonNullable<ConnectionOptions['interceptors']>[number];
-  /** Closes after the next retry of a call. If that is more than two seconds away, the connection ends with the process. */
+  /** Closes after the next retry of a call. If the next retry is more than two seconds away, the connection ends with the process. */
   close(close: () => Promise<void>): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import type { OpenedClient } from './temporal.js';
 /** Longest wait for a server to accept a connection. */
 const CONNECT_MS = 2000;
 
-/** A client of the configured or running embedded server; null if no server answers. Starts no server. */
+/** A client of the configured server, or of the embedded server if that is running; null if no server answers. Starts no server. */
 export async function connectIfRunning(
   config: RuntimeConfig,
   env: Readonly<Record<string, string | undefined>>,

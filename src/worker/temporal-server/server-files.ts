@@ -46,7 +46,7 @@ export interface ServerRecord extends ProcessIdentity {
   readonly binary: string;
 }
 
-/** The record; null if there is none or it cannot be read. */
+/** The record; null if it is missing or cannot be read. */
 export function readRecord(files: ServerFiles): ServerRecord | null {
   const found = readJson(files.record);
   const identity = toIdentity(found);

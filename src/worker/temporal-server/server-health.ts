@@ -8,7 +8,7 @@ const RETENTION_SECONDS = 7 * 24 * 3600;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 
-/** The gRPC status code of an error of the client, also if it is wrapped; null for other errors. */
+/** The gRPC status code of an error of the client, even if the error is wrapped; null for other errors. */
 export function grpcCode(error: unknown): number | null {
   const status = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(status) ? (status.code as number) : null;
@@ -20,7 +20,7 @@ export interface HealthCheck {
   readonly address: string;
   readonly namespace: string;
   readonly withinMs: number;
-  /** Why the server's process has ended, which ends the check; null while it is running. */
+  /** Why the server's process has ended; null while the process is running. The check ends with the process. */
   readonly gone: () => string | null;
 }
 

@@ -10,7 +10,7 @@ import { installTemporal, type TemporalBinary } from './temporal-install.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const ANSWER_MS = 20_000;
-/** Longer waits are reported. */
+/** Waits longer than this are reported. */
 const SAID_AFTER_MS = 5000;
 
 const program = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
@@ -29,8 +29,8 @@ export interface BinaryLookup {
 
 /**
  * Finds Temporal's command line program, which contains the server: `TEMPORAL_CLI`, `temporal` on PATH, the user's cache, Go's folders. If
- * there is none, it is installed once into the user's cache, built by Go or downloaded. State folders are not searched, because they may
- * come from another user. Throws a {@link UsageError} that lists all of these ways.
+ * none of these has the program, it is installed once into the user's cache, built by Go or downloaded. State folders are not searched,
+ * because they may come from another user. Throws a {@link UsageError} that lists all of these ways.
  */
 export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
   const { env, say } = lookup;
@@ -50,7 +50,7 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
 
 /**
  * The program at this path if it runs and is Temporal's, else null. The path may lead to any program, so its environment has no key of
- * ours. Throws {@link NoAnswer} if it does not answer in time.
+ * ours. Throws {@link NoAnswer} if the program does not answer in time.
  */
 export async function checkBinary(
   path: string,
@@ -73,7 +73,7 @@ export async function checkBinary(
   }
 }
 
-/** A program did not answer in time. This is not a mistake in the configuration. */
+/** The error for a program that did not answer in time, which is not a mistake in the configuration. */
 class NoAnswer extends Error {
   constructor(path: string, answerMs: number) {
     super(

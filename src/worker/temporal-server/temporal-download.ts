@@ -70,7 +70,7 @@ export async function downloadTemporal(step: InstallStep): Promise<string> {
       },
     );
     if (hash.digest('hex') !== sum) throw new Error('the archive has an unexpected SHA-256');
-    // tar is part of Linux, macOS and Windows, where it also reads zip.
+    // `tar` is part of Linux, macOS and Windows. On Windows, `tar` also reads zip.
     await promisify(execFile)('tar', ['-xf', archive, '-C', dir, fileToExtract], {
       env: bareEnvironment(env),
       signal,

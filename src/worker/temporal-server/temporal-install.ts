@@ -101,6 +101,6 @@ function discard(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // The next installation removes it.
+    // The next installation removes the draft.
   }
 }

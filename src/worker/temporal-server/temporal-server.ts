@@ -17,10 +17,10 @@ import { endProcess, startServer } from './server-process.js';
 import { findTemporalBinary } from './temporal-binary.js';
 
 const REUSE_WITHIN_MS = 10_000;
-/** Time for a server that does not answer to end by itself; its database survives a kill. */
+/** Time, after SIGTERM, for the end of a server that does not answer. A kill does not damage the database of the server. */
 const HUNG_GRACE_MS = 2_000;
 const START_WITHIN_MS = 30_000;
-/** Longer waits are reported. */
+/** Waits longer than this are reported. */
 const SAID_AFTER_MS = 5000;
 /** Another process may be installing the server, which takes minutes. */
 const LOCK_WAIT_MS = 30 * 60_000;
@@ -135,7 +135,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
   }
 }
 
-/** Runs work, and reports the process that is waited for if it takes long. */
+/** Runs work. If the work takes long, reports the process that the work waits for. */
 async function reportingWait<T>(
   say: TemporalServerOptions['say'],
   { pid }: Pick<ServerRecord, 'pid'>,

@@ -45,7 +45,7 @@ export interface Temporal {
 /** Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers. */
 export async function connectTemporal(config: RuntimeConfig, env: Environment): Promise<Temporal> {
   const { say, stateDir, namespace, temporalUi: ui = null } = config;
-  // A command that only asks a running server needs no part that installs and starts one.
+  // The module is loaded here, because a command that only queries a running server does not install or start a server.
   const { ensureTemporalServer } = await import('./temporal-server.js');
   const embedded =
     config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace, ui }) : null;

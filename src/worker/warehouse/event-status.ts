@@ -12,7 +12,7 @@ export interface EventStatus {
   readonly types: readonly TypeCount[];
 }
 
-/** Longest wait for a worker to close its DuckDB file, which it does a quarter of a second after its last load. */
+/** Longest wait for a worker to close its DuckDB file. A worker closes the file a quarter of a second after its last load. */
 const PATIENCE_MS = 8000;
 const AGAIN_MS = 100;
 /** A database that does not answer for this long counts as silent. */

@@ -17,7 +17,7 @@ export interface PageWalkState extends WalkCounts {
   readonly version: 1;
   readonly walk: Walk;
   readonly queue: Ranges;
-  /** Whether the windows are left from an earlier run: there may be newer events after them. */
+  /** Whether the windows are left from an earlier run. If so, there may be events that are newer than these windows. */
   readonly continues: boolean;
   readonly before: WalkCounts;
   readonly paused: Pause | null;

@@ -28,7 +28,7 @@ type WalkActivities = ReturnType<typeof createWalkActivities>;
 export type AnotherWalk = (state: PageWalkState) => Promise<never>;
 
 const DEFAULT_PARALLEL = 16;
-/** If a sync ends later than this after it was opened, in ms, it also reads the events since then. */
+/** In ms. A sync that ends more than this time after its opening also reads the events since its opening. */
 const LATE_MS = 120_000;
 
 const progressQuery = defineQuery<WalkProgress>(queryNames.progress);
@@ -76,7 +76,7 @@ class PageWalk {
     this.#again = again;
   }
 
-  /** The name for `resume`. Null for a scheduled run, because the next run continues it. */
+  /** The name for `resume`. Null for a scheduled run, because the next run continues the walk. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : workflowInfo().workflowId;
   }

@@ -114,7 +114,7 @@ export async function batchMonitors(
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 
-  /** Whether the batch is approved, beforehand or by an Update before the time for it is over. */
+  /** Whether the batch is approved, beforehand or by an Update. False without an approving Update in time. */
   async function approved(): Promise<boolean> {
     const { approval = action === 'delete' ? 'wait' : 'none', approvalWithinMs = APPROVAL_WITHIN_MS } = input;
     const isWanted = approval === 'wait' && (progress.plan?.planned ?? 0) > 0;

@@ -15,7 +15,7 @@ const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
 const POLL_AFTER = ['2s', '10s'] as const;
 
 /**
- * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a metadata key and adopted. It is
+ * `createMonitor`: creates a monitor once. If the answer gets lost, the monitor is searched for by a metadata key and adopted. A monitor is
  * created again only if the search finds none. See `CreateMonitorInput`. API reference: /monitors.
  */
 export async function createMonitor(input: CreateMonitorInput, ...extra: []): Promise<CreatedMonitorResult> {

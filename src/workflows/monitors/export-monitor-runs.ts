@@ -40,7 +40,7 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
   try {
     const { monitors } = await exportMonitors(forFirst({ ...step, filter }));
     progress = { ...progress, monitors };
-    // With activities of a minute, even an export of a whole day has a short history.
+    // Each activity takes up to a minute, so even an export of a whole day has a short history.
     for (let complete = false; !complete; ) {
       const { complete: isComplete, ...counts } = await exportRunSlice(step);
       complete = isComplete;

@@ -19,7 +19,8 @@ import { bulkPolicy } from '../shared/policies.js';
 import { childMemo, forFirst, publicInput } from '../shared/public-input.js';
 
 /**
- * A cancelled activity ends after its calls in flight have ended, so that a removal of the quiet hours can then unpause all their monitors.
+ * A cancelled activity ends after its calls in flight have ended, so that a removal of the quiet hours can then unpause all paused
+ * monitors.
  */
 const { takeQuietTurn } = proxyActivities<Activities>({
   ...bulkPolicy,
@@ -34,8 +35,8 @@ const AGAIN_MS = 2000;
 const MOST_AGAIN_MS = 30_000;
 
 /**
- * `quietMonitors`: pauses or unpauses monitors. The schedules of quiet hours start it. It decides by the clock, so late and repeated starts
- * have the same effect. See `QuietInput`.
+ * `quietMonitors`: pauses or unpauses monitors. The schedules of quiet hours start this workflow. The workflow decides by the clock, so
+ * late and repeated starts have the same effect. See `QuietInput`.
  */
 export async function quietMonitors(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietMonitors', [input], { extra, also: quietProblem });
@@ -75,7 +76,7 @@ async function end(workflowId: string): Promise<void> {
       await other.signal(signalNames.stop);
       await other.cancel();
     } catch (error) {
-      // The error means that this workflow was cancelled, or that the other one has ended. Only the first is thrown.
+      // The error means that this workflow was cancelled, or that the other workflow has ended. Only a cancel of this workflow is thrown.
       if (CancellationScope.current().consideredCancelled) throw error;
       return;
     }
@@ -83,7 +84,7 @@ async function end(workflowId: string): Promise<void> {
   }
 }
 
-/** `quietTurn`: makes the changes of one run of quiet hours. Only one runs at a time for a service and warehouse. */
+/** `quietTurn`: makes the changes of one run of quiet hours. Only one `quietTurn` runs at a time for a service and warehouse. */
 export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietTurn', [input], { extra, also: quietProblem });
   try {

@@ -197,7 +197,7 @@ class RowJob {
     return this.#state ? endingText(failureOf(error), this.#resumable) : messageOf(error);
   }
 
-  /** The name for `resume`. Null for a scheduled run, because the next run continues it. */
+  /** The name for `resume`. Null for a scheduled run, because the next run continues the job. */
   get #resumable(): string | null {
     return this.#input.scheduled ? null : (this.#state as RowJobState).staged.job;
   }
@@ -320,7 +320,8 @@ class RowJob {
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });
-      // A slice with a run of an hour must not delay the start of other slices. So it continues after all others have started.
+      // A slice with a run of an hour must not delay the start of other slices. So such a slice continues after all other slices have
+      // started.
       if (!result.complete) this.#broken.add(slice);
       if (!result.complete && isLongRunning(state.staged.operation) && !now.paused) this.#queue.putLast(slice);
       else if (!result.complete) this.#queue.putBack(slice);

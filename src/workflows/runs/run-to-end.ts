@@ -63,7 +63,7 @@ export class RunView {
   }
 }
 
-/** Follows a run, activity after activity, until it has ended. Returns null if the time of `until` has passed before. */
+/** Follows a run, activity after activity, until it has ended. Returns null if `until` passes before the run has ended. */
 export async function runToEnd<R>(
   view: RunView,
   step: (sliceMs: number) => Promise<RunStepResult<R>>,

@@ -1,14 +1,14 @@
 import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import type { signalNames } from '../../core/rows/job.js';
 
-/** Histories from before this order continue with the former one. */
+/** The id of the patch. Histories without it continue with the former order of signals. */
 const PATCH = 'signals-in-order';
 
 type Handlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
 
 /**
- * Sets the handlers of a workflow's signals, in its first step. Signals that came before it are handled in their order; the SDK would
- * handle them name by name, so that after a pause, a resume and another pause the work would run.
+ * Sets the handlers of a workflow's signals, in its first step. Signals that came before that step are handled in the order of their
+ * arrival. The SDK would first handle all signals of one name: after `pause`, `resume` and `pause`, the work would run.
  */
 export function handleSignals(handlers: Handlers): void {
   const early: { readonly name: string; readonly content: unknown }[] = [];

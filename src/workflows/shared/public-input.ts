@@ -62,7 +62,7 @@ export const childMemo = (): typeof startedByUs | Record<string, never> => (mayW
 
 /**
  * Whether this workflow may wait for a worker of its service: a command, its schedule or a workflow of ours names the service of its own
- * worker, which may be restarted with another service meanwhile. A client that imitates them only waits.
+ * worker, which may be restarted with another service meanwhile. A client that imitates one of these only makes its own workflow wait.
  */
 function mayWait(): boolean {
   const { memo } = workflowInfo();
@@ -70,15 +70,18 @@ function mayWait(): boolean {
 }
 
 /**
- * Whether a schedule of the command or a workflow of ours started this one, perhaps of another version, whose fields may be unknown here.
- * Any client can set the memo, but no client can set the parent.
+ * Whether a schedule of the command or a workflow of ours started this workflow. The starter may be of another version, whose fields are
+ * unknown here. Any client can set the memo, but no client can set the parent.
  */
 function isOurs(): boolean {
   const { memo, parent } = workflowInfo();
   return isScheduled() || (memo?.startedBy === startedByUs.startedBy && parent !== undefined);
 }
 
-/** Whether a schedule of the command started this workflow. Other schedules may have such a name, but start other workflows. */
+/**
+ * Whether a schedule of the command started this workflow. A schedule of another program may also have a name that begins with
+ * `searchflow-`, but starts other workflows.
+ */
 function isScheduled(): boolean {
   const { searchAttributes, workflowType } = workflowInfo();
   const [schedule] = (searchAttributes.TemporalScheduledById ?? []) as readonly unknown[];
