@@ -6,7 +6,10 @@ import { Refusal } from './base/refusal.js';
 import { type Panel, triggerSchema } from './panel.js';
 import { faultsSchema } from './server/fault.js';
 
-/** Prefix of the paths that belong to the sandbox itself. They need no key, have no limit and no faults, and are not in the request log. */
+/**
+ * Prefix of the paths that belong to the sandbox itself. Requests to these paths need no key, have no limit and no faults, and are not in
+ * the request log.
+ */
 export const CONTROL_PATH = '/__sandbox';
 
 const creditsSchema = z.strictObject({ dollars: z.number().nonnegative().nullable() });

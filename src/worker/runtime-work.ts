@@ -190,7 +190,7 @@ export class RuntimeWork {
         },
       });
     } catch (error) {
-      // A schedule has started the job first, so this command watches it.
+      // If a schedule has started the job first, this command watches it.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
       await this.#owners.leaveToWorkers({ workflowId });
     }

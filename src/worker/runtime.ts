@@ -132,7 +132,7 @@ class StoreRuntime implements Runtime {
     const startedAt = Date.now();
     const { staged, csv, state } = await findJob(this.#store.entries, job);
     const journal = await this.#store.journal();
-    // Loading DuckDB takes half a second.
+    // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
     const recorded = isFileGone(staged) ? null : state?.counts;
     const counts = recorded ?? (await this.#counted(staged));
     const totals = await journal.totals(`${staged.job}/`);

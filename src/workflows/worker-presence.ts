@@ -6,8 +6,8 @@ import { publicInput } from './shared/public-input.js';
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 
 /**
- * `workerPresence`: runs on a task queue while workers of one store poll it, and names a worker. Only a live worker answers its query, so
- * another worker can find out whether it may use the queue. Workers end this workflow; it does not end by itself.
+ * `workerPresence`: runs on a task queue while workers of one store poll it, and names a worker. Only a live worker answers the query of
+ * this workflow, so another worker can find out whether the queue is in use. Workers end this workflow; it does not end by itself.
  */
 export async function workerPresence(holder: WorkerHolder, ...extra: []): Promise<void> {
   publicInput('workerPresence', [holder], { extra });

@@ -52,7 +52,7 @@ export class AgentRuns {
     return this.#parts.now();
   }
 
-  /** Runs that take one of the slots now. */
+  /** Number of runs that have a slot now. */
   get inProgress(): number {
     this.advance();
     return this.#inProgress.size;
@@ -102,7 +102,7 @@ export class AgentRuns {
     return run;
   }
 
-  /** Cancels a run in progress, which then has no results. A run that has ended does not change. */
+  /** Cancels a run in progress. A cancelled run has no results. A run that has ended does not change. */
   cancel(id: string): Run {
     return this.#end(this.get(id), 'cancelled');
   }
@@ -214,7 +214,7 @@ export class AgentRuns {
   #remove(id: string): void {
     const run = this.#runs.get(id);
     this.#runs.delete(id);
-    // The purchase log has the charge of this run already.
+    // The run is not charged again: the purchase log already has its charge.
     if (run) this.#inProgress.delete(run);
   }
 

@@ -20,7 +20,7 @@ const progress = [
   'agent_run.output_item.done',
 ];
 
-/** The events of a run until `now`, in order. The last one is the terminal event if the run has ended. */
+/** The events of a run until `now`, in order. The last event is the terminal event if the run has ended. */
 export function eventsOf(run: Run, now: number, progressEvents: number, pages: PageSettings): RunEvent[] {
   const { id } = run;
   const created = new Date(run.createdAt).toISOString();

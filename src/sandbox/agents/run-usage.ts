@@ -34,7 +34,8 @@ export const noUsage: RunUsage = {
 };
 
 /**
- * Usage and cost of a run at its end. A run that used up its budget costs the budget, and its quantities are reduced to match.
+ * Usage and cost of a run at its end. A run that used up its budget costs the budget, and the quantities of such a run are reduced to
+ * match.
  */
 export function usageOf(run: Run, seed: number): RunUsage {
   const hash = hashText(run.id, seed);
@@ -68,7 +69,7 @@ export function usageOf(run: Run, seed: number): RunUsage {
     phoneNumbers: cost(quantities.phoneNumbers, prices.phoneNumbers),
   };
   const sourceCosts = sources.map(([provider, calls]) => [provider, cost(calls, prices.source)] as const);
-  // The total is the sum of the parts, so that the record is exact to the last millionth.
+  // The total is computed as the sum of its parts, so that the record adds up to the last millionth.
   const micros = [...Object.values(parts), ...sourceCosts.map(([, one]) => one)].reduce((sum, one) => sum + one, 0);
   const withSources = (of: readonly (readonly [string, number])[]) =>
     of.length > 0 ? { dataSources: Object.fromEntries(of) } : {};

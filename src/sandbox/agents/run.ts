@@ -41,7 +41,7 @@ export function stopReasonOf(run: Run): string | null {
   return run.ended?.how ?? run.stopReason;
 }
 
-/** Share of its work that a run had done when it ended, 0 to 1. A failed run stops at half of its work. */
+/** Share of the work, 0 to 1, that a run had done at its end. A failed run stops at half of its work. */
 export function doneShare(run: Run): number {
   if (!run.ended) return run.status === 'failed' ? 0.5 : 1;
   const whole = run.endsAt - run.startsAt;

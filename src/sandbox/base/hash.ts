@@ -7,7 +7,7 @@ export function hashText(text: string, seed: number): number {
   return mix(hash, 0);
 }
 
-/** Another unsigned 32-bit number from the same hash: each `salt` returns an independent one. */
+/** Another unsigned 32-bit number from the same hash: each `salt` gives an independent number. */
 export function mix(hash: number, salt: number): number {
   let value = (hash ^ Math.imul(salt + 1, 0x9e3779b9)) >>> 0;
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);

@@ -59,7 +59,10 @@ const endings = [
   'in plain words',
 ];
 
-/** Number of sentences. They are prepared once, because making them for each page would take most of the time of a request. */
+/**
+ * Number of prepared sentences. The sentences are prepared once, because making them for each page would take most of the time of a
+ * request.
+ */
 const count = 1024;
 
 /** English-looking sentences, each with its full stop; some have letters beyond ASCII. */
@@ -73,7 +76,7 @@ const adjectives = ['Quiet', 'Northern', 'Practical', 'Complete', 'Second', 'Mod
 const things = ['Guide', 'Catalogue', 'Review', 'Field Notes', 'Handbook', 'Index', 'Story', 'Überblick'];
 const people = ['Ada Lindqvist', 'José Ortega', 'Mei Tanaka', 'Sam O’Neill', 'Priya Raman', 'Łukasz Wójcik'];
 
-/** A page title. About one in twenty has quotes and a comma, to test CSV files. */
+/** A page title. About one title in twenty has quotes and a comma, to test CSV files. */
 export function titleOf(hash: number, host: string): string {
   const title = `${choose(adjectives, hash, 31)} ${choose(things, hash, 32)} – ${host}`;
   return mix(hash, 33) % 20 === 0 ? `"${title}", revised` : title;

@@ -7,5 +7,5 @@ export function sseFrame(data: unknown, { id, event }: { readonly id?: string; r
 /** The frame that ends a streamed search or answer. */
 export const DONE_FRAME = 'data: [DONE]\n\n';
 
-/** A comment. It keeps a silent connection open and is no event. */
+/** A comment, which keeps a silent connection open. A comment is not an event. */
 export const KEEP_ALIVE_FRAME = ': keep-alive\n\n';

@@ -1,4 +1,4 @@
-/** A change of state that a later process needs. `kind` names the store that reads it. */
+/** A change of state that a later process needs. `kind` names the store that restores the fact. */
 export interface Fact {
   readonly kind: string;
   readonly [name: string]: unknown;

@@ -3,7 +3,7 @@ import { Refusal } from '../base/refusal.js';
 import type { LogFile, LogReader } from './log-file.js';
 import type { Purchase, PurchaseLog } from './purchase-log.js';
 
-/** The team's credits, the purchase log, and the file of the log, if there is one. */
+/** The team's credits, the purchase log, and the file of the log, if the log has a file. */
 export class Ledger {
   readonly #log: PurchaseLog;
   readonly #firstMicros: number | null;
@@ -19,7 +19,7 @@ export class Ledger {
     this.#balance = this.#firstMicros;
   }
 
-  /** Restores earlier purchases of a file; call before {@link keepIn}. */
+  /** Restores earlier purchases from a file. Call this before {@link keepIn}. */
   get reader(): Omit<LogReader, 'fact'> {
     return {
       purchase: (purchase) => {
@@ -32,7 +32,7 @@ export class Ledger {
     };
   }
 
-  /** From now on, writes every purchase to the file before it counts. */
+  /** From now on, writes every purchase to the file before the purchase counts. */
   keepIn(file: LogFile): void {
     this.#file = file;
   }

@@ -28,8 +28,8 @@ export interface LogReader {
 }
 
 /**
- * The purchase log and the state on disk, as JSON lines. Each line is written whole before its answer is sent, so it survives
- * SIGKILL of this process.
+ * The purchase log and the state on disk, as JSON lines. Each line is written whole before its answer is sent, so the line survives SIGKILL
+ * of this process.
  */
 export class LogFile {
   readonly #fd: number;

@@ -14,7 +14,7 @@ export interface PageCounts {
 /** Micro-dollars per page and kind of content. */
 export const MICROS_PER_PAGE = Math.round(prices.contentsPage * 1e6);
 
-/** Micro-dollars of a search by its type and number of results, without the cost of the contents of its pages. */
+/** Micro-dollars of a search, by type and number of results. The contents of the pages are not included. */
 export function searchPrice(type: string, results: number): number {
   return listPrice(type, results, prices);
 }

@@ -23,13 +23,16 @@ export interface Bill {
   /** Number of requests whose work was done, whether or not the answer arrived. */
   readonly requests: number;
   readonly units: number;
-  /** Number of purchases by key: `<operation> <unit>`, followed by ` <options>` if they are not the default options. */
+  /** Number of purchases by key: `<operation> <unit>`, followed by ` <options>` unless the options are the defaults. */
   readonly keys: Readonly<Record<string, number>>;
   /** Number of requests by key, as in `keys`, for units that failed and cost nothing. */
   readonly failed: Readonly<Record<string, number>>;
 }
 
-/** Number of purchases of each unit, nested by operation and options. A million units then share these two texts. */
+/**
+ * Number of purchases of each unit, nested by operation and options. So a million units share one text for the operation and one for the
+ * options.
+ */
 class PurchaseStats {
   readonly #groups = new Map<
     string,

@@ -70,10 +70,7 @@ function whenAsked<T extends object>(option: T | boolean | undefined): T | Recor
 /** Fields that select the units, or that do not change the content. */
 const outside = new Set(['urls', 'ids', 'livecrawlTimeout', 'userIdentifier']);
 
-/**
- * The options that distinguish purchases, as a JSON text. A request for page text only, without other options, returns an
- * empty string.
- */
+/** The options that distinguish purchases, as a JSON text. Empty for a request for page text only, without other options. */
 export function purchaseOptions(input: Readonly<Record<string, unknown>>): string {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(input)) {

@@ -43,7 +43,10 @@ function isSupported(url: string): boolean {
   return (scheme === undefined || scheme === 'http' || scheme === 'https') && !/\s/.test(url);
 }
 
-/** Simulates a crawl. The URL decides whether the crawl fails, and how. Only a transient failure may end. */
+/**
+ * Simulates a crawl. The URL decides whether the crawl fails, and how. A transient failure may end after some requests; any other failure
+ * is permanent.
+ */
 export class Crawler {
   readonly #options: CrawlOptions;
   readonly #failures: ReadonlyMap<string, string>;

@@ -58,7 +58,7 @@ async function cutStream(
   }
   if (fault.how === 'clean') response.end();
   else if (fault.how === 'reset') cut(response);
-  // Closes the socket normally, without the last chunk, so the client receives all bytes that were sent before.
+  // The socket is closed normally, but without the last chunk. So the client receives all bytes that were sent before.
   else response.socket?.destroySoon();
   return status;
 }
@@ -96,7 +96,7 @@ class CutPosition {
 
   #untilByte(bytes: Buffer, wanted: number, insideCharacter: boolean): Buffer {
     let end = Math.max(0, wanted - this.#bytes);
-    // A byte 10xxxxxx continues a letter, so a cut before it is inside the letter.
+    // A byte of the form 10xxxxxx continues a letter, so a cut before such a byte is inside the letter.
     if (insideCharacter) while (end < bytes.length && ((bytes[end] as number) & 0xc0) !== 0x80) end += 1;
     this.#bytes += bytes.length;
     this.reached = end < bytes.length;

@@ -31,7 +31,7 @@ export async function deliver(
   if (fault?.kind === 'truncate') {
     const whole = fault.bytes ?? Math.floor(body.length * (fault.fraction ?? 0.5));
     await write(response, body.subarray(0, whole));
-    // The connection ends regularly. After a reset the client could lose bytes that were sent before.
+    // The connection is closed normally, not reset: after a reset the client could lose bytes that were sent before.
     response.socket?.destroySoon();
     return reply.status;
   }

@@ -23,10 +23,7 @@ export interface SandboxOptions {
   readonly seed: number;
   /** API keys that are accepted; null accepts any. Default null. */
   readonly keys: readonly string[] | null;
-  /**
-   * If true, `/search` and `/contents` without a key are answered with the 402 payment challenge, otherwise with 401. Default
-   * false.
-   */
+  /** Whether requests without a key to `/search` and `/contents` get the 402 payment challenge; if false, they get a 401. Default false. */
   readonly x402: boolean;
   /**
    * Credits of the team in dollars; null: no limit. Each purchase reduces them. `ledgerFile` keeps them across restarts.

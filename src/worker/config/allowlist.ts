@@ -24,8 +24,8 @@ const MAX_PATH_CHARACTERS = 4096;
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
 
 /**
- * The files and databases that the input of a workflow may name on this worker: files below the folders of its setting `paths`, database
- * servers of its setting `hosts`, and names that a person typed in a command of the same folder or store.
+ * The files and databases that the input of a workflow may name on this worker: files below the folders of the setting `paths`, database
+ * servers of the setting `hosts`, and names that a person typed in a command of the same folder or store.
  */
 export class Allowlist {
   readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'stateDir'>;
@@ -43,7 +43,7 @@ export class Allowlist {
   async check(names: Names): Promise<void> {
     const why = await this.whyRefused(names);
     if (why === null) return;
-    // The module is loaded here, because commands load this file to read their settings, and need no part of Temporal for that.
+    // The module is loaded here, because commands load this file to read their settings, and do not need Temporal.
     const { ApplicationFailure } = await import('@temporalio/common');
     throw ApplicationFailure.nonRetryable(why, 'BadInput');
   }
@@ -70,7 +70,7 @@ export class Allowlist {
         return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
       if (value === '-')
         return [{ named: null, why: `${field}: a workflow cannot read standard input (-); give the path of a file.` }];
-      // To open a pipe would block a thread of the worker until another program writes to the pipe.
+      // Pipes are refused: opening one would block a thread of the worker until another program writes to the pipe.
       if (field === 'input' && isPipe(value))
         return [{ named: null, why: `${field}: ${value} is a pipe or socket; give the path of a file.` }];
       if (this.#isOwnDefault(field, value)) return [];
@@ -102,7 +102,7 @@ export class Allowlist {
     const real = realPath(path);
     const roots = (this.#config.paths ?? [process.cwd()]).map((root) => realPath(root));
     const state = realPath(this.#config.stateDir);
-    // Workers trust the contents of the state folder, so it stays closed unless `paths` names a folder in it.
+    // Workers trust the contents of the state folder, so this folder stays closed unless `paths` names a folder in it.
     const isOpen = (root: string) => isWithin(state, root) || !isWithin(state, real);
     if (roots.some((root) => isOpen(root) && isOpenlyWithin(root, real))) return [];
     const why =
@@ -139,8 +139,8 @@ export class Allowlist {
   }
 
   /**
-   * Names that commands recorded, and names in the entries of jobs and walks. A person typed each name, or this check allowed the name when
-   * its job or walk started.
+   * Names that commands recorded, and names in the entries of jobs and walks. Each of these names was typed by a person, or allowed by this
+   * check when the job or walk started.
    */
   async #typed(): Promise<readonly Allowed[]> {
     const [entered, jobs, walks] = await Promise.all([
@@ -162,8 +162,8 @@ export class Allowlist {
 }
 
 /**
- * Only the owner of the worker or a person chooses certificates: a workflow that names its own authority could have the password sent to
- * another server.
+ * Only the owner of the worker or a person chooses certificates: a workflow that names an authority of its own could have the password sent
+ * to another server.
  */
 function certificateRefusal(field: Field, file: string): Refusal {
   const why =

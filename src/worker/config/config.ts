@@ -177,7 +177,7 @@ function readProfile(reader: SettingsReader, found: Found | null, cwd: string): 
   return readFile(reader, found, cwd, readRateFile);
 }
 
-/** Reads the file that a setting names; records a mistake and returns null if it cannot be used. */
+/** Reads the file that a setting names; records a mistake and returns null if the file cannot be used. */
 function readFile<T>(reader: SettingsReader, found: Found | null, cwd: string, read: (path: string) => T): T | null {
   if (found === null) return null;
   try {

@@ -26,7 +26,7 @@ export const knownVariables = [
   'SEARCHFLOW_DEBUG',
 ] as const;
 
-/** A warning for each unknown variable that begins with `SEARCHFLOW_`, with the closest known one. */
+/** A warning for each unknown variable that begins with `SEARCHFLOW_`, with the closest known variable. */
 export function misspeltVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.keys(env)
     .filter((found) => found.startsWith('SEARCHFLOW_') && !(knownVariables as readonly string[]).includes(found))

@@ -54,7 +54,7 @@ export interface RuntimeConfig {
   readonly apiKey: Secret | null;
   /** State folder, absolute, with journal, stages, job entries, locks and the embedded server's database. Default `.searchflow`. */
   readonly stateDir: string;
-  /** PostgreSQL with journal, limit, slots, stages and job entries, shared by many workers; none: the state folder holds them. */
+  /** PostgreSQL with journal, limit, slots, stages and job entries, shared by many workers; none: the state folder holds all of these. */
   readonly store?: DatabaseAddress | null;
   /** Name that joins the keys of a team; none: each key is a team of its own. */
   readonly team?: string | null;
@@ -91,7 +91,7 @@ export interface RuntimeConfig {
   readonly askAboveMicros?: number;
   /** Cap of each run of a job on this worker, in micro-dollars; the lower of this cap and the run's own cap holds. None: no cap. */
   readonly maxCostPerJobMicros?: number | null;
-  /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that need it are refused. */
+  /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that return such a secret are refused. */
   readonly secretFile?: string | null;
   /** Options of the wire: authentication, headers and the limits that requests are checked against. */
   readonly wire?: WireOptions;
@@ -116,7 +116,7 @@ export interface EnrichRequest {
   /** Number of rows that one agent run gets; default 1. */
   readonly rowsPerRun?: number;
   readonly urlColumn: string | null;
-  /** Scheme for URLs without one; absent: that of the job's last run. */
+  /** Scheme that is added to URLs without a scheme; absent: the scheme of the job's last run. */
   readonly defaultScheme?: DefaultScheme;
   readonly delimiter: string | null;
   readonly job: string | null;
@@ -137,7 +137,7 @@ export interface EnrichRequest {
   readonly maxCostDollars?: MaxCost;
   /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
-  /** Whether rows that the service refuses are recorded as failed even if it refuses all rows. */
+  /** Whether rows that the service refuses are recorded as failed even if the service refuses all rows. */
   readonly skipRefused?: boolean;
 }
 
@@ -148,7 +148,7 @@ export interface BadRow {
   readonly message: string;
 }
 
-/** The rows of a job beyond its limit, and the cost of buying them. */
+/** The rows of a job beyond its limit, and the cost of buying these rows. */
 export interface RestPlan {
   readonly rows: number;
   readonly toBuy: number;
@@ -206,7 +206,7 @@ export interface JobHandle {
   resume(how?: Resumption): Promise<void>;
   /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
-  /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated one. */
+  /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated job. */
   result(): Promise<JobSummary>;
   /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
@@ -238,7 +238,7 @@ export class JobStopped extends JobEnded {
   override readonly name = 'JobStopped';
 }
 
-/** Status of a job, as far as it can be found within a second. */
+/** Status of a job, as far as the status can be found within a second. */
 export interface JobStatus {
   readonly job: string;
   readonly name: string;
@@ -246,7 +246,7 @@ export interface JobStatus {
   readonly phase: JobPhase | 'waiting';
   /** The reason, in a sentence; null without one. */
   readonly message: string | null;
-  /** Beginning of this status in Unix ms; null if it was not recorded. */
+  /** Beginning of this status in Unix ms; null if the beginning was not recorded. */
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
@@ -300,7 +300,7 @@ export interface Runtime {
   release(workflowId: string): Promise<void>;
   /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
   stop(until: Promise<unknown>): Promise<void>;
-  /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is none. */
+  /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
   attach(job: string): Promise<JobHandle>;
   /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
@@ -315,11 +315,11 @@ export interface Runtime {
   reparse(plan: JobPlan): Promise<Reparsed>;
   /** Summary of a complete job from warehouse and journal, without Temporal. */
   summary(job: string): Promise<JobSummary>;
-  /** Status of a job. Starts no server, but asks a running one. */
+  /** Status of a job. Asks a running server, but starts none. */
   status(job: string): Promise<JobStatus>;
   /** The jobs of this folder, or of its store, newest first, without Temporal. */
   known(): Promise<readonly KnownJob[]>;
-  /** The jobs with their status. Starts no server, but asks a running one. */
+  /** The jobs with their status. Asks a running server, but starts none. */
   jobs(): Promise<readonly JobListing[]>;
   /** Walks on events of this folder, or of its store, newest first, without Temporal. `jobs` lists them too. */
   walks(): Promise<readonly WalkEntry[]>;
@@ -328,8 +328,8 @@ export interface Runtime {
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;
   /**
-   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if there is no such process,
-   * and for a shared store.
+   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if no other process runs the
+   * worker, and for a shared store.
    */
   workerElsewhere(): number | null;
   /** Other workers on the same task queue with a rate limit of their own. */

@@ -21,7 +21,7 @@ export class SettingsReader {
     this.#env = env;
   }
 
-  /** A variable of the environment; an empty one counts as unset. */
+  /** A variable of the environment; an empty variable counts as unset. */
   variable(name: string): Found | null {
     const text = this.#env[name];
     return text === undefined || text === '' ? null : { text, name, where: 'environment' };

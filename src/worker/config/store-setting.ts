@@ -78,8 +78,8 @@ function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: st
 }
 
 /**
- * The warehouse of a job, without credentials: the one that the input names, else that of the settings, else `usual`. A database of the
- * settings keeps its parameters, so that other workers connect in the same way. Throws `UsageError` for a mistyped address.
+ * The warehouse of a job, without credentials: the warehouse that the input names, else the warehouse of the settings, else `usual`. A
+ * database of the settings keeps its parameters, so that other workers connect in the same way. Throws `UsageError` for a mistyped address.
  */
 export function warehouseOf(
   { warehouse }: { readonly warehouse?: DatabaseAddress | null },
@@ -121,7 +121,7 @@ export function intoShown(into: string): string {
   try {
     return warehouseAddress(into);
   } catch {
-    // The configuration reports the mistake.
+    // The mistake is reported when the configuration is read.
     return 'postgres://';
   }
 }
@@ -142,7 +142,7 @@ function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress
   return { url: new Secret(url), shown: address.shown };
 }
 
-/** Reads a database's address. Mistakes never quote it, because it may hold a password. */
+/** Reads a database's address. Messages about mistakes never quote the address, because it may hold a password. */
 function readDatabase(
   reader: SettingsReader,
   found: Found | null,

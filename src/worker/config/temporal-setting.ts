@@ -12,7 +12,7 @@ export const hostPort = z
 /** Name of a task queue or namespace in Temporal. */
 export const temporalName = z.string().regex(/^[^\s\p{Cc}]{1,200}$/u);
 
-/** Address and namespace of Temporal from its own environment configuration; address null: the embedded server. */
+/** Address and namespace of Temporal, from Temporal's own environment configuration. Address null: the embedded server. */
 export function readTemporal(
   reader: SettingsReader,
   env: Environment,

@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
 import { whyNoDatabase } from '../../warehouse/index.js';
 
-/** Why the file of a warehouse cannot be created or changed here; null if it can, and for a database. Leaves no files. */
+/**
+ * Why the file of a warehouse cannot be created or changed here; null for a database, and for a file that can be written. Leaves no files.
+ */
 export function whyUnwritable(file: string): string | null {
   if (isPostgresUrl(file)) return null;
   try {
@@ -17,7 +19,7 @@ export function whyUnwritable(file: string): string | null {
   }
 }
 
-/** The nearest existing folder: missing ones are made when the file is written. */
+/** The nearest existing folder: missing folders are made when the file is written. */
 function nearestThere(folder: string): string {
   return existsSync(folder) ? folder : nearestThere(dirname(folder));
 }

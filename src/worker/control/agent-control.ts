@@ -28,7 +28,7 @@ export function agentRunId(
   return `searchflow-agent-${agentKeys({ origin, sha256 }, {}, wire)(canonicalJson(request)).slice(0, 12)}`;
 }
 
-/** Starts the workflow of an agent run, or attaches to a running one of the same request. */
+/** Starts the workflow of an agent run, or attaches to a running workflow of the same request. */
 export async function startAgentRun(
   { client, config }: WorkflowAccess,
   request: AgentRequest,

@@ -75,7 +75,7 @@ export class EventControl {
     return { job, workflowId: workflowIdOf(job), input: { ...input, origin } };
   }
 
-  /** Starts a walk; resumes it if it is already running (`joined`). */
+  /** Starts a walk. If the walk is already running, resumes it (`joined`). */
   async start(walk: WalkInput & EventTarget): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
     await this.#access.allow(input);
@@ -105,7 +105,7 @@ export class EventControl {
       return { handle, joined: false };
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      // Running the same command again resumes the walk.
+      // The walk is already running, so the command resumes it.
       await handle.resume();
       return { handle, joined: true };
     }

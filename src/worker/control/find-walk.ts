@@ -15,7 +15,9 @@ export function walkName({ stream }: Pick<WalkEntry, 'stream'>): string {
   return `events-${stream.split(' ', 1)[0]}`;
 }
 
-/** A walk by its id, its workflow's id, or its short name if that is unique; null if there is none. Throws `UsageError` if several match. */
+/**
+ * A walk by its id, its workflow's id, or its short name if that is unique; null if no walk matches. Throws `UsageError` if several match.
+ */
 export function findWalk(walks: readonly WalkEntry[], name: string): WalkEntry | null {
   const exact = walks.find(({ job, workflowId }) => job === name || workflowId === name);
   if (exact) return exact;

@@ -13,7 +13,7 @@ import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/run
 import { waitsFor } from './waits-for.js';
 import { cancelLive, resultOf } from './workflow-handle.js';
 
-/** Statuses of a workflow that ended without success; cancelled ones are not among them. */
+/** Statuses of a workflow that ended without success; `CANCELLED` is not one of these. */
 const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
 
 /** Heartbeat shown for a waiting activity that is not a slice. */
@@ -74,7 +74,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
   };
 }
 
-/** Adds to the error of a cancelled job which of its agent runs are left running; needs a worker. */
+/** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
 async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
   if (!(error instanceof JobFailed && error.message === JOB_CANCELLED)) throw error;
   const { message } = await client
@@ -101,7 +101,10 @@ function notRunningText(job: string, verb: string, end: Awaited<ReturnType<typeo
   return `${job} ${end === null ? 'is not running' : state[end]}. To resume it:\n  searchflow resume ${job}`;
 }
 
-/** Heartbeats of the running slices, and the reasons of activities that wait for their next attempt; the workflow itself sees neither. */
+/**
+ * Heartbeats of the running slices, and the reasons of activities that wait for their next attempt; the workflow itself has no access to
+ * either.
+ */
 async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
   const { raw } = await handle.describe();
   const found: SliceHeartbeat[] = [];

@@ -22,7 +22,7 @@ export async function jobStatus(
   const abandoned = owned?.living.length === 0;
   const reported = client && (await (await temporal()).askTemporal(client, entry, workflowId, abandoned));
   if (reported) return { ...known, ...reported };
-  // Without its server a job cannot run, so the state that was recorded last is still true.
+  // A job that no server reports cannot be running, so the state that was recorded last is still true.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state?.since ?? null };
   if (completed === staged.generation) return { ...known, phase: 'done' };

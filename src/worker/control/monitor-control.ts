@@ -115,7 +115,7 @@ export class MonitorControl {
     };
   }
 
-  /** Whether a workflow of this folder is complete and no command has reported its result. */
+  /** Whether a workflow of this folder has completed and no command has reported the result of the workflow. */
   async #isUnreported(workflowId: string): Promise<boolean> {
     // In a shared store the workflow may belong to another command.
     if (this.#access.shared) return false;

@@ -74,7 +74,7 @@ export class QuietControl {
           memo: { quiet: withOrigin },
         });
       } catch (error) {
-        // An earlier command that was interrupted may have created one of the two schedules.
+        // The schedule may already exist: an interrupted command may have created one of the two schedules.
         if (!(error instanceof ScheduleAlreadyRunning)) throw error;
         const there = await this.#inputOf(idOf(input.name, edge));
         if (JSON.stringify(there) !== JSON.stringify(withOrigin)) {
@@ -97,7 +97,7 @@ export class QuietControl {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
       throw new UsageError(`There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`);
-    // A run that is waiting or in progress must not pause monitors after they are restored.
+    // A run that is waiting or in progress must not pause monitors that were already restored.
     for (const edge of edges) await pauseAndCancelSchedule(this.#client, idOf(name, edge));
     await cancelRunning(this.#client, runWorkflowId(input));
     // The schedule of the end is deleted last, so that an interrupted removal can be repeated.

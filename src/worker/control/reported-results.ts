@@ -5,7 +5,7 @@ import { writeNamed } from '../../files/write-durably.js';
 
 /**
  * The run ids of workflows whose result a command of this folder has reported. The workflow of a killed command may complete on the next
- * worker, and then its result still has to be reported.
+ * worker. The result of such a workflow still has to be reported.
  */
 export class ReportedResults {
   readonly #folder: string;
@@ -29,7 +29,7 @@ export class ReportedResults {
   }
 
   get #file(): string {
-    // An old name, which stays for existing state folders.
+    // The file keeps its old name, so that existing state folders can still be read.
     return join(this.#folder, 'told-results');
   }
 }

@@ -59,7 +59,7 @@ async function warehouseGone({ handle, staged, shared, warehouse }: RunningJob):
     if (shared && (await handle.progress()).progress.phase === 'planning') return false;
     return (await opened.loadedSlices(staged.job, staged.generation)) === null;
   } catch {
-    // A busy or unusable warehouse is not missing; the job itself reports the problem.
+    // A busy or unusable warehouse was not deleted; the job itself reports the problem.
     return false;
   }
 }

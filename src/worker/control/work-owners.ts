@@ -177,7 +177,7 @@ export class WorkOwners {
             await this.#resolve(orphan, role, delay(STOP_MS, undefined, { ref: false }));
         }
       } catch {
-        // The store or the server cannot be reached; the next check tries again.
+        // If the store or the server cannot be reached, the next check tries again.
       }
     }
   }
@@ -257,7 +257,7 @@ export class WorkOwners {
       const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
       return `${spent}, about ${dollars(left)} is left${most}`;
     } catch {
-      // The staged rows of the job are on another machine.
+      // If the staged rows of the job are on another machine, only the cost so far is known.
       return spent;
     }
   }
@@ -274,7 +274,7 @@ export class WorkOwners {
         query,
         pageSize: 2 * MOST_NAMED,
       })) {
-        // A command does not own a paused job any longer: the job waits for a person and does not run.
+        // A command's job is left out while it waits for a person: no command owns it any longer, and it does not run.
         if (memo?.startedBy === 'command' && !owned.has(workflowId) && (await this.#waits(workflowId))) continue;
         if (!owned.has(workflowId)) found.push(jobOfWorkflow(workflowId));
         if (found.length > MOST_NAMED) break;
@@ -285,12 +285,12 @@ export class WorkOwners {
         `Also running here, for schedules or other clients: ${found.slice(0, MOST_NAMED).join(', ')}${more}.`,
       );
     } catch {
-      // The server cannot list workflows, and the names are only information.
+      // If the server cannot list workflows, no names are printed. The names are only information.
     }
   }
 
   async #runs(workflowId: string): Promise<boolean> {
-    // A workflow that cannot be checked may be running.
+    // If the workflow cannot be checked, it counts as running.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
   }

@@ -64,7 +64,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       return await handle.result();
     } catch (error) {
       if (!AWAY.includes(grpcCode(error) ?? 0)) throw error;
-      // If the server held the request for long, the server was reachable until the request failed.
+      // A request that failed only after a long time shows that the server was reachable until then.
       const now = performance.now();
       awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
       if (now - awaySince > SERVER_AWAY_MS) {

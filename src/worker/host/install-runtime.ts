@@ -14,7 +14,7 @@ const MAX_LOG_BYTES = 10_000_000;
 export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress'>): void {
   const options: RuntimeOptions = {
     logger: fileLogger(stateDir),
-    // The command handles signals itself.
+    // The SDK must not handle signals: the command handles them itself.
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
@@ -38,7 +38,7 @@ function prometheus(address: string) {
   return {
     attachServiceName: false,
     prometheus: {
-      // The SDK needs an IP address.
+      // `localhost` is replaced, because the SDK accepts only an IP address.
       bindAddress: address.replace(/^localhost:/i, '127.0.0.1:'),
       countersTotalSuffix: true,
       histogramBucketOverrides: histogramBuckets,
@@ -55,7 +55,7 @@ function fileLogger(stateDir: string): DefaultLogger {
     try {
       appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
     } catch {
-      // An error of the log, such as a full disk, must not end the worker.
+      // An error of the log file, such as a full disk, must not end the worker.
     }
   });
 }

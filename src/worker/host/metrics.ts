@@ -53,7 +53,7 @@ function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
       ended('ok');
       return answer;
     } catch (error) {
-      // A call that was refused before it was sent is not a request.
+      // A call that was refused before it was sent is not counted as a request.
       if (!(error instanceof ApiError) || error.facts.phase === 'refused') throw error;
       ended(error.verdict.type);
       if (error.facts.status === 429) refused.add(1, { operation });

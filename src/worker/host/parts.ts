@@ -85,7 +85,7 @@ export function folderTaken({ stateDir }: RuntimeConfig, store: Store): string {
 
 /** Assembles the parts of a worker. This is the only place where ports meet their implementations. */
 export async function assembleParts(config: RuntimeConfig, store: Store, held: WorkerStore): Promise<Parts> {
-  // Loading takes half a second, which a command without a worker can save.
+  // The module is loaded here, because loading takes half a second, and a command without a worker does not need the module.
   const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
   mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
@@ -117,7 +117,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     stages: store.stages,
     warehouseFor: (staged) => {
       if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
-      // The keys and pages of the job would be mixed with those of another service.
+      // The job is refused here: its keys and pages would be mixed with those of another service.
       throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
@@ -152,7 +152,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
-      // A retry would fail in the same way.
+      // The refusal is not retried, because a retry would fail in the same way.
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
       const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);

@@ -183,7 +183,7 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
     .finally(() => {
       isOver = true;
     });
-  // Other plugins may run first.
+  // The start of the worker is awaited, because other plugins may run before the worker starts.
   while (!isOver && worker.getState() === 'INITIALIZED') await setImmediate();
   if (worker.getState() === 'RUNNING') worker.shutdown();
   await ended;

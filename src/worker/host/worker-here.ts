@@ -56,7 +56,7 @@ export class WorkerHere {
     if (this.#worker) return;
     this.#role = role;
     this.#report = report;
-    // The server takes a second to start, and the journal is read in the meantime.
+    // The start of the server takes a second, so it is begun here. The journal is read in the meantime.
     this.#connect().catch(() => undefined);
     await this.#startOnce();
   }
@@ -96,7 +96,7 @@ export class WorkerHere {
     installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
-    // A service that cannot be reached is reported before a job waits for it.
+    // Connections to the service are opened here, so that an unreachable service is reported before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
     // A database that cannot be reached would delay the start for minutes, so only files are awaited.
     this.#pruneInBackground((staged) => this.#store.shared || isPostgresUrl(staged.into));
@@ -125,7 +125,7 @@ export class WorkerHere {
   /** Lets requests in flight land, and releases everything. */
   async drain(): Promise<void> {
     this.#closing = true;
-    // A first start may take minutes and is not awaited.
+    // Only a takeover is awaited, because a first start may take minutes.
     if (this.#takesOver) await this.#starting?.catch(() => undefined);
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
@@ -152,7 +152,7 @@ export class WorkerHere {
     const { taskQueue, store, temporalAddress } = this.#config;
     this.#locks = takeQueueLocks(client, taskQueue, [queueLockOf(this.#config)], store?.shown ?? null);
     await this.#locks;
-    // An embedded server serves this folder alone.
+    // An embedded server has only the workers of this folder, so no lock is needed there.
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 

@@ -152,7 +152,7 @@ interface UnitCounts {
   readonly toBuy: number;
   readonly landed: number;
   readonly gone: number;
-  /** Landed units that are left running at the service and are followed again without a purchase. */
+  /** Landed units whose runs are left running at the service. Such a run is followed again without a purchase. */
   readonly left: number;
   /** Units beyond the limit that have not landed. */
   readonly restToBuy: number;
@@ -223,7 +223,7 @@ async function countUnits(
   return sums;
 }
 
-/** The purchase of the unit is open and its run continues: another request for the unit follows that run. */
+/** The purchase of the unit is open and the run continues: another request for the unit follows the same run. */
 const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === 'RUN_OVERDUE';
 
 function leftNote(left: number): string {
@@ -254,7 +254,7 @@ function knownNote({ known, knownMicros }: UnitCounts, rebuy: boolean): string {
     : `${found}. They are reused and not bought again. To buy them again, pass --rebuy.`;
 }
 
-/** Whether a job sends the same requests as in its last run. Then their runs at the service can be handed over. */
+/** Whether a job sends the same requests as in its last run. If so, its runs at the service can be handed over. */
 export function keepsRequests(before: Pick<JobEntry, 'staged'> | null, staged: RequestParts): boolean {
   return before !== null && requestText(before.staged) === requestText(staged);
 }

@@ -16,8 +16,8 @@ const UNREADABLE =
   'this answer was paid for, and the kept part of it cannot be parsed. To buy it again: --retry-failed';
 
 /**
- * Parses again the answers of a job that could not be parsed, without buying any. The answers are read from the warehouse, which keeps
- * them longer than the journal.
+ * Parses again the answers of a job that could not be parsed, without a purchase. The answers are read from the warehouse, which keeps them
+ * longer than the journal.
  */
 export async function reparse(warehouse: RowWarehouse, staged: StagedJob, scratchDir: string): Promise<Reparsed> {
   const answers = await warehouse.misreadAnswers(staged.job);
@@ -38,7 +38,7 @@ export async function reparse(warehouse: RowWarehouse, staged: StagedJob, scratc
   }
 }
 
-/** Groups answers that could not be parsed at all by their request; each other answer is a group of its own. */
+/** Answers that could not be parsed at all are grouped by their request. Each other answer is a group of its own. */
 function byRequest(answers: readonly MisreadAnswer[]): Iterable<readonly MisreadAnswer[]> {
   const requests = new Map<string, MisreadAnswer[]>();
   for (const answer of answers) {

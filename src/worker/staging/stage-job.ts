@@ -117,8 +117,8 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
 }
 
 /**
- * Completes a request from the job's last run: the URL column, its scheme, and the options if the request has none. Without this, the same
- * command without its flags would buy every row again with other options.
+ * Completes a request from the job's last run: the URL column, its scheme, and the options if the request has none. Otherwise the same
+ * command, typed without these flags, would buy every row again with other options.
  */
 function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
   const { operation = 'contents', options, template, defaultScheme } = request;
@@ -132,9 +132,7 @@ function keeping(request: StageRequest, before: StagedJob | undefined): StageReq
   };
 }
 
-/**
- * Why a job must not use its warehouse or write its CSV, in a sentence; null if it may. Changes nothing.
- */
+/** Why a job must not use its warehouse or write its CSV, in a sentence; null if the job may do both. Changes nothing. */
 export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | 'warehouse'>, request: StageRequest) {
   const { input, into } = identify(context, request);
   const why = whyUnwritable(into);
@@ -144,7 +142,7 @@ export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | '
   return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;
 }
 
-/** Renames a draft to its stage. If the stage exists already, it has the same content. */
+/** Renames a draft to its stage. An existing stage has the same content and is kept. */
 async function moveWhole(draft: string, stageDir: string): Promise<void> {
   if (existsSync(join(stageDir, 'manifest.json'))) return;
   try {
@@ -186,7 +184,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
   };
 }
 
-/** The options of a run that its stage does not have: its limits, and which earlier answers are too old. `now`: Unix ms. */
+/** The options of a run that are not in its stage: the limits of the run, and which earlier answers are too old. `now`: Unix ms. */
 export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEntry['asked']> {
   const freshness = freshnessOf(request, now);
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
@@ -216,7 +214,7 @@ export function toRunInput(
     input: staged.input,
     urlColumn: staged.unitColumn ?? '',
     staged,
-    // In a shared store any worker may end the job and would write the file on its own machine.
+    // No CSV is written by the job in a shared store: any worker may end the job, and would write the file on its own machine.
     ...(csv === null || shared ? {} : { csv }),
     ...asked,
   };

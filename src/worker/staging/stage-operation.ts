@@ -29,7 +29,10 @@ const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
 /** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
-/** Number of slices in progress at once, for a long-running operation. They fill fifty slots even if most runs of each slice have ended. */
+/**
+ * Number of slices in progress at once, for a long-running operation. So many slices fill fifty slots even if most runs of each slice have
+ * ended.
+ */
 const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 
@@ -80,7 +83,7 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
       ? stageContents(context, request)
       : stageRequests(context, request);
   } catch (error) {
-    // The file was not read yet.
+    // The mistake is final: it is in the request, because the file was not read yet.
     throw error instanceof UsageError ? new UsageError(error.message, { isFinal: true }) : error;
   }
 }
@@ -143,7 +146,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
       requests.check(transport, unit);
       return null;
     } catch (error) {
-      // A mistake in a field that no row fills in concerns all rows.
+      // A mistake in a field that no row fills in concerns all rows, so the command is refused.
       const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
       if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
       return (error as ApiError).message;
@@ -182,7 +185,7 @@ const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderatio
 
 /**
  * Refuses fields that only other operations have: the service would ignore them, and each row would be bought without their effect. Fields
- * that no operation has may be new ones of the service, and are sent.
+ * that no operation has may be new fields of the service, and are sent.
  */
 function refuseOtherFields(operation: RowOperation, fields: Fields): void {
   const own = fieldsOf(operation);
@@ -252,7 +255,7 @@ function rowTemplate(template: Json | null): Json | null {
   );
 }
 
-/** The options of a run for several rows: the output schema of one row becomes that of a list of rows, each with its id. */
+/** The options of a run for several rows: the output schema of one row becomes the schema of a list of rows, each with its id. */
 function forRows(options: Fields): Fields {
   const { outputSchema } = options;
   if (outputSchema === undefined) return options;

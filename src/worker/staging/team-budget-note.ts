@@ -1,7 +1,7 @@
 import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
 import { dollars } from '../../core/text/money.js';
 
-/** Warning that the team's budget is lower than this cost in micro-dollars; null if it is enough. */
+/** Warning that the team's budget is lower than this cost in micro-dollars; null if the budget is enough. */
 export async function teamBudgetNote(spend: Spend, micros: number): Promise<string | null> {
   const [{ dayMicros, monthMicros }, { day, month }] = await Promise.all([spend.caps(), spend.spent()]);
   const left = (cap: number | null, { landedMicros, openMicros, unknownMicros }: PeriodSpend) =>

@@ -18,7 +18,7 @@ export async function whyAway(
   return problem instanceof PostgresAway ? problem.message : null;
 }
 
-/** Why a warehouse's database refuses the login; null if it accepts the login, or if it cannot be reached. */
+/** Why a warehouse's database refuses the login; null if the database accepts the login or cannot be reached. */
 export async function whyRefused(database: DatabaseAddress, say: RuntimeConfig['say']): Promise<string | null> {
   const problem = await problemWith(database, say, PATIENCE_MS);
   return problem instanceof PostgresRefused ? problem.message : null;

@@ -125,7 +125,7 @@ export class FolderJobs implements JobEntries {
     this.#locks.close();
   }
 
-  /** Whether an owner lives. If its lock is missing, the owner has ended, or this folder is a copy. */
+  /** Whether an owner is alive. If the lock of the owner is missing, the owner has ended, or this folder is a copy. */
   #lives(owner: Owner): boolean {
     if (this.#locks.lives(owner)) return true;
     this.#locks.forget(owner);
@@ -164,10 +164,10 @@ function filesIn(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return (
     readdirSync(dir, { withFileTypes: true })
-      // Reading a pipe would never end.
+      // Pipes are left out, because reading a pipe would never end.
       .filter((entry) => entry.name.endsWith('.json') && (entry.isFile() || entry.isSymbolicLink()))
       .map(({ name }) => name)
-      // A file that was removed in the meantime has no date.
+      // A file that was removed in the meantime has no time of change, and counts as the oldest.
       .map((file) => ({ file, at: statSync(join(dir, file), { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => a.at - b.at)
       .map(({ file }) => file)

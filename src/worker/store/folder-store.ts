@@ -55,7 +55,7 @@ export class FolderStore implements Store {
     try {
       // Each sandbox has its own limit, so there is no limit to share with a team.
       const teams = this.#config.origin !== 'sandbox';
-      // The index of the reading journal is no longer needed.
+      // The journal of the worker replaces the journal for reading, whose index is released.
       this.#reading = null;
       const journal = await this.#openJournal({ writes: true });
       const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
@@ -105,7 +105,7 @@ export class FolderStore implements Store {
     return [];
   }
 
-  /** A worker with a folder is the only one on its task queue. */
+  /** The worker of a folder is the only worker on its task queue. */
   async servedElsewhere() {
     return false;
   }

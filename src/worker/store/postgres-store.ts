@@ -42,7 +42,7 @@ export class PostgresStore implements Store {
     return new PostgresStore(config, await openStore(address.url.reveal(), options));
   }
 
-  /** Opened on first use, because it registers this process in the store. */
+  /** The journal is opened on first use, because opening registers this process in the store. */
   journal(): Promise<PgJournal> {
     const { deadAfterMs } = this.#config;
     this.#journal ??= PgJournal.open(this.#postgres, {

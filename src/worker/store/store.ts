@@ -31,7 +31,7 @@ export interface Store {
   readonly stages: Stages;
   /** The journal, for lookups and caps; claims nothing. */
   journal(): Promise<PurchaseJournal>;
-  /** Opens the parts for a worker; null if another process of this folder runs one. */
+  /** Opens the parts for a worker; null if another process of this folder runs a worker. */
   work(): Promise<WorkerStore | null>;
   /** PID of the process that runs the folder's worker, if known. */
   holder(): number | null;

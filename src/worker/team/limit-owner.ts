@@ -41,7 +41,10 @@ export class LimitReservation implements Reservation {
     this.#path = limitPath(whose);
   }
 
-  /** From now on also takes the limit with `elsewhere`; null: releases the limit, and from then on takes it only on this machine. */
+  /**
+   * From now on also takes the limit with `elsewhere`. With null, releases the limit, and from then on takes the limit only on this
+   * machine.
+   */
   async alsoTake(elsewhere: TakeElsewhere | null): Promise<void> {
     this.#elsewhere = elsewhere;
     if (elsewhere === null) await this.release();
@@ -71,7 +74,7 @@ export class LimitReservation implements Reservation {
   }
 
   async release(): Promise<void> {
-    // The lock is released last, because its next holder asks Temporal.
+    // The lock of this machine is released last: its next holder immediately asks Temporal for the limit.
     for (const release of this.#releases.splice(0).reverse()) await release();
   }
 
@@ -113,7 +116,7 @@ export function blockFile(whose: Whose): BlockMemory {
         const most = typeof at === 'number' ? Date.now() + until - at : until;
         return { until: Math.min(until, most), reason: String(reason) };
       } catch {
-        // Without a readable file there is no block.
+        // If the file cannot be read, there is no block.
         return null;
       }
     },

@@ -44,7 +44,7 @@ export function queueLockOf({ taskQueue }: Pick<Whose, 'taskQueue'>): QueueLock 
 /** Takes the lock of the team's whole rate limit, which one of the workers of a Temporal server holds while it sends. */
 export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere {
   const limit: QueueLock = {
-    // A hash, because workflow ids are visible to all users of the server.
+    // The id has only a hash of the team, because all users of the server can read workflow ids.
     id: `searchflow-limit-of-${sha256(teamOf(config)).slice(0, 24)}`,
     held: `is using the whole rate limit of this key at ${config.origin}`,
     remedy: `Give each worker a share with --qps, or ${share}`,
@@ -64,8 +64,8 @@ export function limitAmongWorkers(client: Client, config: Whose): TakeElsewhere 
 
 /**
  * Takes queue locks for this worker; `store`: the store that this worker shares, if any. Throws a `UsageError` that names the holder if a
- * living worker with another store holds one; locks of dead workers are taken over. Call this function right before the worker runs on
- * `taskQueue`, because the running worker answers for its locks.
+ * living worker with another store holds one of the locks. Locks of dead workers are taken over. Call this function right before the worker
+ * runs on `taskQueue`, because the running worker answers for its locks.
  */
 export async function takeQueueLocks(
   client: Client,
@@ -87,7 +87,7 @@ export async function takeQueueLocks(
   return { leave };
 }
 
-/** A living worker of a task queue; null if there is none. */
+/** A living worker of a task queue; null if no worker answers. */
 export async function workerOn(client: Client, taskQueue: string): Promise<WorkerHolder | null> {
   const id = queueLockId(taskQueue);
   const there = await holderOf(client, id);
@@ -100,7 +100,7 @@ async function take(
   lock: QueueLock,
   me: WorkerHolder,
 ): Promise<() => Promise<void>> {
-  // Workers of a store hold a lock together until none of them answers, so no single worker releases the lock.
+  // The workers of a store hold a lock together until none of them answers. So a single worker does not release the lock.
   const kept = async () => undefined;
   for (;;) {
     try {
@@ -139,7 +139,7 @@ async function holderOf(client: Client, workflowId: string): Promise<{ runId: st
 
 async function lives(client: Client, workflowId: string, holder: WorkerHolder): Promise<boolean> {
   const { host, pid, startTime, store } = holder;
-  // On this machine the process can be checked, so that a start after a crash does not wait for an answer.
+  // The process of a holder on this machine is checked directly, so that a start after a crash does not wait for an answer.
   if (!store && host === hostname() && !isAlive(pid, startTime)) return false;
   try {
     const handle = client.workflow.getHandle(workflowId);

@@ -10,7 +10,7 @@ export function fingerprint(apiKey: Secret | null): string {
     : createHash('sha256').update(`searchflow limiter\n${apiKey.reveal()}`).digest('hex').slice(0, 16);
 }
 
-/** Warning about workers with another limit; null if there are none. */
+/** Warning about workers with another limit; null without such workers. */
 export function otherLimitsText(others: readonly OtherLimit[]): string | null {
   if (others.length === 0) return null;
   const who = others.map(({ host, pid }) => `PID ${pid} on ${host}`).join(', ');

@@ -26,7 +26,7 @@ export function keepWatcher(
       env: bareEnvironment(env),
       windowsHide: true,
     });
-    // Without a watcher the server runs until the next command of the folder starts one.
+    // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
     child.once('error', () => undefined);
     if (child.pid !== undefined && inherits) lock.handOver(child.pid);
     child.unref();

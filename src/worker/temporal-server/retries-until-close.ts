@@ -12,8 +12,8 @@ interface RetriesUntilClose {
 }
 
 /**
- * Retries calls to Temporal as its client does by default, but not while the connection closes: a retry on a closed connection throws
- * in a timer of the client, which ends the process.
+ * Retries calls to Temporal as its client does by default, but not while the connection closes: a retry on a closed connection throws in a
+ * timer of the client, and this error ends the process.
  */
 export function retriesUntilClose(): RetriesUntilClose {
   const usual = defaultGrpcRetryOptions();

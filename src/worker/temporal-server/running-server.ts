@@ -15,7 +15,7 @@ export async function connectIfRunning(
 ): Promise<Pick<OpenedClient, 'client' | 'close'> | null> {
   const address = config.temporalAddress ?? runningServer(config.stateDir);
   if (address === null || !(await takesConnections(address))) return null;
-  // Loading takes a third of a second, which a folder without a server can save.
+  // The module is loaded here, because loading takes a third of a second, and a folder without a server does not need the module.
   const { openClient } = await import('./temporal.js');
   return openClient(config, env, address, '3s').catch(() => null);
 }

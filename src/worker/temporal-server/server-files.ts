@@ -85,14 +85,14 @@ export function inUse(files: ServerFiles): boolean {
   try {
     names = readdirSync(files.users);
   } catch {
-    // The folder is gone, so no process uses the server.
+    // If the folder is gone, no process uses the server.
   }
   return names.filter((name) => stillUsing(join(files.users, name))).length > 0;
 }
 
 function stillUsing(path: string): boolean {
   const user = toIdentity(readJson(path));
-  // An empty file is being written and counts at the next check.
+  // A file that is still empty is being written. Such a file is kept, and counts only at the next check.
   if (user === null || isAlive(user.pid, user.startTime)) return user !== null;
   rmSync(path, { force: true });
   return false;

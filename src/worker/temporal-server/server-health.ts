@@ -20,7 +20,7 @@ export interface HealthCheck {
   readonly address: string;
   readonly namespace: string;
   readonly withinMs: number;
-  /** Why the server's process has ended; null while the process is running. The check ends with the process. */
+  /** Returns why the server's process has ended; null while the process is running. After the end of the process the check stops. */
   readonly gone: () => string | null;
 }
 
@@ -32,7 +32,7 @@ export async function awaitServer({ address, namespace, withinMs, gone }: Health
   const until = performance.now() + withinMs;
   let reason = `no answer at ${address}`;
   while (performance.now() < until && gone() === null) {
-    // gRPC waits a second after a refused connection; a plain socket needs a millisecond.
+    // A plain socket is tried first: it needs a millisecond, and gRPC waits a second after a refused connection.
     if (await accepts(address)) {
       try {
         return await prepareNamespace(address, namespace, until);
@@ -62,7 +62,7 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
         await service.registerNamespace({ namespace, workflowExecutionRetentionPeriod }).catch((error: unknown) => {
           if (grpcCode(error) !== ALREADY_EXISTS) throw error;
         });
-        // The server knows a new namespace only after a delay.
+        // The check is repeated, because the server knows a new namespace only after a delay.
         throw new Error(`the namespace ${namespace} is being created`);
       }
       if (Number(found.config?.workflowExecutionRetentionTtl?.seconds ?? 0) < RETENTION_SECONDS) {

@@ -26,7 +26,7 @@ export type ServerPlan = Pick<ServerRecord, 'binary' | 'version' | 'port' | 'uiP
 /** A started server, which may not be ready yet. */
 export interface StartedServer {
   readonly record: ServerRecord;
-  /** How the server's process ended, in words; null while it is running. */
+  /** How the server's process ended, in words; null while the process is running. */
   readonly end: () => string | null;
 }
 
@@ -112,7 +112,7 @@ function serverArguments(files: ServerFiles, plan: ServerPlan): string[] {
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(plan.port), '--db-filename', files.database],
     ...(plan.uiPort === null ? ['--headless'] : ['--ui-port', String(plan.uiPort)]),
     ...['--log-level', 'warn', '--log-format', 'json', '--color', 'never'],
-    // Eager execution reduces a workflow step from 90 ms to 14 ms. It does not change the behaviour.
+    // Eager execution reduces a workflow step from 90 ms to 14 ms, and does not change the behaviour.
     ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
   ];
 }
@@ -132,7 +132,7 @@ async function lockDatabase(files: ServerFiles): Promise<ProcessLock> {
     if (lock !== null) return lock;
     const holder = databaseHolder(files);
     if (holder !== null) await endProcess(holder);
-    // A process keeps its locks until its last thread has ended.
+    // A holder that is not found may be ending: a process keeps its locks until its last thread has ended.
     else if (performance.now() < until) await delay(25);
     else {
       throw new Error(
@@ -148,7 +148,7 @@ export function databaseHolder(files: ServerFiles): ProcessIdentity | null {
     const named = toIdentity(JSON.parse(readFileSync(files.databaseLock, 'utf8')));
     if (named !== null && isAlive(named.pid, named.startTime)) return named;
   } catch {
-    // The lock file has no record; the processes are searched.
+    // If the lock file has no record, all processes are searched.
   }
   if (process.platform !== 'linux') return null;
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -157,7 +157,7 @@ export function databaseHolder(files: ServerFiles): ProcessIdentity | null {
       if (!command.includes(files.database) || !command.includes('start-dev')) continue;
       return { pid: Number(name), startTime: processStartTime(Number(name)) };
     } catch {
-      // The process has ended in the meantime.
+      // A process that has ended in the meantime is left out.
     }
   }
   return null;

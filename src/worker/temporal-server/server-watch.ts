@@ -22,8 +22,8 @@ export interface Watch {
 }
 
 /**
- * Watches the embedded server of a folder: restarts it on the same port if it dies while processes use it, and ends it `lingerMs` after
- * the last user has ended. Resolves when the server has ended.
+ * Watches the embedded server of a folder: restarts the server on the same port if it dies while processes use it, and ends the server
+ * `lingerMs` after the last user has ended. Resolves when the server has ended.
  */
 export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Promise<void> {
   const pollMs = Math.min(POLL_MS, Math.max(50, lingerMs / 4));
@@ -35,7 +35,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
     while (restarts[0] !== undefined && restarts[0] < now - RESTART_WINDOW_MS) restarts.shift();
     if (restarts.length >= MOST_RESTARTS) return;
     const dead = readRecord(files);
-    // Another process held the lock in the meantime and may have ended, replaced or restarted the server.
+    // The record is read again: another process held the lock in the meantime and may have ended, replaced or restarted the server.
     if (dead === null || isAlive(dead.pid, dead.startTime) || !inUse(files)) return;
     restarts.push(now);
     const { binary, version, port, uiPort } = dead;
@@ -44,7 +44,7 @@ export async function watchServer({ files, lingerMs, lockFd, env }: Watch): Prom
 
   for (;;) {
     await delay(pollMs);
-    // The folder was deleted, and the server's database with it.
+    // If the folder was deleted, the server's database is gone, too.
     if (!existsSync(files.stateDir)) {
       for (const lost of [known, databaseHolder(files)]) if (lost !== null) await endProcess(lost);
       return;

@@ -61,7 +61,7 @@ export async function checkBinary(
     accessSync(path, constants.X_OK);
     if (!statSync(path).isFile()) return null;
     const env = bareEnvironment(process.env);
-    // A stopped process reacts to no other signal.
+    // SIGKILL is used, because a suspended process reacts to no other signal.
     const limits = { timeout: answerMs, killSignal: 'SIGKILL', windowsHide: true } as const;
     const { stdout } = await promisify(execFile)(path, ['--version'], { env, ...limits });
     return /^temporal version/.test(stdout) ? { path, version: stdout.trim() } : null;

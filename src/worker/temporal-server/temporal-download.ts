@@ -31,9 +31,9 @@ const archiveSums: Readonly<Record<string, string>> = {
 const answerShape = z.object({ archiveUrl: z.url(), fileToExtract: z.string().regex(/^[\w.-]+$/) });
 
 /**
- * Downloads Temporal's program from the source that its SDKs use. Unlike theirs, this download can be aborted and starts no server. An
- * archive with another checksum is not opened. Limits: ten seconds to the first byte, thirty seconds without data. Returns the path; throws
- * the reason.
+ * Downloads Temporal's program from the source that Temporal's SDKs use. Unlike the download of the SDKs, this download can be aborted and
+ * starts no server. An archive with another checksum is not opened. Limits: ten seconds to the first byte, thirty seconds without data.
+ * Returns the path; throws the reason.
  */
 export async function downloadTemporal(step: InstallStep): Promise<string> {
   const { dir, version, source, env, signal } = step;

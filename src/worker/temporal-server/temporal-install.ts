@@ -27,7 +27,7 @@ export interface Installation {
   /** File name of the program. */
   readonly program: string;
   readonly check: (path: string) => Promise<TemporalBinary | null>;
-  /** Address of Temporal's downloads; tests use another one. */
+  /** Address of Temporal's downloads; tests use another address. */
   readonly source?: string;
   /** SHA-256 of the archive, for tests. */
   readonly archiveSum?: string;
@@ -35,7 +35,7 @@ export interface Installation {
 
 /**
  * Installs Temporal's program into a folder: it is built by Go and downloaded at the same time, and the first to succeed is used. A lock
- * makes parallel processes install it once. Throws an `Error` with the reasons of both failures.
+ * makes parallel processes install the program once. Throws an `Error` with the reasons of both failures.
  */
 export async function installTemporal(installation: Installation): Promise<TemporalBinary> {
   const { dir, program, say, check } = installation;
@@ -96,7 +96,7 @@ async function firstBuilt({ dir, program, env, source, archiveSum, check }: Inst
   }
 }
 
-/** Removes a draft. If that fails, the next installation removes it. */
+/** Removes a draft. A draft that cannot be removed is removed by the next installation. */
 function discard(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });

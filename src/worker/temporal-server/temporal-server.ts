@@ -56,9 +56,9 @@ export class TemporalServerFailed extends Error {
 }
 
 /**
- * The Temporal server of a state folder: the running one if it answers, else a new one on the same database. Parallel callers get the same
- * server. A watcher ends the server after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no Temporal
- * program can be installed.
+ * The Temporal server of a state folder: the running server if it answers, else a new server on the same database. Parallel callers get the
+ * same server. A watcher ends the server after its last user has ended. Throws {@link TemporalServerFailed}, or a `UsageError` if no
+ * Temporal program can be installed.
  */
 export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
   const files = serverFiles(options.stateDir);

@@ -65,7 +65,7 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
     client: opened.client,
     address,
     nativeConnection: async () => {
-      // Loading takes half a second, which a client can save.
+      // The module is loaded here, because loading takes half a second, and a client does not need the module.
       const { NativeConnection } = await import('@temporalio/worker');
       const made = await NativeConnection.connect(opened.options as Parameters<typeof NativeConnection.connect>[0]);
       native.push(made);

@@ -36,7 +36,7 @@ export async function readEventStatus(
   if (isPostgresUrl(into)) {
     const silent = Symbol('silent');
     const first = await Promise.race([reading, sleep(SILENT_MS, silent, { ref: false })]);
-    // Closing would wait for the database, too.
+    // The warehouse is not closed: closing would wait for the silent database, too.
     if (first === silent) throw new WarehouseBusy(`${into} did not answer within ${SILENT_MS / 1000} s`, null);
   }
   return reading.finally(() => closing);

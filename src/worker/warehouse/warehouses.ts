@@ -82,10 +82,7 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
   readonly refusals: Refusals;
 }
 
-/**
- * Returns the warehouse with another answer to a refused login: the refusal is reported once and becomes `WarehouseBusy`, so that another
- * worker takes the slice.
- */
+/** Wraps a warehouse: a refused login is reported once and becomes `WarehouseBusy`, so that another worker takes the slice. */
 function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing): RowWarehouse {
   const reported = (error: unknown): unknown => {
     const cause = error instanceof WarehouseUnusable ? error.cause : null;

@@ -8,8 +8,8 @@ import type { PageWalkState } from './page-walk-state.js';
  * `backfillEvents`: loads webset events of a range of time into a warehouse, in many windows at once. A backfill has its own watermark, so
  * it may run at the same time as `syncEvents`. A new start with the same input continues the backfill.
  *
- * Start it by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second argument is
- * internal, for continuing as new. API reference: /websets/v0/events.
+ * Start the workflow by name with plain JSON, see `BackfillEventsInput`. Signals `pause` and `resume`, query `progress`. The second
+ * argument is internal, for continuing as new. API reference: /websets/v0/events.
  */
 export async function backfillEvents(
   input: BackfillEventsInput,

@@ -44,7 +44,7 @@ export function openedState(
     version: 1,
     walk,
     queue: toRanges(windows),
-    // A backfill has only one run.
+    // Only a sync opens a further run; a backfill has only one.
     continues: continues && input.kind === 'sync',
     before,
     paused,

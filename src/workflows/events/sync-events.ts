@@ -5,11 +5,11 @@ import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
 
 /**
- * `syncEvents`: loads webset events since its last run into a warehouse, up to one minute before the present time at the service. Each run
- * reads the last 15 minutes again, and once a day the last two days.
+ * `syncEvents`: loads the webset events since the last run into a warehouse, up to one minute before the present time at the service. Each
+ * run reads the last 15 minutes again, and once a day the last two days.
  *
- * Start it by name with plain JSON, see `SyncEventsInput`. Signals `pause` and `resume`, query `progress`. Use a stable workflow id:
- * concurrent runs load each event once, but read it twice. The second argument is internal, for continuing as new. API reference:
+ * Start the workflow by name with plain JSON, see `SyncEventsInput`. Signals `pause` and `resume`, query `progress`. Use a stable workflow
+ * id: concurrent runs load each event once, but read it twice. The second argument is internal, for continuing as new. API reference:
  * /websets/v0/events.
  */
 export async function syncEvents(input: SyncEventsInput, state?: PageWalkState, ...extra: []): Promise<WalkSummary> {

@@ -44,7 +44,7 @@ const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reje
 const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = proxyActivities<Activities>(bulkPolicy);
 const { affectMonitors } = proxyActivities<Activities>(slicePolicy);
 
-/** The state of a batch that is kept across continue-as-new. It has counts and no ids of monitors. */
+/** The state of a batch that is kept across continue-as-new. The state has counts, but no ids of monitors. */
 export interface BatchState {
   readonly version: 1;
   readonly progress: BatchProgress;
@@ -53,12 +53,12 @@ export interface BatchState {
 }
 
 /**
- * `batchMonitors`: pauses, unpauses or deletes the matching monitors. It makes a plan, waits for an approval if one is required, makes
- * calls until no monitor is left, and lists the monitors again to find the effect. The audit in the warehouse has every monitor.
+ * `batchMonitors`: pauses, unpauses or deletes the matching monitors. The workflow makes a plan, waits for an approval if the batch needs
+ * one, makes calls until no monitor is left, and lists the monitors again to find the effect. The audit in the warehouse has every monitor.
  *
- * Start it by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` take the person and the reason; query
- * `progress`. Fails with `NoProgress` if consecutive calls have no new effect. The second argument is internal, for continuing as new. API
- * reference: /monitors.
+ * Start the workflow by name with plain JSON, see `BatchMonitorsInput`. Updates `approve` and `reject` take the person and the reason;
+ * query `progress`. Fails with `NoProgress` if consecutive calls have no new effect. The second argument is internal, for continuing as
+ * new. API reference: /monitors.
  */
 export async function batchMonitors(
   input: BatchMonitorsInput,

@@ -20,9 +20,9 @@ const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
 
 /**
- * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. It reads the runs of a monitor from the
- * newest to the last known run, and reads runs again that had not ended. A later export loads only what is new. Start it by name with plain
- * JSON, see `ExportMonitorRunsInput`. API reference: /monitors.
+ * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. The workflow reads the runs of a monitor
+ * from the newest to the last known run. It reads a known run again if that run had not ended. A later export loads only what is new. Start
+ * the workflow by name with plain JSON, see `ExportMonitorRunsInput`. API reference: /monitors.
  */
 export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra: []): Promise<MonitorExport> {
   const {

@@ -56,8 +56,8 @@ export function capOf({
 }
 
 /**
- * Returns the progress of a job. `running`: slices in progress; their heartbeats count their rows. `queued`: the other slices that are not
- * done. Until the job is opened, its name comes from the input or from the id of the workflow.
+ * Returns the progress of a job. `running`: slices in progress, whose rows are counted from their heartbeats. `queued`: the other slices
+ * that are not done. Until the job is opened, the name of the job comes from the input or from the id of the workflow.
  */
 export function progressOf(
   input: EnrichCsvInput,

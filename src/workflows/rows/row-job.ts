@@ -49,8 +49,8 @@ export async function rowJob(
     resume: (how?: Resumption) => job.resume(how),
     // Ends the job as `stopped` after paid calls in flight have landed. The argument is the reason in a few words.
     stop: (why?: string) => job.stop(why),
-    // A command that starts the job again sends this signal before it cancels the job. The job then leaves its runs at the service to
-    // the new run.
+    // A command that starts the job again sends this signal before it cancels the job. The job then leaves its runs at the service to its
+    // next start.
     handOver: () => job.handOver(),
   });
   return job.toEnd();
@@ -59,7 +59,7 @@ export async function rowJob(
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
-/** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that they have. */
+/** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that these runs have. */
 const END_RUNS_MS = 12_000;
 const END_RUNS_LEAST_MS = 3000;
 
@@ -140,7 +140,7 @@ class RowJob {
     if (!isBound(how?.maxCostDollars)) return;
     this.#changes++;
     this.#early = null;
-    // Only true changes the value. Any other value is not a consent.
+    // Only `true` is a consent; any other value changes nothing.
     const skips = how?.skipRefused === true;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
     if (!this.#state) {
@@ -250,7 +250,7 @@ class RowJob {
         slices: this.#queue.ranges,
         resumedAt,
         ...(freshness ? { freshness } : {}),
-        // The time that requests in flight needed to land is subtracted.
+        // The time since the cancel, in which requests in flight landed, is subtracted.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
       this.#message =
@@ -284,7 +284,7 @@ class RowJob {
       costMicros: now.costMicros - before.costMicros,
       unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
       ...now.loaded,
-      // The job may have been resumed meanwhile.
+      // The reason of the pause is updated only if the job was not resumed meanwhile.
       ...(exact && this.#state?.paused === paused ? { paused: exact } : {}),
     });
   }

@@ -14,7 +14,7 @@ export function toRanges(numbers: readonly number[]): [number, number][] {
   return ranges;
 }
 
-/** The numbers of the slices that are left. They are taken from the front; the numbers of unfinished slices are put back. */
+/** The numbers of the slices that are left. Numbers are taken from the front; the numbers of unfinished slices are put back. */
 export class SliceQueue {
   #ranges: [number, number][];
 

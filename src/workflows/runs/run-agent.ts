@@ -11,15 +11,15 @@ const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(sl
 /** Efforts whose runs can be stopped so that their output is kept (API reference: /agent/runs). */
 const stoppable = ['max', 'ultra'];
 
-/** How long a cancelled workflow waits for the end of its run, in ms. After that the run is left running. */
+/** How long a cancelled workflow waits for the end of its run, in ms. After this time the run is left running. */
 const END_MS = 12_000;
 
 /**
  * `runAgent`: executes one agent run, from its start to its result. Equal requests are started once: a later workflow takes over the run in
- * progress, or returns the landed answer. The workflow returns a run with any final status. It fails only if there is no ended run.
+ * progress, or returns the landed answer. The workflow returns a run with any final status. The workflow fails only if no run has ended.
  *
- * Start it by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. A cancel of the workflow cancels the run; the
- * workflow then completes with the cost of the cancelled run. API reference: /agent/runs.
+ * Start the workflow by name with plain JSON: the request, and `RunAgentOptions`. Query `progress`. A cancel of the workflow cancels the
+ * run; the workflow then completes with the cost of the cancelled run. API reference: /agent/runs.
  */
 export async function runAgent(
   request: AgentRequest,
@@ -52,7 +52,7 @@ export async function runAgent(
     if (!isCancellation(error)) throw asWorkflowFailure(error);
     return CancellationScope.nonCancellable(async () => {
       const ended = await end('cancel', { sliceMs: END_MS });
-      // No run was started, or the run did not end in time.
+      // Null: no run was started, or the run did not end in time.
       if (ended === null) throw error;
       return finished(ended);
     });
@@ -63,7 +63,7 @@ export async function runAgent(
     try {
       await deleteAgentRun({ id: result.runId });
     } catch (error) {
-      // The run is already deleted.
+      // `NotFound` means that the run is already deleted.
       if (failureOf(error).type !== 'NotFound') throw error;
     }
     return result;

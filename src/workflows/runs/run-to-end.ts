@@ -34,7 +34,7 @@ export class RunView {
       ...{ runId: null, status: null, startedAt, events: null, costDollars: null, waitingFor: null },
       ...this.#snapshot,
       phase: this.#phase,
-      // The service's clock may be ahead of ours.
+      // The age is never negative, although the clock of the service may be ahead of ours.
       ageMs: Math.max(0, Date.now() - (startedAt ?? workflowInfo().startTime.getTime())),
       polledAt: this.#polledAt,
     };

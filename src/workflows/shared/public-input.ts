@@ -62,7 +62,8 @@ export const childMemo = (): typeof startedByUs | Record<string, never> => (mayW
 
 /**
  * Whether this workflow may wait for a worker of its service: a command, its schedule or a workflow of ours names the service of its own
- * worker, which may be restarted with another service meanwhile. A client that imitates one of these only makes its own workflow wait.
+ * worker. Meanwhile that worker may have been restarted with another service. A client that imitates one of these only makes its own
+ * workflow wait.
  */
 function mayWait(): boolean {
   const { memo } = workflowInfo();

@@ -27,7 +27,10 @@ const schema = z.looseObject({
   outputSchema: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** `POST /answer`: answers a question, with citations. With a schema the answer is an object. It is streamed if requested. */
+/**
+ * `POST /answer`: answers a question, with citations. With a schema the answer is an object. The answer is streamed if the request asks for
+ * a stream.
+ */
 export const answer: Route = (input, context) => {
   const body = checkInput(schema, input);
   const problem = body.outputSchema ? schemaProblem(body.outputSchema) : null;
