@@ -18,7 +18,7 @@ export type Names = { readonly [name in Field]?: string | null | undefined };
 const DEFAULT_LEAST = 'require';
 const SSLMODE = '?sslmode=';
 
-/** No system accepts longer paths. */
+/** Maximum length of a path: no system accepts longer paths. */
 const MAX_PATH_CHARACTERS = 4096;
 /** Parameters whose values are paths of files, in the address of a database. */
 const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;

@@ -125,7 +125,7 @@ export interface EnrichRequest {
   /** Options of the request that all rows share; empty means `{ text: true }` for contents. */
   readonly options: StagedJob['options'];
   readonly batch: number;
-  /** Number of first rows to ask for; absent: all. */
+  /** Number of first rows that the run buys; absent: all rows. */
   readonly limit?: number;
   /** Age in ms above which answers are bought again. */
   readonly refreshAfterMs: number | null;
@@ -323,7 +323,7 @@ export interface Runtime {
   jobs(): Promise<readonly JobListing[]>;
   /** Walks on events of this folder, or of its store, newest first, without Temporal. `jobs` lists them too. */
   walks(): Promise<readonly WalkEntry[]>;
-  /** Number of paid requests of this process that have no answer yet. */
+  /** Number of paid requests that this process has sent and that have no answer yet. */
   inFlight(): number;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   limits(): Promise<LimiterView>;

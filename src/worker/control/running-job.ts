@@ -17,8 +17,8 @@ export interface RunningJob {
 }
 
 /**
- * Returns why the job must be started: a sentence with the reason why its running workflow is ended first, or '' if no workflow is running.
- * Null if the running workflow continues.
+ * Returns a sentence with the reason if the running workflow must be ended before the job is started; '' if no workflow is running; null if
+ * the running workflow continues.
  */
 export async function startReason(job: RunningJob): Promise<string | null> {
   const { staged, asksMore } = job;

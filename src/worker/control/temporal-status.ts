@@ -90,7 +90,7 @@ export async function askWalk(
   return phase && { phase, since };
 }
 
-/** Workflow types of row jobs, then those of walks: only these workflows are listed. */
+/** Workflow types of row jobs and, in the next line, of walks. Other workflows are not listed. */
 const rowTypes: readonly string[] = [workflowNames.enrichCsv, workflowNames.runAgentRows];
 const walkTypes: readonly string[] = [workflowNames.syncEvents, workflowNames.backfillEvents];
 /** Most runs that are read from a task queue. */

@@ -352,7 +352,7 @@ function addressed(option: string, url: string, parse: (url: string) => Database
   }
 }
 
-/** The options of the wire that are set. */
+/** Those options of the plugin that concern the wire, without unset ones. */
 function wireOf({ auth, headers, beta, betaHeader, profile }: WireOptions): WireOptions {
   return {
     ...(auth && { auth }),

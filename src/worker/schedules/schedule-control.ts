@@ -21,7 +21,7 @@ import { deleteSchedule, describeSchedule, schedulesOf } from './temporal-schedu
 
 const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
-/** More runs are probably a mistyped year. */
+/** Maximum number of runs of a backfill. A larger number is probably caused by a mistyped year. */
 const MOST_BACKFILLED = 1000;
 /** Maximum number of pages that are counted; a page lists a thousand start times. */
 const COUNTED_PAGES = 100;

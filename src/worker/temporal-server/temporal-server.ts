@@ -22,7 +22,7 @@ const HUNG_GRACE_MS = 2_000;
 const START_WITHIN_MS = 30_000;
 /** Waits longer than this are reported. */
 const SAID_AFTER_MS = 5000;
-/** Another process may be installing the server, which takes minutes. */
+/** Longest wait for the lock: another process may be installing the server, and an installation takes minutes. */
 const LOCK_WAIT_MS = 30 * 60_000;
 const LINGER_MS = 30_000;
 const ATTEMPTS = 3;

@@ -93,7 +93,7 @@ export function progressOf(
   };
 }
 
-/** Returns a cap from an input or a signal in micro-dollars; null for no cap. */
+/** Converts the cap of an input or a signal to micro-dollars; null for no cap. */
 export const boundOf = (dollars: MaxCost | undefined): number | null => toMicros(dollars);
 
 /** Whether a value is `none` or an amount of dollars. Any other value must not mean "no cap". */

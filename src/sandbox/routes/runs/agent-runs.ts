@@ -8,7 +8,7 @@ import { jsonWork, type Route, type RouteContext } from '../../routing/route.js'
 import { agentListQuery, wantsStream } from './agent-requests.js';
 import { liveFrames } from './agent-run-stream.js';
 
-/** `POST /agent/runs`: answers with the new run, or streams its events until it ends. */
+/** `POST /agent/runs`: answers with the new run, or streams the events of the run until the run ends. */
 export const createAgentRun: Route = (input, context, { headers }) => {
   const betas = Object.entries(headers).find(([name]) => name.endsWith('-beta'))?.[1];
   const body = checkRunInput(input, String(betas ?? ''));
