@@ -18,13 +18,13 @@ import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
 /** Opens the warehouses of walks. */
 export interface WalkWarehouses {
   /**
-   * Returns the warehouse of a walk, one per address. Rejects with `WarehouseBusy` if only another machine can open the warehouse, and with
-   * `BadInput` if the allowlist refuses it.
+   * Returns the warehouse of a walk. Each address has one warehouse. Rejects with `WarehouseBusy` if only another machine can open the
+   * warehouse, and with `BadInput` if the allowlist refuses it.
    */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
-/** The ports that the activities need; `worker` puts them together. */
+/** The ports that the activities need. Code in `worker` provides the ports. */
 export interface ActivityDeps extends Here {
   readonly transport: Transport;
   readonly journal: Journal;
@@ -33,15 +33,17 @@ export interface ActivityDeps extends Here {
   /** Agent runs and research tasks in progress at the service. */
   readonly runs: WorkerRuns;
   /**
-   * The cap of one run of a job on this worker, in micro-dollars. The cap of a run itself counts only if it is lower. Null or absent: no
-   * cap.
+   * The cap of one run of a job on this worker, in micro-dollars. A run's own cap counts only if that cap is lower. Null or absent: no cap.
    */
   readonly maxCostPerJobMicros?: number | null;
   /** The prices in force now. */
   prices(): PriceTable;
   readonly sha256: Sha256;
   readonly stages: Stages;
-  /** Returns the warehouse of a job, one per address. Throws `WarehouseBusy` if only a worker of another machine or service can open it. */
+  /**
+   * Returns the warehouse of a job. Each address has one warehouse. Throws `WarehouseBusy` if only a worker of another machine or service
+   * can open the warehouse.
+   */
   warehouseFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): RowWarehouse;
   /**
    * The store for secrets that the service returns only once. Null: operations that return such a secret are refused before they are sent.
@@ -50,15 +52,15 @@ export interface ActivityDeps extends Here {
   /** Warehouses of event walks. */
   readonly events: WalkWarehouses;
   /**
-   * Returns the stage that a name identifies from the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for
-   * an unknown name.
+   * Returns a stage by its name from the worker's own folder or store, with the limit of the run. Rejects with `BadInput` for an unknown
+   * name.
    */
   staged(named: StagedName): Promise<Stage>;
   /** Returns the path of a job's CSV. The path comes from the workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
-  /** Records the state of a job. For a finished job also records that its warehouse holds all its rows. */
+  /** Records the state of a job. For a finished job, also records that the warehouse holds all rows of the job. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
-  /** Records a walk, so that commands find it by its name. */
+  /** Records a walk, so that commands find the walk by name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
   /** Warehouses and secret files of the monitor workflows. */
   readonly monitors: MonitorWarehouses;

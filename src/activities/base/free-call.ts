@@ -13,12 +13,12 @@ import type { ActivityDeps } from './deps.js';
 import { waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';
 
-/** Number of attempts in one activity. After them Temporal retries the activity, with longer waits. */
+/** Number of attempts in one activity. After these attempts Temporal retries the activity, with longer waits. */
 const MAX_TRIES = 8;
 
 /**
  * Makes one attempt at a free, repeatable call in its turn of the team's rate. The activity's heartbeats report long waits. Rejects with
- * the Temporal failure that `toFailure` returns: Temporal retries it, after the delay that the service asked for.
+ * the Temporal failure that `toFailure` returns; the failure has the delay that the service asked for.
  */
 export async function sendFree<I, O>(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
@@ -37,7 +37,8 @@ export async function sendFree<I, O>(
     const cost = rateCostOf(endpoint, input as I);
     rateCost = cost;
     await waitingFor(null, (waits) => waitForTurn(limiter, cost, { signal: control.stop, first: true, waits }));
-    // A cancelled call is ended at once. Only a change (PATCH) gets time to land; otherwise it could take effect after the next attempt.
+    // A cancelled call is ended at once. Only a change (PATCH) gets time to land, because an ended change could take effect after the next
+    // attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
     const answer = await waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal }));
     if (answer.queued) limiter.queued(rateCost);

@@ -6,7 +6,7 @@ import { localFailures, toFailure } from '../call/failure.js';
 
 /**
  * Opens the warehouses and secret files that inputs of monitor workflows name. `host` is the machine that has the file. On other machines
- * both methods reject with `WarehouseBusy`, so that a worker on `host` gets the activity. They reject with `BadInput` where the allowlist
+ * both methods reject with `WarehouseBusy`, so that a worker on `host` gets the activity. Both reject with `BadInput` if the allowlist
  * refuses the name.
  */
 export interface MonitorWarehouses {
@@ -18,7 +18,7 @@ export interface MonitorWarehouses {
 export interface Here {
   /** The service that keys belong to: its base URL, or `sandbox`. */
   readonly origin: string;
-  /** The name of this machine. */
+  /** Whether another living worker on the task queue has the service and the machine in `meant`. */
   readonly host: string;
   /** Whether another living worker on the task queue is of this service and machine. */
   servedElsewhere(meant: { readonly origin: string; readonly host: string }): Promise<boolean>;
@@ -34,7 +34,7 @@ export interface Meant {
 export type First<I> = I & { readonly startedBy?: 'client' };
 
 /**
- * Throws a retryable failure if the input names another service than this worker's. For example, a batch that was planned on the sandbox
+ * Throws a retryable failure if the input names a service other than this worker's. For example, a batch that was planned on the sandbox
  * must not delete real monitors after the worker got an API key.
  */
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
@@ -44,7 +44,7 @@ export function onlyFor({ origin }: { readonly origin: string }, meant: string |
 
 /**
  * Checks the service like `onlyFor`, in the first activity of a workflow. If a client started the workflow and no living worker has its
- * service or machine, the workflow fails for good. Otherwise it would wait for ever, and the client would not see the reason.
+ * service or machine, the workflow fails for good. Otherwise the workflow would wait for ever, and the client would not see the reason.
  */
 export async function onlyForServed(deps: Here, { startedBy, ...meant }: First<Meant>): Promise<void> {
   const { origin = deps.origin, host = deps.host } = meant;

@@ -5,8 +5,8 @@ import { longWaitFor } from '../purchase/purchase-stats.js';
 
 /**
  * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits
- * instead. The block is checked every second; with `first` it is also checked before the turn is requested. `waits` gets the reason of a
- * wait: a block, the process that holds the limit, or a long wait for a turn. It gets null while the wait is short.
+ * instead. The block is checked every second; with `first`, also before the turn is requested. `waits` is called with the reason of a wait:
+ * a block, the process that holds the limit, or a long wait for a turn. While the wait is short, `waits` is called with null.
  */
 export async function waitForTurn(
   limiter: Limiter,

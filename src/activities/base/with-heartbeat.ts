@@ -3,14 +3,17 @@ import { toFailure } from '../call/failure.js';
 import { heartbeatFrom } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
-/** One wait of an activity. Its `reason` is reported at once. A request in flight has no reason and is reported once it takes long. */
+/**
+ * One wait of an activity. A wait with a `reason` is reported at once. A request in flight has no reason; the request is reported once it
+ * takes long.
+ */
 interface ActivityWait {
   readonly at: number;
   reason: string | null;
   readonly request: boolean;
 }
 
-/** Waits in progress by activity. Calls and warehouses add their waits; the heartbeats of the activity report them. */
+/** Waits in progress, by activity. Calls and warehouses add their waits; the heartbeats of the activity report these waits. */
 const waits = new WeakMap<Context, Set<ActivityWait>>();
 
 /** Runs an activity's work with a heartbeat from a timer. Rejects with the Temporal failure that `toFailure` returns. */
@@ -41,7 +44,7 @@ function waitOf(context: Context, now: number): string | null {
   return reason ?? longWaitFor(requests, 'request', now);
 }
 
-/** Reports a wait while `work` runs. The reason is for example a block of the rate, or the warehouse; `work` may change it. */
+/** Reports a wait while `work` runs. The reason is for example a block of the rate, or the warehouse; `work` may change the reason. */
 export async function waitingFor<T>(
   reason: string | null,
   work: (because: (reason: string | null) => void) => Promise<T>,

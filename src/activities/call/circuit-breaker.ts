@@ -17,8 +17,8 @@ export class ServiceUnrecognized extends Error {
 }
 
 /**
- * Holds paid calls back while the service fails all of them. Without it an outage would use up the few repeat purchases that an unknown
- * outcome is allowed. While the service is unhealthy, one call at a time probes it, at doubling intervals.
+ * Holds paid calls back while the service fails all of them. Without the breaker, an outage would use up the few repeat purchases that are
+ * allowed after unknown outcomes. While the service is unhealthy, one call at a time probes the service, at doubling intervals.
  */
 export class CircuitBreaker {
   #failures = 0;
@@ -50,7 +50,7 @@ export class CircuitBreaker {
     return this.#unrecognized;
   }
 
-  /** Treats the service as possibly unhealthy: calls are sent one at a time until one of them succeeds. */
+  /** Treats the service as possibly unhealthy: calls are sent one at a time until one call succeeds. */
   suspect(): void {
     this.#level ??= 0;
   }
@@ -93,7 +93,7 @@ export class CircuitBreaker {
     this.#until = this.#now() + Math.min(MAX_HOLD_MS, 1000 * 2 ** this.#level);
   }
 
-  /** The call ended before it was sent, so it says nothing about the service. */
+  /** Ends the pass of a call that was never sent. Such a call does not show whether the service is healthy. */
   undecided(pass: 'well' | 'try'): void {
     if (pass === 'try') this.#trying = false;
   }

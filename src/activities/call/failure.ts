@@ -19,8 +19,8 @@ export function isApiError(error: unknown): error is ApiError {
 }
 
 /**
- * The service refused all requests of a purchase for the same reason, so the part that they share must be wrong. `rows`: number of rows of
- * the job; null for a purchase without a job.
+ * The service refused all requests of a purchase for the same reason, so the part that all requests share must be wrong. `rows`: number of
+ * rows of the job; null for a purchase without a job.
  */
 export class AllRefused extends Error {
   override readonly name = 'AllRefused';
@@ -48,17 +48,17 @@ export const localFailures = {
   waiting: 'Waiting',
 } as const;
 
-/** Attempts at an unexpected failure before the job fails with the reason. Without this bound the job would hang silently. */
+/**
+ * Number of attempts that may end in an unexpected failure. After these attempts the job fails with the reason. Without this bound, the job
+ * would hang silently.
+ */
 const MAX_UNEXPECTED = 10;
-/** Attempts at a bad input. An input file that is being replaced may be complete at the next attempt. */
+/** Number of attempts that may fail because of a bad input. An input file that is being replaced may be complete at the next attempt. */
 const MAX_INPUT = 3;
 /** Names of input errors. Errors are matched by name, because some of their classes cannot be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
 
-/**
- * Maps any error to a Temporal failure; no other function does so. Details hold facts for programs (status, tag, request id), never a key
- * or a body.
- */
+/** Maps any error to a Temporal failure. Details hold facts for programs (status, tag, request id), never a key or a body. */
 export function toFailure(error: unknown, attempt = 1): unknown {
   if (error instanceof ServiceUnrecognized) {
     return ApplicationFailure.create({ type: SERVICE_UNRECOGNIZED, message: error.message, nonRetryable: true });
@@ -141,14 +141,16 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   return error;
 }
 
-/** Whether the refusal of a database is permanent: a login error (SQLSTATE 28, 3D), or a missing or forbidden object (42). */
+/**
+ * Whether the refusal of a database is permanent: a login error (SQLSTATE classes 28 and 3D), or a missing or forbidden object (class 42).
+ */
 function isStoreUnusable(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof TemporalFailure) return false;
   const { code } = error as { readonly code?: unknown };
   return error.name === 'PostgresRefused' || (typeof code === 'string' && /^(28|3D|42)[0-9A-Z]{3}$/.test(code));
 }
 
-/** Returns the failure that leaves a long wait to Temporal. It is not logged as a failure of the activity. */
+/** Returns the failure that leaves a long wait to Temporal. Temporal does not log the wait as a failure of the activity. */
 export function waiting(ms: number, why: string | null): ApplicationFailure {
   return ApplicationFailure.create({
     type: localFailures.waiting,

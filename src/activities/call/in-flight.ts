@@ -11,7 +11,7 @@ export class InFlight {
     this.#free = limit;
   }
 
-  /** Takes a permit, which the caller releases with `leave`. Rejects with the signal's reason if aborted before that. */
+  /** Takes a permit; the caller releases the permit with `leave`. Rejects with the signal's reason if the signal is aborted first. */
   enter(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#free === 0) return this.#waiting.wait(null, { signal });
     this.#free--;

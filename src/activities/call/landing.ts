@@ -7,7 +7,7 @@ import type { RawJson } from '../../core/text/json.js';
 /** The part of an answer that is kept. */
 export type Landing = Pick<UnitOutcome, 'misread'> & { readonly result: RawJson };
 
-/** Returns the part of an answer that lands: the whole answer, byte for byte. */
+/** Returns what is landed of an answer: the whole answer, byte for byte. */
 export function landingOf({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misread'>): Landing {
   return { result: rawJson(raw()), ...(misread.length > 0 ? { misread: misreadText(misread) } : {}) };
 }

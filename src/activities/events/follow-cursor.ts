@@ -24,9 +24,9 @@ import { fetchPage } from './walk-page.js';
 const PAGE_SIZE = 200;
 /** The most consecutive pages that may repeat an earlier page. Loading a page again changes nothing. */
 const MAY_REPEAT = 3;
-/** Attempts at a page whose answer repeats an earlier cursor or page, because the service may repeat it by mistake. */
+/** Number of attempts at a page while its answers repeat an earlier cursor or page. The service may repeat a page by mistake. */
 const TRIES = 4;
-/** Consecutive pagination loops after which a walk fails. After each earlier loop the range is read again in halves. */
+/** Consecutive pagination loops after which a walk fails. After each earlier loop the walk reads the window again, in halves. */
 const MAX_CIRCLES = 3;
 
 export interface WalkOptions {
@@ -37,7 +37,7 @@ export interface WalkOptions {
   readonly splits: boolean;
   /** Whether there is time for another page. */
   hasTime(): boolean;
-  /** Whether the event times of a page are read for the progress. If not, the page is not parsed. */
+  /** Whether the event times of a page are read for the progress. If false, the page is not parsed. */
   readsTimes(): boolean;
   report(changes: Partial<Pick<WalkHeartbeat, 'pages' | 'waitingFor' | 'coveredMs'>>): void;
 }
@@ -52,8 +52,8 @@ export interface Walked {
 
 /**
  * Walks a window from its state and passes each page to the loader. Ends with the last page, when the time is up, or when cancelled. A
- * window with too many events or an unusable cursor ends with the parts that replace it. If the walk fails, the function rejects after all
- * pages have landed.
+ * window with too many events or an unusable cursor ends with the parts that replace the window. If the walk fails, the function rejects
+ * after all pages have landed.
  */
 export async function walkOn(
   deps: WalkDeps,
@@ -65,7 +65,7 @@ export async function walkOn(
   const { signal, careful, report } = options;
   let state = window.walk;
   const waits = (waitingFor: string | null) => report({ waitingFor });
-  /** Requests the next page; returns it with the state of the walk after it. */
+  /** Requests the next page. Returns the page, and the state of the walk after that page. */
   const ask = async (): Promise<[RawList, WalkState]> => {
     for (let tries = 1; ; tries++) {
       const { memory } = loading;
@@ -104,8 +104,8 @@ export async function walkOn(
 }
 
 /**
- * Returns parts that restart the window from its beginning, in halves if it can be split. Null if the error is not about the list. Throws
- * if a restart cannot help.
+ * Returns parts that restart the window from its beginning, in halves if the window can be split. Returns null if the error is not about
+ * the list. Throws if a restart cannot help.
  */
 function restartOf(error: unknown, state: WalkState, window: EventWindow): Required<Omit<Walked, 'walked'>> | null {
   const problem =
@@ -138,7 +138,8 @@ function queryOf({ types }: Walk, { from, to }: Span, cursor: string | null): Ev
 }
 
 /**
- * Number of bytes at the beginning and at the end of a page that identify the page. They include ids, because an event begins with its id.
+ * A page is identified by this many bytes from its beginning and from its end. The first bytes include an id, because an event begins with
+ * its id.
  */
 const PRINT = 1024;
 
@@ -155,8 +156,8 @@ function factsOf({ items, hasMore, cursor }: RawList): PageFacts {
 }
 
 /**
- * Returns the readable event times of a page in the order of the page, in Unix ms. Empty for a page that is not a list; the warehouse
- * refuses such a page.
+ * Returns the readable event times of a page in the order of the page, in Unix ms. Returns an empty list for a page that is not a list; the
+ * warehouse refuses such a page.
  */
 function timesOf({ items }: RawList): number[] {
   const read = readJson(Buffer.from(items), true);

@@ -19,17 +19,17 @@ const FULL = 16 * 1_048_576;
 /** The longest time in ms that pages are gathered while no load runs. */
 const LINGER_MS = 1_000;
 
-/** One window that takes part in the loads that all windows of a warehouse share. */
+/** One window of a warehouse. All windows of the warehouse share its loads. */
 export interface LoadingWindow {
-  /** Memory for the pages of the window. The loader takes it back after their load. */
+  /** Memory for the pages of the window. The loader reuses the memory of a page after the page is loaded. */
   readonly memory: BodyMemory;
-  /** Adds a page and the state of the walk after it. Waits while too many bytes are pending. */
+  /** Adds a page and the state of the walk after that page. Waits while too many bytes are pending. */
   put(page: RawPage, walk: WalkState): Promise<void>;
   /** Counts of the pages that are loaded so far. */
   soFar(): LoadedPages;
-  /** Waits until all pages of the window are durable; returns their counts. Rejects with the error of their load. */
+  /** Waits until all pages of the window are durable, and returns the counts of these pages. Rejects with the error of a failed load. */
   landed(): Promise<LoadedPages>;
-  /** Ends the window's part in the loads. Its pages that have not been loaded are dropped. */
+  /** Ends the window's part in the loads. Pages of the window that have not been loaded are dropped. */
   leave(): void;
 }
 
@@ -112,7 +112,7 @@ export class WalkLoader {
     for (const wake of this.#room.splice(0)) wake();
   }
 
-  /** Starts a load if enough pages are gathered or all windows wait for a load. Otherwise a timer starts it. */
+  /** Starts a load if enough pages are gathered or all windows wait for a load. Otherwise a timer starts the load. */
   #consider(): void {
     if (this.#loading || this.#bytes === 0) return;
     const allWait = [...this.#windows].every((one) => one.waiting.length > 0);

@@ -17,7 +17,7 @@ export interface PageOptions {
   readonly careful: boolean;
   /** The memory that the page is read into. */
   readonly memory: BodyMemory;
-  /** Gets the reason of a wait, and null when the wait is over. */
+  /** Called with the reason of a wait, and with null when the wait is over. */
   waits(reason: string | null): void;
 }
 
@@ -47,8 +47,8 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
       const random = Math.random();
-      // A new attempt by Temporal would reset the count of answers by another server. So waits after such answers are short enough to
-      // happen here.
+      // A new attempt by Temporal would reset the count of answers by another server. So a wait after such an answer is kept short, and
+      // this attempt continues.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
       const restMs =
         facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));

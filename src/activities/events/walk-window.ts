@@ -25,7 +25,7 @@ const POLL_EVERY_MS = 1000;
 const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readonly number[], lengthMs: 0, partsMs: 0 };
 
 /**
- * `walkWindow`: walks one window from its last landed cursor. Pages are loaded while the next ones are fetched. Ends after a minute, or
+ * `walkWindow`: walks one window from its last landed cursor. Pages are loaded while further pages are fetched. Ends after a minute, or
  * earlier if the window is split. Repeated or concurrent attempts neither lose nor double an event.
  */
 export function createWalkWindow(deps: WalkDeps) {
@@ -109,8 +109,8 @@ async function foldQuietly(warehouse: EventWarehouse, { origin }: WalkWindowInpu
 }
 
 /**
- * Returns the failure of a walk. A list that cannot be walked needs a person. A page of another shape needs a person only from the second
- * attempt on, which checks each event field by field.
+ * Returns the failure of a walk. A list that cannot be walked needs a person. A page of an unexpected shape needs a person only from the
+ * second attempt on, because that attempt checks each event field by field.
  */
 function toWalkFailure(error: unknown, attempt: number): unknown {
   if (error instanceof WalkError) return ApplicationFailure.nonRetryable(error.message, error.name);

@@ -41,19 +41,19 @@ const WAREHOUSE = 'the warehouse';
 export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk' | 'host' | 'servedElsewhere'>) {
   return {
     /**
-     * `openWalk`: continues the pending windows of an earlier run. If there are none, begins a run: a sync up to one minute before the
-     * present time at the service, a backfill over the part of its range that is not loaded yet. If the result has no windows, there is
-     * nothing to do.
+     * `openWalk`: continues the pending windows of an earlier run. If there are no such windows, begins a run. The run of a sync ends one
+     * minute before the present time at the service. The run of a backfill covers the part of its range that is not loaded yet. If the
+     * result has no windows, there is nothing to do.
      */
     async openWalk(input: First<WalkInput>): Promise<OpenedWalk> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, input);
         const walk = walkOf(deps, input);
-        // If the warehouse is refused, or the types or the start of a new walk, the walk is not recorded.
+        // If the warehouse, the types or the start of a new walk are refused, the walk is not recorded.
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
         const note = () => deps.noteWalk(walk, Context.current().info.workflowExecution?.workflowId ?? '');
         const known = await waitingFor(WAREHOUSE, () => warehouse.stream(walk)).catch(async (error: unknown) => {
-          // The walk is recorded in this case, too, so that commands list a walk that waits for its warehouse.
+          // A walk whose warehouse cannot be read now is recorded, too, so that commands list the walk while it waits.
           await note();
           throw error;
         });
@@ -71,8 +71,8 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
     walkWindow: createWalkWindow(deps),
 
     /**
-     * `finishWalk`: returns the windows that the warehouse still lists as pending. If there are none, or if the run was stopped, returns
-     * the summary of the run.
+     * `finishWalk`: returns the windows that the warehouse still lists as pending. If no window is pending, or if the run was stopped,
+     * returns the summary of the run.
      */
     async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
       return withHeartbeat(async () => {
@@ -144,7 +144,7 @@ async function firstAsked(deps: WalkDeps, input: WalkInput, types: readonly stri
     return now;
   } catch (error) {
     const refuses = error instanceof ApplicationFailure && refusals.includes(error.type ?? '');
-    // After any other failure the walk is recorded and then paused or retried.
+    // After any failure except a refusal, the walk is recorded, and then paused or retried.
     if (!refuses && error instanceof ApplicationFailure) return null;
     throw error;
   }

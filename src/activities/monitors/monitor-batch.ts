@@ -47,7 +47,7 @@ export interface BatchStep extends Omit<BatchRun, 'origin'> {
 
 /** Types of failures without a readable answer. After such a failure the effect of the call is read from the monitors. */
 const lostTypes = new Set(['UnknownOutcome', 'ResponseShape']);
-/** Attempts at a plan while list and dry run differ. They may differ because a monitor changed between the two. */
+/** Attempts at a plan while list and dry run differ. The two may differ because a monitor changed in between. */
 const PLAN_TRIES = 3;
 
 /** The activities of the workflow `batchMonitors`. */
@@ -60,7 +60,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
   };
 
   return {
-    /** `planMonitorBatch`: lists the matching monitors, compares them with a dry run, and writes the plan into the warehouse. */
+    /** `planMonitorBatch`: lists the matching monitors, compares the list with a dry run, and writes the plan into the warehouse. */
     async planMonitorBatch(step: First<BatchStep & { readonly by: string | null }>): Promise<BatchPlan> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
@@ -79,8 +79,8 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `decideMonitorBatch`: records the decision. After a wait the plan is checked again. If a monitor has changed since the plan, or
-     * matches and is not in the plan, it was not approved, and the batch ends.
+     * `decideMonitorBatch`: records the decision. After a wait the plan is checked again. The batch ends if a matching monitor has changed
+     * since the plan or is not in the plan, because such a monitor was not approved.
      */
     async decideMonitorBatch(
       step: BatchStep & {
@@ -125,7 +125,7 @@ export function createMonitorBatchActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `finishMonitorBatch`: lists the monitors again and compares them with the plan and the reported effects. */
+    /** `finishMonitorBatch`: lists the monitors again and compares the list with the plan and the reported effects. */
     async finishMonitorBatch(step: First<BatchStep & { readonly phase: BatchPhase }>): Promise<BatchEffect | null> {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
@@ -180,8 +180,8 @@ async function holdToPlan(
 }
 
 /**
- * Returns how many of these unplanned monitors are in the state that the action leads to. Returns 0 for a deletion: a missing monitor may
- * never have existed.
+ * Returns how many of the unplanned monitors `ids` are in the state that the action leads to. Returns 0 for a deletion: a missing monitor
+ * may never have existed.
  */
 async function countDone(deps: ActivityDeps, step: BatchStep, ids: readonly string[]): Promise<number> {
   if (ids.length === 0 || step.action === 'delete') return 0;
@@ -205,7 +205,7 @@ async function answerOf(
   return { data: (record?.result ?? {}) as MonitorBatchResponse, requestId };
 }
 
-/** Returns the monitors of the plan that are in the state that the action leads to although no answer names them. */
+/** Returns monitors of the plan that no answer names, but that are already in the state that the action leads to. */
 async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWarehouse['audit']): Promise<string[]> {
   const pending = await audit.monitors({ origin: deps.origin, job: step.job, run: step.run }, 'pending');
   if (pending.length === 0) return [];
@@ -216,7 +216,9 @@ async function seenDone(deps: ActivityDeps, step: BatchStep, audit: MonitorWareh
 /** The most monitors that are read one by one. If more must be read, the whole list is read instead. */
 const MAX_SINGLE_POLLS = 10;
 
-/** Returns the present state of monitors. If the filter does not find a monitor, it may have been renamed, so it is read by its id. */
+/**
+ * Returns the present state of monitors. A monitor that the filter does not find may have been renamed, so that monitor is read by its id.
+ */
 async function currentStates(
   deps: ActivityDeps,
   { action, filter }: BatchStep,

@@ -9,7 +9,7 @@ type Call = (input: MonitorCall['input']) => Promise<OperationResult<Json>>;
 
 /** The activity of the workflow `monitorCall`. */
 export function createMonitorCallActivities(deps: ActivityDeps) {
-  // Each operation checks its input against the types of its endpoint before it is sent.
+  // Each operation checks its input against the types of its endpoint before the request is sent.
   const operations = createOperationActivities(deps) as unknown as {
     readonly [Name in MonitorCall['operation']]: Call;
   };

@@ -24,7 +24,10 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
       ? deps.secrets
       : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
 
-  /** Reads from the store whether the secret of each monitor was kept. The answer to a creation may have had no secret. */
+  /**
+   * Reads from the store whether the secret of each monitor was kept. A secret may be missing, because the answer to a creation may have
+   * had no secret.
+   */
   const withSecrets = async (step: CreateStep, monitors: readonly Made[]): Promise<MadeMonitor[]> => {
     const kept = new Set(await (await storeOf(step))?.names());
     return monitors.map((monitor) => ({ monitor, secret: kept.has(`webhook/${monitor.id}`) ? 'kept' : 'missing' }));
@@ -45,8 +48,8 @@ export function createMonitorCreateActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `findMadeMonitors`: returns the monitors of a creation whose answer got lost, the latest monitor first, and whether their secrets
-     * were kept.
+     * `findMadeMonitors`: returns the monitors of a creation whose answer got lost, the latest monitor first. Each monitor shows whether
+     * its secret was kept.
      */
     async findMadeMonitors(step: CreateStep): Promise<readonly MadeMonitor[]> {
       return withHeartbeat(async () => {

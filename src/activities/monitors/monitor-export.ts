@@ -32,7 +32,7 @@ const WIDTH = 5;
 export function createMonitorExportActivities(deps: ActivityDeps) {
   const { origin } = deps;
   return {
-    /** `exportMonitors`: loads the current monitors and marks those that are gone. */
+    /** `exportMonitors`: loads the current monitors, and marks loaded monitors that no longer exist. */
     async exportMonitors(
       step: First<ExportStep & { readonly filter: MonitorFilter }>,
     ): Promise<{ readonly monitors: number }> {
@@ -51,7 +51,7 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
       });
     },
 
-    /** `exportRunSlice`: reads runs of monitors whose runs are not read yet, for about a minute. */
+    /** `exportRunSlice`: for about a minute, reads the runs of monitors whose runs are not read yet. */
     async exportRunSlice(step: ExportStep): Promise<ExportSlice> {
       return withHeartbeat(async () => {
         onlyFor(deps, step.origin);
@@ -76,8 +76,8 @@ export function createMonitorExportActivities(deps: ActivityDeps) {
 }
 
 /**
- * Reads the runs of a monitor, newest first, up to a page with a run whose older runs are all loaded. Then reads again the earlier runs
- * that had not ended.
+ * Reads the runs of a monitor, newest first. Ends with the first page that has a run whose older runs are all loaded. Then reads again each
+ * earlier run that had not ended and is not on these pages.
  */
 async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, monitor: string): Promise<void> {
   const { origin } = deps;
@@ -92,7 +92,7 @@ async function exportRuns(deps: ActivityDeps, runs: MonitorRuns, mark: string, m
       for (const run of page) {
         open.delete(run.id);
         if (known.get(run.id)?.over) continue;
-        // A list may omit parts of a run.
+        // A list may omit parts of a run, so a completed run is read separately.
         const whole = run.status === 'completed' ? await readRun(deps, monitor, run.id) : null;
         records.push({ ...(whole ?? run) });
       }

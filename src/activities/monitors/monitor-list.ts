@@ -75,7 +75,7 @@ function stateOf({ sha256 }: Deps, monitor: Monitor): MonitorState {
   return { id, name, status, updatedAt, definition };
 }
 
-/** A failure that is not retried. */
+/** Returns a failure that Temporal does not retry. */
 export function refusal(message: string, type: string = localFailures.badInput): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);
 }

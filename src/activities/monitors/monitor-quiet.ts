@@ -17,13 +17,13 @@ import { mapConcurrent } from '../call/map-concurrent.js';
 import { listStates, readState, setStatus } from './monitor-list.js';
 
 /**
- * `CHUNK`: number of monitors whose intents are written together. It is small, so that a monitor is changed within seconds after it was
- * read. `WIDTH`: number of concurrent calls.
+ * `CHUNK`: number of monitors whose intents are written together. The number is small, so that a monitor is changed within seconds after it
+ * was read. `WIDTH`: number of concurrent calls.
  */
 const CHUNK = 25;
 const WIDTH = 5;
 
-/** Input of the activity: the workflow's input and its clock. */
+/** Input of the activity: the workflow's input and the workflow's clock. */
 export interface QuietStep extends QuietInput {
   readonly now: number;
 }
@@ -144,7 +144,7 @@ class QuietRun {
       const others = held.get(id);
       if (step.do === 'unpause' && others) {
         done.push(id);
-        // The report is not written into the warehouse, because it repeats in each run.
+        // The report is not written into the warehouse, because each run repeats the report.
         this.#left.push({ id, name, what: `quiet hours ${others.schedule} still apply` });
         return;
       }

@@ -33,8 +33,8 @@ const nothingYet: RunSnapshot = {
 export function createAgentRunActivities(deps: ActivityDeps) {
   return {
     /**
-     * `agentRun`: starts an agent run, or takes over the run in progress for the same request, and follows it for `sliceMs`. Any number of
-     * attempts, also concurrent ones, start a request once. Heartbeats are `RunSnapshot`s.
+     * `agentRun`: starts an agent run, or takes over the run in progress for the same request, and follows the run for `sliceMs`. A request
+     * is started once, even by repeated or concurrent attempts. Heartbeats are `RunSnapshot`s.
      */
     async agentRun(step: Step): Promise<RunStepResult<AgentRunResult>> {
       checkRequest(deps, createAgentRunEndpoint, step.request as AgentRunRequest, step.call);
@@ -52,8 +52,9 @@ export function createAgentRunActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `endAgentRun`: cancels the run of a request, or stops it so that its output is kept. Returns the ended run with its cost. Returns
-     * null if no run was started, or if the run has not ended within `sliceMs`. If the start got no answer, its run is searched for.
+     * `endAgentRun`: cancels the run of a request, or stops the run so that its output is kept. Returns the ended run with its cost.
+     * Returns null if no run was started, or if the run has not ended within `sliceMs`. If the start of the run got no answer, the run is
+     * searched for.
      */
     async endAgentRun(step: Step & { readonly how: 'cancel' | 'stop' }): Promise<AgentRunResult | null> {
       let seen: RunSnapshot = nothingYet;

@@ -11,8 +11,8 @@ import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 
 /**
- * Results above this many bytes are returned as a reference. Temporal refuses payloads of 2 MB, and the refusal would come after the
- * payment.
+ * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Temporal refuses payloads of 2 MB,
+ * and the refusal would come after the payment.
  */
 export const MAX_INLINE_BYTES = 256 * 1024;
 
@@ -20,7 +20,7 @@ export const MAX_INLINE_BYTES = 256 * 1024;
 export type OperationResult<T> =
   | { readonly data: T; readonly requests: readonly RequestShare[]; readonly costDollars: number }
   | {
-      /** Keys of the answer in the journal; `SearchflowPlugin.readLanded` reads it. */
+      /** Keys of the answer in the journal; `SearchflowPlugin.readLanded` reads the answer. */
       readonly landed: readonly string[];
       readonly bytes: number;
       /** First characters of the result as JSON. */
@@ -43,7 +43,7 @@ export interface RequestShare {
 export interface CallOptions {
   /**
    * Age in ms: an answer that landed longer ago than this is bought again. Default: a landed answer never expires. 0: a new answer is
-   * always bought, but only once within one activity, however often it is retried.
+   * always bought, but only once within one activity, however often the activity is retried.
    */
   readonly refreshAfterMs?: number;
   /** Variant of the operation: `v0` or `v1` of research. */
@@ -144,8 +144,8 @@ export function packed<T>(
 }
 
 /**
- * Throws if a unit ended without an answer: it was refused, its outcome is unknown, or its answer is unreadable. `shape` is the error of an
- * unreadable answer to this call.
+ * Throws if a unit ended without an answer: the unit was refused, its outcome is unknown, or its answer is unreadable. `shape` is the error
+ * of an unreadable answer to this call.
  */
 export function failUnlessSuccess(record: UnitRecord | undefined, paid = true, shape: Error | null = null): UnitRecord {
   if (record?.status === 'success') return record;

@@ -21,7 +21,7 @@ interface Status {
 export interface ContentsResult {
   readonly results: readonly Json[];
   readonly statuses: readonly Status[];
-  /** Other fields of the answer. They are set only if one request of this call bought the whole answer. */
+  /** Other fields of the answer. These fields are set only if one request of this call bought the whole answer. */
   readonly [name: string]: unknown;
 }
 
@@ -57,7 +57,7 @@ export function createContentsActivity(deps: ActivityDeps) {
   };
 }
 
-/** Throws for a bad request. Single bad URLs are reported in their statuses instead. */
+/** Throws for a bad request. A single bad URL is reported in its status instead. */
 function refuseBad(
   { transport }: ActivityDeps,
   input: ContentsRequest,
@@ -73,7 +73,7 @@ function refuseBad(
   }
 }
 
-/** Returns the status of a URL with all fields of the answer, also unknown ones. */
+/** Returns the status of a URL with all fields of the answer, including unknown fields. */
 function statusOf({ unit, status, source, error_tag: tag, http_status: httpStatusCode, told }: UnitRecord): Status {
   return {
     id: unit,

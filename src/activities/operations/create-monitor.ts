@@ -25,7 +25,7 @@ export async function createMonitor<I>(
   input: Input<I>,
   call: CallOptions,
 ): Promise<OperationResult<unknown>> {
-  // Checked before the store is opened: a refused request writes nothing.
+  // The request is checked before the store is opened, so that a refused request writes nothing.
   checkRequest(deps, endpoint, input, call);
   const secrets = await usable(deps.secrets);
   return buyWhole(deps, endpoint, input, call, async (answer) => {

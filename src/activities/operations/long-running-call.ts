@@ -10,7 +10,7 @@ import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
-/** Returns the purchase fields of one run. Answers that landed after the start of its workflow belong to the run. */
+/** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
 export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,
@@ -24,7 +24,7 @@ export function runOrderFields(
         : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
     refused: 'throw' as const,
     freshness: {
-      // A run that may already have been started is started again only if a person asks for it.
+      // A run that may already have been started is started again only if a person requests this.
       retryTags: transientTags.filter((tag) => tag !== 'UNKNOWN_OUTCOME'),
       retryBefore: askedAt,
       ...(call.refreshAfterMs === undefined ? {} : { freshAfter: askedAt - call.refreshAfterMs }),
@@ -41,7 +41,8 @@ export interface LongRunningSlice {
 }
 
 /**
- * Makes or follows one long-running purchase for one slice of time. Returns its record if it has landed, otherwise a snapshot of the run.
+ * Makes or follows one long-running purchase for one slice of time. If the run has landed, returns its record, otherwise a snapshot of the
+ * run.
  */
 export async function buyLongRunning(
   deps: ActivityDeps,

@@ -15,19 +15,19 @@ import { buyWhole, sendOptions } from './whole-request.js';
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
 
-/** One attempt at an operation. It is durable: a paid answer is bought once. */
+/** The activity of an operation; one call is one attempt. A paid answer is bought once, in any number of attempts. */
 type Call<E> =
   E extends Endpoint<infer I, infer O> ? (input: Input<I>, call?: CallOptions) => Promise<OperationResult<O>> : never;
 
-/** `getContents` has an activity of its own, because it shares its units, single URLs, with other requests. */
+/** `getContents` has an activity of its own, because its units are single URLs, which other requests may share. */
 type Special = 'getContents';
 
 export type OperationActivities = { readonly [Name in Exclude<OperationName, Special>]: Call<Operations[Name]> };
 
 /**
- * One activity for each operation of the table of endpoints; it makes one call. Paid operations go through `purchase`; so do free
- * operations whose every call has an effect. Other free operations wait for a turn and are sent. Results have the fields of the service's
- * answer.
+ * Returns one activity for each operation in the table of endpoints; an activity makes one call. Paid operations go through `purchase`, and
+ * so do free operations whose every call has an effect. Other free operations wait for a turn and are sent. Results have the fields of the
+ * service's answer.
  */
 export function createOperationActivities(deps: ActivityDeps): OperationActivities {
   const rows = Object.entries(operationTable).filter(([name]) => name !== 'getContents');
@@ -45,7 +45,7 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
     packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
 }
 
-/** Makes the result of a free call for Temporal: without secrets, and as a reference to the journal if it is large. */
+/** Converts the result of a free call for Temporal: removes secrets, and replaces a large result by a reference to the journal. */
 async function packFree(
   deps: ActivityDeps,
   endpoint: AnyCall,

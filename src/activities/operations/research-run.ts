@@ -23,7 +23,7 @@ type Step = RunStep<{ readonly [field: string]: Json }, RunResearchOptions>;
 /** The activity of the workflow `runResearch`. */
 export function createResearchRunActivities(deps: ActivityDeps) {
   return {
-    /** `researchRun`: starts a research task, or takes over the task of the same request, and follows it for `sliceMs`. */
+    /** `researchRun`: starts a research task, or takes over the task of the same request, and follows the task for `sliceMs`. */
     async researchRun(step: Step): Promise<RunStepResult<ResearchResult>> {
       const { variant } = step.call;
       const request = step.request as ResearchTaskRequest;

@@ -12,15 +12,15 @@ import { withoutSecrets } from '../call/redact-answer.js';
 import type { PurchaseRequest } from '../purchase/purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 
-/** Returns the part of an answer that lands. Default: the whole answer, byte for byte, without secrets. */
+/** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */
 export type Keep = (answer: unknown) => Promise<Json>;
 
 /**
- * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so the
- * same request is not bought twice. A request that the service would refuse is refused before anything is written.
+ * Buys the answer of a whole request: a search, an agent run, contents with `context`. The unit is the request as canonical JSON, so that
+ * equal requests are bought once. A request that the service would refuse is refused before anything is written.
  *
  * For a free call whose every execution has an effect, the id of the activity is part of the unit. So all attempts of the activity execute
- * the call once. If its answer gets lost, a person must check the effect.
+ * the call once. If the answer to the call gets lost, a person must check the effect.
  */
 export async function buyWhole<I, O>(
   deps: ActivityDeps,
@@ -56,7 +56,7 @@ export function checkRequest<I, O>(
   }
 }
 
-/** The options of a call that are sent. */
+/** Returns the options of a call that are sent to the service. */
 export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {
   return { ...(variant && { variant }), ...(beta && { beta }), ...(extraHeaders && { extraHeaders }) };
 }
@@ -71,7 +71,7 @@ function wholeRequestPurchase<I, O>(
   const unit = canonicalJson(endpoint.retry === 'check' ? [thisActivity(), input] : input);
   // Other variants and beta features give other answers, so both are part of the key.
   const key = unitKeys(deps.sha256, deps.origin, endpoint.name, send)(unit);
-  // The input was checked against the endpoint's types before.
+  // The input has already been checked against the endpoint's types.
   const known = input as I;
   const lone = lonePurchase(call);
   const starts = endpoint.retry === 'adopt' || endpoint.retry === 'check';

@@ -40,15 +40,15 @@ export interface Running {
   readonly facts: RunFacts;
 }
 
-/** A start without an answer. The run that it may have started is searched for. */
+/** A start without an answer. The run that the start may have created is searched for. */
 export interface LostStart {
   readonly asked: Asked;
   readonly error: ApiError;
 }
 
 /**
- * How an attempt ended. `blocked`: a block held the request back before it was sent. An `ApiError` is returned, so that the caller decides
- * about a retry.
+ * How an attempt ended. `blocked`: a block held the request back, so the request was not sent. An `ApiError` is returned, so that the
+ * caller decides about a retry.
  */
 export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
 
@@ -108,7 +108,7 @@ export class Attempt {
       if (!runs) course.sent = false;
       return end;
     } finally {
-      // A slot is kept if its run may have been started.
+      // A slot is kept if the run for it may have been started.
       if (!runs && !course.sent) await longRunning.slots.free(key);
     }
   }
@@ -168,7 +168,7 @@ export class Attempt {
       course.unrecognized = error.facts.unrecognized ?? false;
       if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
         return await this.#missed(asked, batch, error);
-      // After an answer the start is no longer in flight, so its run is searched for at once.
+      // After any answer, the start is no longer in flight, so its run is searched for at once.
       const over = error.facts.phase === 'answer';
       return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
     } finally {
@@ -260,7 +260,7 @@ export class Attempt {
     return go;
   }
 
-  /** Lands an answer with its cost split over its units. */
+  /** Lands an answer. The cost of the answer is split over its units. */
   async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
     const total = bought.costMicros ?? estimateMicros;
     const charged = bought.units.filter((unit) => unit.status === 'success').length;

@@ -6,7 +6,8 @@ import type { PurchaseRequest } from './purchase-request.js';
 import type { Waits } from './waits.js';
 
 /**
- * The first and the longest time between checks of a budget that requests in flight may free, in ms. Each check takes a turn of the rate.
+ * The first and the longest time in ms between checks of the budget, while requests in flight may free a part of the budget. Each check
+ * takes a turn of the rate.
  */
 const POLL_MS = 500;
 const MAX_POLL_MS = 5000;
@@ -15,18 +16,18 @@ const UNPROVEN = 'the budget: the first answers show what a request costs';
 
 /** The state that all purchases under one budget share in a process. */
 export class BudgetGate {
-  /** While the budget is short, one request at a time asks for a part of it. */
+  /** While the budget is short, one request at a time asks for a part of the budget. */
   readonly turn = new InFlight(1);
   short: boolean;
   why = SHORT;
   checking = false;
   users = 0;
-  /** Aborted when an attempt ends, because its reserved amount may be free again. */
+  /** Aborted when an attempt ends, because the amount that the attempt reserved may be free again. */
   ended = new AbortController();
   /** Number of consecutive requests that fit under the budget. */
   #granted = 0;
 
-  /** `bounded`: whether there is a budget. If there is one, even the first requests may have to wait. */
+  /** `bounded`: whether there is a budget. With a budget, even the first requests may have to wait. */
   constructor(bounded: boolean) {
     this.short = bounded;
   }
@@ -52,7 +53,7 @@ export class BudgetGate {
 export class BudgetGates {
   readonly #gates = new Map<string, BudgetGate>();
 
-  /** Returns the gate of a purchase; `leave` releases it. */
+  /** Returns the gate of a purchase; `leave` releases the gate. */
   enter({ cap, mostMicros }: Pick<PurchaseRequest, 'cap' | 'mostMicros'>): BudgetGate {
     const name = cap?.bookPrefix;
     const gate = (name !== undefined && this.#gates.get(name)) || new BudgetGate((name ?? mostMicros) !== undefined);
@@ -68,13 +69,14 @@ export class BudgetGates {
 
 /**
  * The budget of one purchase. While the budget is enough, no request waits. After a refusal only one request of the job at a time asks for
- * budget, so that many waiting requests do not use up the rate limit. After a few consecutive requests fit, all requests ask again.
+ * budget, so that many waiting requests do not use up the rate limit. After a few consecutive requests fit under the budget, all requests
+ * ask again.
  */
 export class PurchaseBudget {
   readonly #waits: Waits;
   readonly #stop: AbortSignal;
   readonly #gate: BudgetGate;
-  /** Number of requests that wait for the budget, or for an earlier request to be given its own. */
+  /** Number of requests that wait for the budget, or until an earlier request has got its part of the budget. */
   #waiting = 0;
 
   constructor(waits: Waits, stop: AbortSignal, gate: BudgetGate) {
@@ -90,7 +92,7 @@ export class PurchaseBudget {
 
   /**
    * Makes an attempt once the budget allows it. The attempt calls `granted` when its amount is reserved. If the budget is short and
-   * requests in flight may free a part of it, the attempt is repeated later. Otherwise `cut` makes the attempt smaller or throws.
+   * requests in flight may free a part of the budget, the attempt is repeated later. Otherwise `cut` makes the attempt smaller or throws.
    */
   async pay(
     attempt: (granted: () => void) => Promise<AttemptEnd>,
@@ -107,7 +109,7 @@ export class PurchaseBudget {
     }
   }
 
-  /** A long-running unit has ended: its reserved amount may be free again. */
+  /** Records the end of a long-running unit, because the amount that the unit reserved may be free again. */
   landed(): void {
     this.#gate.attemptEnded();
   }

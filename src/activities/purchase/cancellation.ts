@@ -5,12 +5,12 @@ import type { Control, Progress } from './purchase.js';
 export const LAND_MS = 10_000;
 /** The longest time of one slice, in ms. The rest of the slice is left to the next attempt. */
 export const SLICE_MS = 60_000;
-/** Waits longer than this, in ms, are left to Temporal. */
+/** Waits above this length, in ms, are left to Temporal. */
 export const YIELD_AFTER_MS = 30_000;
 
 /**
- * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or its time
- * is up. `cut` fires ten seconds after a cancellation. `done` clears the timers.
+ * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or when the
+ * activity's time is up. `cut` fires ten seconds after a cancellation. `done` clears the timers.
  */
 export function cancellation(options: {
   readonly timeUpMs?: number;

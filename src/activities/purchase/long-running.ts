@@ -6,21 +6,23 @@ import { type Asked, tagOf } from './attempt.js';
 import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
 import { Request, type Shared } from './request.js';
 
-/** How long before its intent a run may have begun by the service's clock, in ms. The service's clock may differ from ours. */
+/** Time in ms. By the service's clock, which may differ from ours, a run may have begun up to this long before its intent. */
 const LOOK_BACK_MS = 5 * 60_000;
-/** Time in ms between searches for a run whose start got no answer. `LAST_POLL_MS`: the same after the answer is overdue. */
+/** Time in ms between searches for a run whose start got no answer. `POLL_MS`: until the answer is overdue; `LAST_POLL_MS`: after that. */
 const POLL_MS = 20_000;
 const LAST_POLL_MS = 3000;
-/** The time in ms for which an overdue run is followed after a new attempt takes it over. It shows whether the run has ended. */
+/** A new attempt that takes over an overdue run follows the run for this time, in ms, to see whether the run has ended. */
 const OVERDUE_POLL_MS = 3000;
 /** The longest timer, in ms. A timer with a longer time would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** A run appears in the list within this time after its start, in ms. Before that, its absence from the list proves nothing. */
+/**
+ * Time in ms within which a run appears in the list after its start. Before this time is over, the list cannot prove that there is no run.
+ */
 const LISTED_MS = 15_000;
 
 /**
  * Follows the run of one unit to its end and lands its answer. A run in progress is taken over. If a start got no answer, its run is
- * searched for. A run is started only if there is neither.
+ * searched for. A run is started only if there is neither a run in progress nor a start without an answer.
  */
 export class LongRunningUnit {
   readonly #shared: Shared;
@@ -53,7 +55,7 @@ export class LongRunningUnit {
     return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
   }
 
-  /** Searches for the run of a start that an ended process made. The intent is an unknown outcome until the run is found. */
+  /** Searches for the run of a start whose process has ended. The intent is an unknown outcome until the run is found. */
   async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
     const { attempt, giveUp } = this.#shared;
     const found = await this.#findRun({ id: intentId, at, deadline }, null);
@@ -153,7 +155,7 @@ export class LongRunningUnit {
 }
 
 /**
- * `leftMs`: how long a run is followed from now, at least three seconds. `startedAt`: the time from which the intervals of its polls are
+ * `leftMs`: how long a run is followed from now, at least three seconds. `startedAt`: the time from which the intervals of the polls are
  * counted. `at`: the time of the intent. `retryBefore`: the time of the last `--retry-failed`, from which `maxRunMs` is counted again.
  * Times in Unix ms.
  */
@@ -172,7 +174,7 @@ export function followTime({
   return { leftMs, startedAt: leftMs > OVERDUE_POLL_MS ? at : now };
 }
 
-/** Returns the facts of a noted run. Null if the note says that the start created no run. */
+/** Returns the facts of a noted run. Returns null if the note says that the start created no run. */
 function readFacts(facts: Json): RunFacts | null {
   const [run, requestId] = [fieldOf(facts, 'run'), fieldOf(facts, 'requestId')];
   if (typeof run !== 'string') return null;

@@ -4,7 +4,7 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 
-/** One unit of work: a URL, a rendered request. */
+/** One unit of work: a URL or a rendered request. */
 export interface Unit {
   readonly key: string;
   readonly unit: string;
@@ -29,9 +29,9 @@ export interface RunFacts {
 
 /** The parameters of one start. */
 export interface Start {
-  /** Identifies this purchase. If the start gets no answer, its run is found by this tag. */
+  /** Identifies this purchase. If the start gets no answer, the run is found by this tag. */
   readonly tag: string;
-  /** The bound of the run's cost, in micro-dollars; null where there is none. */
+  /** The bound of the run's cost, in micro-dollars; null without a bound. */
   readonly limitMicros: number | null;
 }
 
@@ -44,9 +44,9 @@ export interface StartToFind {
   readonly message: string | null;
 }
 
-/** Slots for runs in progress, as purchases need them; see the port `Slots`. */
+/** The functions of the port `Slots` that purchases of runs use. */
 export interface RunSlots {
-  /** Set while starts wait for a read of the list of runs: the time when the read began, in Unix ms. */
+  /** The time when a read of the list of runs began, in Unix ms. Set only while starts wait for that read. */
   readonly listedSince?: number | null;
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
@@ -69,7 +69,7 @@ export interface LongRunning {
    * started.
    */
   find(unit: Unit, start: StartToFind, signal: AbortSignal): Promise<RunFacts | 'none' | null>;
-  /** Returns the bound of the run's cost for this remaining budget, in micro-dollars; null if the cost cannot be bounded. */
+  /** Returns the bound of the run's cost for the remaining budget, in micro-dollars; null if the cost cannot be bounded. */
   bound(unit: Unit, remainingMicros: number): number | null;
   /** True: runs in progress are followed and no run is started. */
   readonly startsNothing: boolean;
@@ -81,7 +81,7 @@ export interface LongRunning {
 /** The units to buy, and the functions that make a request for some of them. */
 export interface PurchaseRequest {
   readonly segment: string;
-  /** The token of this attempt. The attempt claims units and writes intents under it. */
+  /** The token of this attempt. The attempt claims units and writes intents with this token. */
   readonly owner: string;
   readonly operation: string;
   readonly rateCost: RateCost;
@@ -89,9 +89,12 @@ export interface PurchaseRequest {
   readonly unitsPerRequest: number;
   /** Returns the most that a request for these units may cost. A request for fewer units never costs more. */
   estimateMicros(units: readonly Unit[]): number;
-  /** Returns the cost of a request for these units by the price table, which may be lower than the estimate. Absent: the estimate is used. */
+  /**
+   * Returns the price of a request for these units by the price table. This price may be lower than the estimate. Absent: the estimate is
+   * used.
+   */
   listMicros?(units: readonly Unit[]): number;
-  /** Returns the part of the request that decides the price together with the operation. Default: the empty text. */
+  /** Returns the tier of the request. The operation and the tier decide the price. Default: the empty text. */
   tier?(units: readonly Unit[]): string;
   /** Makes one attempt at a request for these units. Throws `ApiError`. */
   send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
@@ -100,7 +103,10 @@ export interface PurchaseRequest {
   /** Milliseconds without an answer after which an intent is overdue. */
   readonly timeoutMs: number;
   readonly freshness?: Freshness | undefined;
-  /** Returns answers to these units that the journal lacks, such as answers in a warehouse. They are recorded and not bought again. */
+  /**
+   * Returns answers to these units from a place other than the journal, such as a warehouse. Such answers are recorded in the journal, and
+   * their units are not bought again.
+   */
   readonly known?: ((keys: readonly string[]) => Promise<readonly KnownAnswer[]>) | undefined;
   readonly resumedAt: number;
   /**
@@ -127,7 +133,7 @@ export interface Control {
   readonly timeUp?: AbortSignal;
   /** When aborted: requests in flight are ended. */
   readonly cut: AbortSignal;
-  /** Waits longer than this, in ms, end the purchase; `waitMs` of its receipt is the wait. */
+  /** Length in ms above which a wait ends the purchase. The receipt then has the wait as `waitMs`. */
   readonly yieldAfterMs: number;
   progress?(progress: Progress): void;
 }
@@ -151,7 +157,7 @@ export interface Receipt {
   readonly failed: number;
   readonly costMicros: number;
   readonly unknownOutcomes: number;
-  /** Number of runs that were followed when the purchase was stopped. They stay in progress at the service. */
+  /** Number of runs that were followed when the purchase was stopped. These runs stay in progress at the service. */
   readonly leftRunning: number;
   /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;

@@ -16,7 +16,7 @@ const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
 const LONG_MS = 6000;
 
 /**
- * Describes the long waits among these; null if there are none. `begun`: the start of each wait, in Unix ms. `what`: a noun to count, or
+ * Describes the long waits in `begun`; null if no wait is long. `begun`: the start of each wait, in Unix ms. `what`: a noun to count, or
  * `the …`.
  */
 export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
@@ -35,7 +35,10 @@ export class PurchaseStats {
   failed = 0;
   costMicros = 0;
   unknownOutcomes = 0;
-  /** Requests in flight: their number and their reserved amount. Then the amount of unknown outcomes. Amounts in micro-dollars. */
+  /**
+   * `open`: number of requests in flight; `openMicros`: their reserved amount. `unknownMicros`: amount of unknown outcomes. Amounts in
+   * micro-dollars.
+   */
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
@@ -72,7 +75,7 @@ export class PurchaseStats {
     );
   }
 
-  /** Counts a read of the list of runs while it lasts. */
+  /** Runs `read`, and counts it as a read of the list of runs until it ends. */
   async whileListing<T>(read: () => Promise<T>): Promise<T> {
     const list = { at: Date.now() };
     this.#lists.add(list);
@@ -84,8 +87,8 @@ export class PurchaseStats {
   }
 
   /**
-   * Describes why units wait for a slot; null if none waits. `listedSince`: when the first read of the list of runs began; null once that
-   * read has ended.
+   * Describes why units wait for a slot; null if no unit waits. `listedSince`: when the first read of the list of runs began; null once
+   * that read has ended.
    */
   slotWait(listedSince: number | null, now: number): string | null {
     if (this.queueing === 0) return null;

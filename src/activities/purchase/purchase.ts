@@ -25,7 +25,7 @@ export type {
   Unit,
 } from './purchase-request.js';
 
-/** Number of units that must be refused with the same sentence, while no unit is bought, so that the whole purchase counts as refused. */
+/** The whole purchase counts as refused after the service refuses this many units with the same sentence and no unit has been bought. */
 const REFUSALS_TO_FAIL = 8;
 const TICK_MS = 500;
 
@@ -36,12 +36,12 @@ const sentenceOf = ({ message, requestId }: ApiError): string =>
 export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
 /**
- * Makes calls that cost money; no other function does so. It claims the units, writes each intent before sending and each answer before
- * returning, retries by the failure table, keeps within its budget, and never buys a landed unit again.
+ * Makes all calls that cost money. A purchase claims the units, writes each intent before sending and each answer before returning, retries
+ * by the failure table, keeps within its budget, and never buys a landed unit again.
  *
- * Rejects with `ApiError` for failures that no retry helps (refused key, no credits). Rejects with `AllRefused` if the service refuses the
- * first units, or all units, for the same reason. Rejects with `OverBudget` if a cap allows not even one more unit. It rejects only after
- * requests in flight have landed; the journal then has all that was bought.
+ * A purchase rejects with `ApiError` for failures that no retry helps (refused key, no credits). It rejects with `AllRefused` if the
+ * service refuses the first units, or all units, for the same reason. It rejects with `OverBudget` if a cap allows not even one more unit.
+ * A purchase rejects only after its requests in flight have landed; the journal then has all that was bought.
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
   const gates = new BudgetGates();
@@ -71,8 +71,8 @@ class Run {
   readonly #tasks = new Set<Promise<void>>();
   #fatal: unknown = null;
   /**
-   * Units that the service refused in a request of their own. They are recorded once it is known that the purchase as a whole is not
-   * refused.
+   * Units that the service refused in a request of their own. The refusals are recorded once it is known that the purchase as a whole is
+   * not refused.
    */
   readonly #refusals: { readonly unit: Unit; readonly error: ApiError }[] = [];
   /** Whether the service is known to have accepted a request of this kind before. */
@@ -86,7 +86,7 @@ class Run {
     this.#control = control;
     this.#byKey = new Map(purchaseRequest.units.map((unit) => [unit.key, unit]));
     this.#stop = AbortSignal.any([control.stop, this.#aborted.signal]);
-    // Each request of the purchase adds a listener, so a large number of them is not a leak.
+    // Each request of the purchase adds a listener, so a large number of listeners is not a leak.
     setMaxListeners(0, this.#stop, control.cut);
     this.#shared = {
       deps,
@@ -133,19 +133,22 @@ class Run {
     };
   }
 
-  /** Claims units and buys them. Waits for units that other attempts are buying and claims those again, until no unit is left. */
+  /**
+   * Claims units and buys the claimed units. Waits for units that other attempts are buying, and then claims those units again, until no
+   * unit is left.
+   */
   async #claimAll(): Promise<void> {
     let keys: readonly string[] = [...this.#byKey.keys()];
     const { journal } = this.#deps;
     const { owner, freshness, unitsPerRequest, longRunning } = this.#purchaseRequest;
-    // A purchase that starts nothing leaves runs of live attempts to those attempts. It waits this long, because a dead attempt is detected
-    // within this time.
+    // A purchase that starts nothing leaves runs of live attempts to those attempts. The purchase waits only for `yieldAfterMs`, because a
+    // dead attempt is detected within that time.
     const patience = longRunning?.startsNothing ? AbortSignal.timeout(this.#control.yieldAfterMs) : null;
     while (keys.length > 0) {
       this.#stop.throwIfAborted();
       const claim = await journal.claim(keys, owner, freshness);
       this.#stats.landed += claim.landed.length;
-      // Earlier requests for these units got no answer, so calls are sent one at a time until one of them succeeds.
+      // Earlier requests for these units got no answer, so calls are sent one at a time until one call succeeds.
       const { health } = this.#deps;
       if (health.successes === 0 && claim.mine.some(({ unknowns }) => unknowns > 0)) health.suspect();
       const lost: Unit[] = [];
@@ -218,7 +221,7 @@ class Run {
 
   /**
    * Collects a refused unit. Throws if the service has accepted no request and refuses the first units with the same sentence. Then the
-   * part that all units share is the cause, and the service would refuse the rest, too.
+   * part that all units share is the cause, and the service would refuse the other units, too.
    */
   async #refuse(unit: Unit, error: ApiError): Promise<void> {
     this.#refusals.push({ unit, error });
@@ -233,7 +236,10 @@ class Run {
     return landed === 0 && requests === 0 && running === 0;
   }
 
-  /** Whether such requests are known to be right: the service accepted one before, or a person accepts that all are refused. */
+  /**
+   * Whether requests of this kind count as right: the service accepted such a request before, or a person accepts that the service refuses
+   * all units.
+   */
   async #wasAccepted(): Promise<boolean> {
     const { accepted, recordsAll = false } = this.#purchaseRequest;
     this.#accepted ||= recordsAll || ((await accepted?.()) ?? false);
@@ -245,7 +251,10 @@ class Run {
     return stop.aborted && !timeUp?.aborted;
   }
 
-  /** The first refusal, if all units, or all that fitted into the time, were refused with its status and tag; else null. */
+  /**
+   * The first refusal, if all units were refused with the same status and tag. If the time is up, only the units that were sent count. Null
+   * if there is no such refusal.
+   */
   get #commonRefusal(): ApiError | null {
     const [first] = this.#refusals;
     const all = this.#refusals.length === this.#byKey.size || (this.#stop.aborted && !this.#isCancelled);

@@ -10,9 +10,11 @@ import type { PurchaseStats } from './purchase-stats.js';
 import { splitByBudget, splitRefused } from './split-batch.js';
 import type { Waits } from './waits.js';
 
-/** How often a unit with unknown outcomes is bought again. After that the unit ends with `UNKNOWN_OUTCOME`. */
+/** How often a unit with unknown outcomes is bought again. After the last repeat the unit ends with `UNKNOWN_OUTCOME`. */
 const MAX_REBUYS = 3;
-/** Number of requests for a unit that another server may answer. After that the unit ends with `UNKNOWN_OUTCOME`. */
+/**
+ * Number of requests for a unit that may be answered by another server. After the last such request, the unit ends with `UNKNOWN_OUTCOME`.
+ */
 const MAX_UNRECOGNIZED_TRIES = 3;
 /**
  * Longest wait in ms after the service refused a start because no slot is free. The wait is short, because the list of runs shows when a
@@ -31,7 +33,7 @@ export interface Shared {
   readonly waits: Waits;
   /** Buys these units with a request of their own. */
   readonly spawn: (units: readonly Unit[]) => void;
-  /** Reports a refused unit. The purchase then decides whether it is refused as a whole. */
+  /** Reports a refused unit. The purchase then decides whether the whole purchase is refused. */
   readonly refuse: (unit: Unit, error: ApiError) => Promise<void>;
   /** Whether the service has not accepted any request of this purchase. */
   readonly acceptsNone: () => boolean;
@@ -50,7 +52,7 @@ export function lostTooOften({ maxRebuys = MAX_REBUYS }: PurchaseRequest): strin
   return `no answer landed in ${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}; it may have been charged`;
 }
 
-/** One request and its attempts. It ends when its units have landed, or it was split, given up or stopped. */
+/** One request and its attempts. A request ends when its units have landed, or when it was split, given up or stopped. */
 export class Request {
   readonly #shared: Shared;
   #batch: readonly Unit[];
@@ -58,7 +60,10 @@ export class Request {
   #askedAt = 0;
   /** The bound of a run's cost; null if there is none. */
   #limitMicros: number | null;
-  /** Number of answers of the service, to any request, when another server last answered this request. Null if none has. */
+  /**
+   * Number of answers that the service had given, to any request, when another server last answered this request. Null if no other server
+   * has.
+   */
   #answersThen: number | null = null;
 
   constructor(shared: Shared, batch: readonly Unit[]) {
@@ -102,8 +107,8 @@ export class Request {
   }
 
   /**
-   * Makes the request smaller, so that the budget allows it: lowers the bound of a run, or passes units on to another request. Throws if
-   * the budget does not allow a single unit.
+   * Makes the request smaller to fit the budget: lowers the bound of a run, or passes units on to another request. Throws if the budget
+   * does not allow a single unit.
    */
   #cut(over: OverBudget): void {
     const { purchaseRequest, spawn } = this.#shared;
@@ -171,13 +176,13 @@ export class Request {
   #checkService(error: ApiError, givesUp: boolean): void {
     const { deps, purchaseRequest } = this.#shared;
     const { unrecognized, successes } = deps.health;
-    // After this request's first attempt, requests that were sent earlier may still be answered. After its second attempt that is unlikely.
+    // Requests that were sent earlier may still be answered after this request's first attempt. After the second attempt that is unlikely.
     const noAnswers = givesUp && successes === (this.#answersThen ?? successes);
     this.#answersThen = successes;
     // A call that must take effect only once is not repeated. Its caller checks the effect.
     const once = purchaseRequest.maxRebuys === 0 && !purchaseRequest.longRunning;
     if (once || (unrecognized < MAX_UNRECOGNIZED && !noAnswers)) return;
-    // After a resume, calls are sent one at a time until one of them succeeds.
+    // After a resume, calls are sent one at a time until one call succeeds.
     deps.health.suspect();
     const stop = new ServiceUnrecognized(error, unrecognized);
     deps.accountBreaker.trip(stop, this.#askedAt);

@@ -5,9 +5,9 @@ export interface SplitBatch<U> {
 }
 
 /**
- * Splits a batch that the service refused into halves; null for a single unit, because that unit is then the refused one. `alone`: the first
- * unit gets a request of its own, and the rest is split into halves. The single unit soon shows whether the service refuses every unit, and
- * the halves whether it accepts some.
+ * Splits a batch that the service refused into halves. Returns null for a single unit, because then the service refused that unit itself.
+ * `alone`: the first unit gets a request of its own, and the rest is split into halves. The single unit soon shows whether the service
+ * refuses every unit; the halves show whether the service accepts some units.
  */
 export function splitRefused<U>(batch: readonly U[], alone = false): readonly (readonly U[])[] | null {
   if (batch.length < 2) return null;

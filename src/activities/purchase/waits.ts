@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A wait: its end by `performance.now()` and its reason. The end is infinite if it is unknown. */
+/** A wait: its end by `performance.now()` and its reason. An unknown end is infinite. */
 export interface Wait {
   readonly until: number;
   readonly why: string;
 }
 
-/** The waits of a purchase, with their ends and reasons. They are shown in the progress, and show when all requests wait. */
+/** The waits of a purchase, with their ends and reasons. The progress shows the waits. The list also shows whether all requests wait. */
 export class Waits {
   readonly #marks = new Set<Wait>();
 
@@ -24,7 +24,10 @@ export class Waits {
     await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
   }
 
-  /** Awaits the promise, and lists it as a wait until then. `until`: the expected end of the wait by `performance.now()`; infinite if unknown. */
+  /**
+   * Awaits the promise, and lists this wait until the promise settles. `until`: the expected end of the wait by `performance.now()`;
+   * infinite if unknown.
+   */
   async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
     const mark = { until, why };
     this.#marks.add(mark);

@@ -70,7 +70,7 @@ export function runTag(status: string): string {
 }
 
 /**
- * Returns a request in the form in which the service's echo is compared. Nulls, the default effort and budgets are left out, because they
+ * Returns a request in the form in which the service's echo is compared. Nulls, the default effort and budgets are left out, because these
  * may differ between two equal requests.
  */
 function echo({ metadata: _tag, budget: _budget, ...request }: { readonly [name: string]: unknown }): string {
@@ -94,7 +94,7 @@ export function agentKeys(
 export function agentPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'runs'>,
   wanted: Omit<RunsWanted<AgentRunRequest, AgentRun>, 'end'> & {
-    /** If set, nothing is started and runs in progress are ended: `cancel` drops their output, `stop` keeps it. */
+    /** If set, nothing is started and runs in progress are ended: `cancel` drops the output of the runs, `stop` keeps the output. */
     readonly ending?: 'cancel' | 'stop';
   },
 ): PurchaseRequest {
@@ -103,7 +103,7 @@ export function agentPurchase(
   return runPurchase(deps, deps.runs.agent, agentKind, { ...rest, end });
 }
 
-/** Cancels or stops a run. A run that cannot be stopped is cancelled. A missing run is left to the attempt that follows it. */
+/** Cancels or stops a run. A run that cannot be stopped is cancelled. A missing run is left to the attempt that follows the run. */
 async function endRun(
   deps: Pick<ActivityDeps, 'transport' | 'limiter'>,
   id: string,

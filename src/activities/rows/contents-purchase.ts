@@ -27,8 +27,8 @@ export function contentsKeys(
 }
 
 /**
- * Returns a purchase request for page contents. A unit is one URL, so that equal URLs are bought once in any request. With `context` the
- * answer belongs to all URLs of the request: then the unit is the whole request as a JSON text.
+ * Returns a purchase request for page contents. A unit is one URL, so that equal URLs of different requests are bought once. With `context`
+ * the answer belongs to all URLs of the request: then the unit is the whole request as a JSON text.
  */
 export function contentsPurchase(
   deps: Pick<ActivityDeps, 'transport' | 'timeoutMs' | 'prices'>,
@@ -37,7 +37,7 @@ export function contentsPurchase(
     'segment' | 'owner' | 'units' | 'unitsPerRequest' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'
   > & {
     readonly options: ContentsOptions;
-    /** Beta tokens and headers. They are part of the keys. */
+    /** Beta tokens and headers, which are part of the keys. */
     readonly wire?: SendOptions;
     /** Called with each answer before it lands. */
     readonly onAnswer?: (answer: ContentsResponse) => void;
@@ -94,7 +94,10 @@ function unmatchedOf(results: readonly (Json | RawJson)[]): RawJson {
   return new RawJson(`{"unmatched":${listOf(results).text}}`);
 }
 
-/** Returns the whole status of a unit without a result. It is kept as the result, so that the warehouse has its unknown fields. */
+/**
+ * Returns the whole status of a unit without a result. The status is kept as the result, so that the warehouse has the status's unknown
+ * fields.
+ */
 function statusInstead({ wholeStatus: status }: MatchedUnit): Json {
   return status === undefined ? null : { status };
 }

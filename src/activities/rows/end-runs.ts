@@ -10,7 +10,7 @@ import { unitsOf } from './enrich-slice.js';
 import { rowPurchase } from './row-purchases.js';
 import { sliceSegment } from './slice-loads.js';
 
-/** Number of slices that are handled at the same time. Most of them have no run in progress. */
+/** Number of slices that are handled at the same time. Most slices have no run in progress. */
 const WIDTH = 8;
 
 /** The least time in ms to end the runs of a slice. */
@@ -25,9 +25,9 @@ export interface EndedRuns {
 }
 
 /**
- * `endRuns`: cancels the agent runs in progress for slices of a job and lands their costs. It also cancels runs whose start got no answer.
- * Runs that do not end in time are left to the next run of the job. Runs that another job also requested are not cancelled. Any number of
- * attempts is safe.
+ * `endRuns`: cancels the agent runs in progress for slices of a job and lands their costs. The activity also cancels runs whose start got
+ * no answer. Runs that do not end in time are left to the next run of the job. Runs that another job also requested are not cancelled. Any
+ * number of attempts is safe.
  */
 export function createEndRuns(deps: ActivityDeps) {
   return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {

@@ -20,7 +20,7 @@ import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
 /**
- * The longest time in ms of a slice whose units are whole requests or runs. It is longer than for URLs, because fewer units end in a
+ * The longest time in ms of a slice whose units are whole requests or runs. The time is longer than for URLs, because fewer units end in a
  * second.
  */
 const WHOLE_REQUESTS_MS = 600_000;
@@ -29,8 +29,8 @@ const WHOLE_REQUESTS_MS = 600_000;
 const MAX_RUN_MS = 6 * 3_600_000;
 
 /**
- * `enrichSlice`: buys the units of one slice that the warehouse lacks, then loads the slice and its ledger line in one transaction. When
- * the time is up, it ends with `complete: false`, and the next call continues with the rest. Any number of attempts is safe, also
+ * `enrichSlice`: buys the units that the warehouse lacks for one slice, then loads the slice and its ledger line in one transaction. When
+ * the time is up, the activity ends with `complete: false`, and the next call continues with the rest. Any number of attempts is safe, also
  * concurrent ones.
  */
 export function createEnrichSlice(deps: ActivityDeps) {
@@ -115,7 +115,10 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-/** Returns the lower one of the run's cap and the worker's cap. If the worker's cap causes a refusal, `reported` names it in the error. */
+/**
+ * Returns the lower one of the run's cap and the worker's cap. If the worker's cap causes a refusal, `reported` names that cap in the
+ * error.
+ */
 function boundBy(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
@@ -134,7 +137,7 @@ function boundBy(
   };
 }
 
-/** Returns answers in the warehouse to units that the journal lacks. With `--rebuy` it returns none. */
+/** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */
 async function adoptable(
   warehouse: RowWarehouse,
   job: string,

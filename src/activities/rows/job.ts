@@ -20,10 +20,11 @@ import { type FinishInput, type Spent, summarize } from './summarize.js';
 export interface OpenedJob {
   readonly slices: readonly number[];
   readonly before: Spent;
-  /** Whether the warehouse already had rows of the job. If so, each slice reads from it which of its rows are missing. */
+  /** Whether the warehouse already had rows of the job. If so, each slice reads from the warehouse which rows of the slice are missing. */
   readonly carried: boolean;
   /**
-   * Whether the warehouse already had answers. If so, each slice reads answers from it that the journal lacks. Absent in the first version.
+   * Whether the warehouse already had answers. If so, each slice takes answers that the journal lacks from the warehouse. Absent in the
+   * first version.
    */
   readonly adopts?: boolean;
   /** Counts of loaded rows. Absent if no row is loaded, and from older workers. */
@@ -51,7 +52,7 @@ export interface PausedJob {
   readonly since: number;
 }
 
-/** The activities around the slices of a row job. */
+/** The activities of a row job, except the activities that buy slices or end runs. */
 export function createJobActivities(deps: ActivityDeps) {
   return {
     /** `stageInput`: reads, checks and slices the input of a job that is not staged yet. */
@@ -98,7 +99,7 @@ export function createJobActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `jobSpent`: sums up all purchases for a job so far, in any run and with any outcome. For a job that pauses it also loads landed
+     * `jobSpent`: sums up all purchases for a job so far, in any run and with any outcome. For a job that pauses, also loads landed
      * answers, counts the loaded rows and records the pause with these counts.
      */
     async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
@@ -119,7 +120,7 @@ export function createJobActivities(deps: ActivityDeps) {
     },
 
     /**
-     * `finishJob`: loads rows that the warehouse has lost, records unknown outcomes, writes the CSV if one is requested, and returns the
+     * `finishJob`: loads rows that the warehouse has lost, records unknown outcomes, writes the CSV if a CSV is requested, and returns the
      * summary of the job.
      */
     async finishJob(input: FinishInput): Promise<JobSummary> {

@@ -10,7 +10,7 @@ import { type RowRequests, rowRequests } from './row-requests.js';
 
 type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' | 'origin' | 'sha256' | 'runs'>;
 
-/** The fields of a purchase request that come from a slice, for all operations. */
+/** The slice supplies these fields of a purchase request, for all operations. */
 export type SlicePurchase = Pick<
   PurchaseRequest,
   'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll'
@@ -75,7 +75,7 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
 
 /**
  * Returns the rate cost of rows with different types of search: the cost with the most specific rate class. `search.deep` is more specific
- * than `search`, because its calls count against both.
+ * than `search`, because calls of `search.deep` count against both classes.
  */
 function narrowest(costs: readonly RateCost[]): RateCost {
   const [first = { rateClass: 'default', weight: 1 }, ...rest] = costs;

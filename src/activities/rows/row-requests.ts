@@ -28,12 +28,12 @@ export interface RowRequests {
   readonly name: string;
   /** Returns the whole request as canonical JSON. */
   requestOf(unit: string): string;
-  /** Returns the key of a unit. The key covers the whole request, so that only equal requests share it. */
+  /** Returns the key of a unit. The key covers the whole request, so that only equal requests share a key. */
   keyOf(unit: string): string;
   rateCost(unit: string): RateCost;
   /** Returns the most that the request may cost, in micro-dollars. */
   estimateMicros(unit: string, prices: PriceTable): number;
-  /** Returns the cost of the request by the price table, in micro-dollars. It may be lower than the estimate. */
+  /** Returns the cost of the request by the price table, in micro-dollars. This cost may be lower than the estimate. */
   listMicros(unit: string, prices: PriceTable): number;
   /** See `Endpoint.tier`. */
   tier(unit: string): string;
@@ -60,7 +60,7 @@ export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts
   }
 }
 
-/** Returns the key function of an operation that answers at once. The keys contain its name. */
+/** Returns the key function of an operation that answers at once. The keys contain the operation's name. */
 function keysOf({ origin, sha256 }: Pick<ActivityDeps, 'origin' | 'sha256'>, { name }: { readonly name: string }) {
   return unitKeys(sha256, origin, name, {});
 }

@@ -22,20 +22,20 @@ export interface RunPurchaseKind<I, R> {
   readonly operation: string;
   readonly run: RunKind<R>;
   readonly create: Endpoint<I, R>;
-  /** Returns the request with the tag of the purchase. Unchanged if the service keeps no tag. */
+  /** Returns the request with the tag of the purchase, or the unchanged request if the service keeps no tag. */
   tagged(input: I, tag: string): I;
   /** Returns the request with a bound of its cost. */
   bounded(input: I, limitMicros: number): I;
   /** Returns the bound of the run's cost for this remaining budget; null if the cost cannot be bounded. */
   bound(input: I, remainingMicros: number, prices: PriceTable): number | null;
   /**
-   * Returns whether a run belongs to the request: by its `tag`, or by the request that it echoes (`echo`). `silent`: the run shows neither
-   * tag nor request; null: it belongs to another request.
+   * Returns how a run shows that it belongs to the request: `tag`: the run has the tag; `echo`: the run echoes the request. `silent`: the
+   * run shows neither tag nor request; null: the run belongs to another request.
    */
   match(run: R, input: I, tag: string): 'tag' | 'echo' | 'silent' | null;
   /** Whether a run shows the tag of any purchase of ours. */
   isTagged(run: R): boolean;
-  /** Returns the id of the run that an error message names, if it may be the run of this request; otherwise null. */
+  /** Returns the id of the run that an error message names, if that run may belong to this request; otherwise null. */
   named(message: string, input: I): string | null;
   /** Returns the outcome of a run that has ended. */
   outcome(run: R): {
@@ -45,16 +45,16 @@ export interface RunPurchaseKind<I, R> {
   };
 }
 
-/** The fields of a purchase request for runs that do not depend on the kind of run. */
+/** The fields of a purchase request that are the same for all kinds of runs. */
 export interface RunsWanted<I, R>
   extends Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
   /** Returns the request of a unit. Equal units have equal requests, because the request is part of the key. */
   request(unit: Unit): I;
   /** What follows if the service refuses a unit. `record` (the default): the unit is recorded as failed. `throw`: the purchase fails. */
   readonly refused?: PurchaseRequest['refused'];
-  /** Called with each polled record of a run. `startedAt` is a time of the clock of the machine that started the run, in Unix ms. */
+  /** Called with each polled record of a run. `startedAt` is in Unix ms, by the clock of the machine that started the run. */
   readonly onPoll?: (unit: Unit, run: R, startedAt: number) => void;
-  /** If set, ends runs in progress with this function; no run is started. */
+  /** Ends a run in progress. If this function is set, runs in progress are ended and no run is started. */
   readonly end?: ((id: string, signal: AbortSignal) => Promise<void>) | undefined;
   /** Tag of a unit whose run was cancelled; default: the kind's own. */
   readonly cancelledTag?: string | undefined;

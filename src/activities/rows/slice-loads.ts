@@ -9,7 +9,7 @@ import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /**
- * Returns the name of a slice's segment. It contains job, generation and number, so that every attempt finds the purchases of earlier
+ * Returns the name of a slice's segment. The name contains job, generation and number, so that every attempt finds the purchases of earlier
  * attempts.
  */
 export function sliceSegment(job: string, generation: string, slice: number): string {
@@ -130,7 +130,7 @@ export async function loadLanded(
   }
 }
 
-/** The facts of a job that its warehouse keeps. */
+/** Returns the facts of a job that are kept in its warehouse. */
 export function jobRecord(staged: StagedJob): JobRecord {
   const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
   const { template = null, rowsPerRun = 1 } = staged;

@@ -9,14 +9,14 @@ import type { ActivityDeps } from '../base/deps.js';
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
-  /** The price of these requests by the price table. Absent from older workers. */
+  /** The price of the answered requests by the price table. Absent from older workers. */
   readonly listMicros?: number;
   /**
    * The amount that counts against a budget: the cost, plus the estimates of requests in flight and unknown outcomes. Absent in the first
    * version.
    */
   readonly committedMicros?: number;
-  /** Absent in the first version. */
+  /** Number of unknown outcomes. Absent in the first version. */
   readonly unknownOutcomes?: number;
 }
 
@@ -25,7 +25,7 @@ export interface FinishInput {
   readonly staged: StagedJob;
   readonly csv: string | null;
   readonly startedAt: number;
-  /** Purchases for the job before this run. Null: there were none, so all purchases belong to this run. */
+  /** Purchases for the job before this run. Null: there were no earlier purchases, so all purchases belong to this run. */
   readonly before: Spent | null;
   /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
@@ -43,7 +43,7 @@ export async function summarize(
   const { staged, csv, stopped = null } = input;
   const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
-  // Purchases are counted from the journal. Slices that were killed or refused have reported none, but may have made some.
+  // Purchases are counted from the journal. Slices that were killed or refused have reported no purchases, but may have made some.
   const before = input.before ?? totals;
   await warehouse.recordUnknown(staged.job, totals.unknown);
   const counts = await warehouse.summary(staged.job);
@@ -70,14 +70,14 @@ export async function summarize(
   return summary;
 }
 
-/** The facts of a summary, once they are read. */
+/** The facts from which a summary is made. */
 interface Counted extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'> {
   readonly before: Spent;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
 }
 
-/** Returns the summary of a job; its cost is that since `before`. */
+/** Returns the summary of a job. The cost in the summary is the cost since `before`. */
 export function summaryOf({ staged, csv, startedAt, stopped, before, counts, totals }: Counted): JobSummary {
   const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   return {

@@ -9,7 +9,7 @@ import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 const MAX_PAGES = 20;
-/** Attempts at reading a page of the list. The caller may search again. */
+/** Number of attempts at reading a page of the list. After these attempts the search fails; the caller may search again. */
 const TRIES = 5;
 
 /** The listed runs: at most 2,000, newest first. `whole`: whether the list has all runs since the requested time. */
@@ -37,7 +37,7 @@ export class RecentRuns<R> {
     this.#list = list;
   }
 
-  /** Returns the runs since a time (Unix ms), and perhaps earlier ones. The list is read after this call. */
+  /** Returns the runs since a time (Unix ms), and perhaps earlier runs. The list is read after this call. */
   async since(since: number, signal: AbortSignal): Promise<Recent<R>> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);
@@ -49,7 +49,7 @@ export class RecentRuns<R> {
     return unlessAborted(this.#next.read, signal);
   }
 
-  /** Returns one run; null if the service does not return the run for any reason. */
+  /** Returns one run; null if the service does not return the run, whatever the reason. */
   async one(id: string, signal: AbortSignal): Promise<R | null> {
     try {
       return (

@@ -12,7 +12,7 @@ import { type Landing, landingOf } from '../call/landing.js';
 /** A kind of run at the service, and how its runs are polled. */
 export interface RunKind<R> {
   readonly one: Endpoint<ById, R>;
-  /** A list of runs, newest first, with which many runs are polled at once. */
+  /** The operation that lists runs, newest first. One read of the list polls many runs at once. Null: each run is polled alone. */
   readonly list: Endpoint<PageRequest, PageEnvelope<R>> | null;
   /** The variant of the operations. Absent: the contract's variant. */
   readonly options?: SendOptions;
@@ -46,7 +46,7 @@ type Followed<R> = Waiter<Poll<R>, FollowedRun<R>>;
 const GAP_OF_AGE = 0.05;
 const MIN_GAP_MS = 500;
 const MAX_GAP_MS = 15_000;
-/** The timeout of a poll, in ms. It may be short, because polls are free and are repeated. */
+/** The timeout of a poll, in ms. A short timeout is enough, because polls are free and are repeated. */
 export const POLL_TIMEOUT_MS = 15_000;
 /** If at least this many polls are due, the list is read instead of the single runs. */
 const LIST_FROM = 4;
@@ -55,12 +55,13 @@ const MAX_PAGES = 3;
 /** Time in ms within which due polls are made together. */
 const TOGETHER_MS = 200;
 /**
- * A run is gone after this many consecutive polls without it. Fewer prove nothing, because a run may not be visible right after its start.
+ * A run counts as gone after this many consecutive polls that do not find it. Fewer polls prove nothing, because a run may not be visible
+ * right after its start.
  */
 const MAX_MISSING = 3;
 /** A run is given up after this many consecutive timeouts that the service reports. */
 const MAX_TIMEOUTS = 8;
-/** After this many consecutive answers without a run, the answers count as the service's. Fewer may come from a proxy. */
+/** After this many consecutive answers without a run, the answers count as the service's. Fewer such answers may come from a proxy. */
 const MAX_ODD = 5;
 
 /**
@@ -80,16 +81,16 @@ export class RunFollower<R> {
   }
 
   /**
-   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) decides the interval of the polls. Rejects with the signal's reason
-   * when aborted; the run stays in progress. Rejects with `ApiError` if polls are refused. A run must not be followed twice at the same
-   * time.
+   * Resolves when the run has ended or is gone. `startedAt` (Unix ms) decides the interval of the polls. When aborted, rejects with the
+   * signal's reason, and the run stays in progress. Rejects with `ApiError` if polls are refused. A run must not be followed twice at the
+   * same time.
    */
   follow(
     id: string,
     options: {
       readonly startedAt: number;
       readonly signal: AbortSignal;
-      /** Called with each record that was read while the run is in progress. */
+      /** Called with each polled record while the run is in progress. */
       readonly onPoll?: (run: R) => void;
     },
   ): Promise<FollowedRun<R>> {
@@ -117,7 +118,7 @@ export class RunFollower<R> {
         }
         const due = [...this.#runs].filter(({ item }) => item.due <= now);
         for (const { item } of due) item.due = Number.POSITIVE_INFINITY;
-        // This is not awaited, so that a slow poll does not delay the polls of other runs.
+        // These polls are not awaited, so that a slow poll does not delay the polls of other runs.
         void this.#pollDue(due);
       }
     } finally {
@@ -127,7 +128,7 @@ export class RunFollower<R> {
 
   async #pollDue(due: readonly Followed<R>[]): Promise<void> {
     const rest = due.length >= LIST_FROM && this.#kind.list ? await this.#pollList(due) : due;
-    // Runs in the list have new poll times now. The loop must use them without waiting for the other runs.
+    // Runs in the list have new poll times now. The loop must use these times without waiting for the other runs.
     this.#wake.abort();
     await Promise.all(rest.map((followed) => this.#poll(followed).finally(() => this.#wake.abort())));
   }
@@ -147,7 +148,7 @@ export class RunFollower<R> {
           const followed = followedRuns.get(this.#kind.idOf(run) ?? '');
           if (!followed) continue;
           left.delete(followed);
-          // The record of an ended run is read separately, because a list may omit parts of it.
+          // The record of an ended run is read separately, because a list may omit parts of a record.
           if (this.#kind.ended(run)) ended.push(followed);
           else this.#inProgress(followed.item, run);
         }
@@ -155,7 +156,7 @@ export class RunFollower<R> {
         cursor = reported.cursor;
       }
     } catch (error) {
-      // If the list cannot be read, each run is polled alone. A local failure ends the following of all these runs.
+      // If the list cannot be read, each run is polled alone. After a local failure, none of these runs is followed any longer.
       if (!isApiError(error)) {
         for (const followed of due) followed.reject(error);
         return [];

@@ -14,11 +14,11 @@ export const agentRunKind: RunKind<AgentRun> = {
 
 const researchInProgress = new Set(['pending', 'in_progress', 'queued', 'running']);
 
-/** Research tasks, in the contract's variant or an older one. */
+/** Research tasks, in the contract's variant or in an older variant. */
 export function researchKind(variant?: string): RunKind<ResearchTask> {
   return {
     one: getResearchTaskEndpoint,
-    // The list is not used for polls of tasks, because reading it counts against the rate.
+    // The list is not used for polls of tasks, because a read of the list counts against the rate.
     list: null,
     ...(variant === undefined ? {} : { options: { variant } }),
     idOf: researchIdOf,

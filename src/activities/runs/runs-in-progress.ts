@@ -6,17 +6,17 @@ import { POLL_TIMEOUT_MS, type RunKind } from './run-follower.js';
 
 const PAGE = 100;
 /**
- * How far back in time the first read of the list goes, in ms; older runs are assumed to have ended. Later reads go back only to the last
- * one.
+ * How far back in time the first read of the list goes, in ms; older runs are assumed to have ended. Later reads go back only to the
+ * previous read.
  */
 const LONGEST_RUN_MS = 3 * 3_600_000;
 const FIRST_PAGES = 20;
 const MAX_PAGES = 3;
-/** How far a read goes back before the last one, in ms, because clocks differ. */
+/** Time in ms by which a read goes back further than to the previous read, because clocks differ. */
 const OVERLAP_MS = 60_000;
-/** Interval in ms at which a run that is not in the pages that were read is polled alone. */
+/** Interval of the polls, in ms, for a run that was not in the pages that were read. Such a run is polled alone. */
 const POLL_MS = 10_000;
-/** The most runs that are polled alone. A team cannot have more in progress. */
+/** The most runs that are polled alone. A team cannot have more runs in progress. */
 const MAX_KNOWN = 200;
 
 /** The state of the service's runs. */
@@ -27,7 +27,7 @@ export interface SeenRuns {
   readonly ended: ReadonlySet<string>;
 }
 
-/** The runs in progress at the service that any client has started. */
+/** The runs in progress at the service, whichever client started them. */
 export class RunsInProgress<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
@@ -43,8 +43,8 @@ export class RunsInProgress<R> {
   }
 
   /**
-   * Returns the state of the runs; null if the service has no list or the read failed. `ours`: runs with a slot, which the attempts that
-   * follow them poll.
+   * Returns the state of the runs; null if the service has no list or the read failed. `ours`: runs with a slot; the attempts that follow
+   * these runs poll them.
    */
   async read(ours: ReadonlySet<string | null>): Promise<SeenRuns | null> {
     const asOf = Date.now();
@@ -102,7 +102,7 @@ export class RunsInProgress<R> {
         else inProgress.add(id);
         oldest = Math.min(oldest, createdAt(run) ?? Number.POSITIVE_INFINITY);
       }
-      // If the list has no times, reading ends at a page without runs in progress, because later pages hardly have any.
+      // If the list has no times, reading ends at a page without runs in progress, because later pages hardly have any such runs.
       const enough = Number.isFinite(oldest) ? oldest < since : inProgress.size === going;
       if (!reported?.cursor || reported.items.length === 0 || enough) break;
       cursor = reported.cursor;

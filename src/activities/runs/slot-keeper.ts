@@ -11,16 +11,16 @@ import { RunsInProgress, type SeenRuns } from './runs-in-progress.js';
  */
 const READ_MS = 3000;
 const STALE_MS = 15_000;
-/** Interval in ms at which slots that no attempt of this process holds are checked. */
+/** Interval in ms between checks of the slots that no attempt of this process holds. */
 const RECONCILE_MS = 30_000;
 const MIN_AGE_MS = 30_000;
 
-/** Ignores a store that is unavailable, because then the slots reject every wait with that error. */
+/** Ignores the error of an unavailable store, because the slots then reject every wait with the same error. */
 const ignore = (): void => undefined;
 
 /**
  * Assigns slots for runs, and keeps the slots up to date with the service. Runs that other clients started take slots, too. The slot of a
- * dead owner is freed once its run has ended.
+ * dead owner is freed once the owner's run has ended.
  */
 export class SlotKeeper<R> implements RunSlots {
   readonly #runs: RunsInProgress<R>;
@@ -113,7 +113,7 @@ export class SlotKeeper<R> implements RunSlots {
     return seen;
   }
 
-  /** Frees slots of units that no attempt buys, if the run of the unit has ended or was never started. */
+  /** Frees the slot of each unit that no attempt is buying, if the unit's run has ended or was never started. */
   async #reconcile({ asOf, ended, inProgress }: SeenRuns): Promise<void> {
     for (const { owner, runId, takenAt } of await this.#slots.owners()) {
       if (takenAt > asOf - MIN_AGE_MS) continue;
