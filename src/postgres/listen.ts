@@ -9,7 +9,7 @@ const PING_MS = 15_000;
 /** Longest wait for the answer to a ping. */
 const ANSWER_MS = 5000;
 
-/** Runs `LISTEN` over a connection that is reopened whenever it breaks. Returns a function that ends it. */
+/** Runs `LISTEN` over a connection that is reopened whenever it breaks. Returns a function that stops listening. */
 export async function listen(
   connect: () => Client,
   watch: SilenceWatch,
@@ -39,7 +39,7 @@ export async function listen(
           await client.query('SELECT 1');
         }
       } catch {
-        // The database cannot be reached; the next statement reports that.
+        // If the database cannot be reached, the next statement reports the outage.
       }
       current = null;
       watched.end();

@@ -2,20 +2,20 @@ import { identifier } from './identifier.js';
 import { MIGRATIONS_TABLE, migrationsComments } from './migrations-table.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
-/** Limit of one migration: changing the tables of a large warehouse takes long. */
+/** Time limit of one migration. Changing the tables of a large warehouse takes long. */
 const MIGRATION_MS = 3_600_000;
 
 /** One step of a schema. A released step is never changed. */
 export interface Migration {
-  /** Numbered: `0001-journal`. */
+  /** The name begins with a number: `0001-journal`. */
   readonly name: string;
   /** Returns the statements; `schema` is already quoted. */
   sql(schema: string): string;
 }
 
 /**
- * Applies the migrations that a schema lacks, under a lock that keeps other processes out. Makes the schema if it is missing. Migrations
- * that this version does not know (applied by a newer one) are left alone.
+ * Applies the migrations that a schema lacks, under a lock that keeps other processes out. Creates the schema if it is missing. Migrations
+ * that this version does not know (a newer version has applied them) are left alone.
  */
 export async function migrate(postgres: Postgres, migrations: readonly Migration[]): Promise<void> {
   const schema = identifier(postgres.address.schema);
@@ -29,7 +29,7 @@ export async function migrate(postgres: Postgres, migrations: readonly Migration
       const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
       // The schema is looked up first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
       if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
-      // Only the owner of a table may comment on it.
+      // The comments are written only for a new table, because only the owner of a table may comment on it.
       if (!(await hasTable(tx, schema))) {
         await tx.query(`
         CREATE TABLE ${schema}.${MIGRATIONS_TABLE} (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());

@@ -1,7 +1,7 @@
 /** The table of the migrations that were applied to a database. */
 export const MIGRATIONS_TABLE = 'searchflow_migrations';
 
-/** COMMENT statements for that table. `at`: its column of times; `prefix`: the schema with its dot, or nothing. */
+/** Returns COMMENT statements for the table of migrations. `at`: its column of times; `prefix`: the schema with its dot, or nothing. */
 export function migrationsComments(at: string, prefix = ''): string {
   const table = `${prefix}${MIGRATIONS_TABLE}`;
   return `

@@ -7,12 +7,12 @@ import { listen } from './listen.js';
 import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
 import { SilenceWatch, sever, type Watched } from './silence.js';
 
-/** The part of a transaction that runs statements. */
+/** An open transaction, which runs statements. */
 export interface PgTransaction {
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<R[]>;
   /** The driver's connection, for COPY and cursors. */
   readonly client: ClientBase;
-  /** Sets the limit of each following statement, in ms, on the server and on this side. */
+  /** Sets the time limit of each following statement, in ms, in the server and in this process. */
   allow(statementMs: number): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface PgLimits {
  */
 export interface Postgres {
   readonly address: PostgresAddress;
-  /** Runs one statement; default limit one minute. */
+  /** Runs one statement. The default time limit is one minute. */
   query<R = Record<string, unknown>>(text: string, values?: readonly unknown[], limits?: PgLimits): Promise<R[]>;
   /**
    * Runs work in one transaction. The whole transaction is retried after a lost connection, a deadlock or a serialization failure. Default
@@ -50,9 +50,9 @@ export interface Postgres {
 }
 
 export interface PostgresOptions {
-  /** Shown in `pg_stat_activity`. */
+  /** Name of this program in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** Most connections; default 8. */
+  /** Maximum number of connections; default 8. */
   readonly max?: number;
   /** Longest wait for a database that cannot be reached, in ms; default 5 minutes. */
   readonly patienceMs?: number;
@@ -67,18 +67,19 @@ export const BRIEF_MS = 5000;
 const STATEMENT_MS = 60_000;
 
 /**
- * Other users may put functions into `public` that fit a call better than PostgreSQL's own; they would run with our rights. The path is set
- * in each transaction, because a pooler may give the connection to another client afterwards.
+ * Other users may put functions into `public` that fit a call better than PostgreSQL's own functions; such functions would run with our
+ * rights. The path is set in each transaction, because a pooler may give the connection to another client afterwards.
  */
 const SEARCH_PATH = 'SET LOCAL search_path = pg_catalog, pg_temp';
 const TRANSACTION_MS = 600_000;
 /**
- * Time that this process waits longer than the server's limit of a statement: the server ends the statement first, with a better message.
+ * Time in ms by which this process waits longer for a statement than the server does. So the server ends the statement first, with a better
+ * message.
  */
 const SLACK_MS = 10_000;
 /** Idle time after which the server ends a transaction and frees its locks. */
 const IDLE_MS = 60_000;
-/** Silence after which TCP checks whether the other machine is still there. */
+/** Time without traffic after which TCP checks whether the other machine is still there. */
 const KEEP_ALIVE_MS = 10_000;
 /** Longest wait, on closing, for an answer of a server that still runs statements. */
 const PROBE_MS = 1000;
@@ -86,7 +87,7 @@ const PROBE_MS = 1000;
 const GOODBYE_MS = 500;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
-/** Shorter outages are not reported. */
+/** Outages below this time, in ms, are not reported. */
 const SAID_AFTER_MS = 300;
 
 /**
@@ -96,7 +97,7 @@ const SAID_AFTER_MS = 300;
 export async function openPostgres(address: PostgresAddress, options: PostgresOptions): Promise<Postgres> {
   const { default: pg } = await import('pg');
   const { default: pgpass } = await import('pgpass');
-  // The driver still reads the password file itself, but warns that its next version will not.
+  // The driver warns that its next version will not read the password file, so the file is read here.
   class Client extends pg.Client {
     constructor(config?: ClientConfig) {
       super(config);
@@ -105,14 +106,15 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     }
   }
   const settings = settingsOf(address, options.applicationName);
-  // All clients from their creation on, also those that are still connecting.
+  // All clients, including those that are still connecting.
   const clients = new Set<ClientBase>();
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
       super(config);
       clients.add(this);
       this.on('end', () => clients.delete(this));
-      // A connection that breaks while it is handed out has no other listener and would end the process. Its next statement fails anyway.
+      // A connection that breaks while in use has no other listener, and its error would end the process. The next statement on the
+      // connection fails anyway.
       this.on('error', () => undefined);
     }
   }
@@ -213,7 +215,7 @@ async function using<T>(
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // A connection may break between two statements. The next one fails; this listener only keeps the process alive.
+  // A connection may break between two statements. The next statement fails; this listener only keeps the process alive.
   const onError = (error: Error) => {
     broken = error;
   };

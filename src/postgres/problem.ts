@@ -11,7 +11,7 @@ export class PostgresSilent extends Error {
   }
 }
 
-/** The database refuses until a person changes something: a password, a permission, a missing name. */
+/** The database refuses until a person changes something, such as a password, a permission or a missing name. */
 export class PostgresRefused extends Error {
   override readonly name = 'PostgresRefused';
   constructor(
@@ -59,17 +59,17 @@ export function problemOf(error: unknown): Problem {
   }
   if (untrusted.test(code)) return 'refused';
   if (lost.has(code)) return 'away';
-  // Shutting down, starting up, too many connections, read-only after a failover: classes 08, 53, 57P.
+  // The server is shutting down, is starting up, has too many connections, or is read-only after a failover: classes 08, 53, 57P.
   if (/^(08|53[034]|57P)/.test(code) || code === '25006') return 'away';
   // The server ended an idle transaction: this process was suspended or disconnected.
   if (code === '25P03' || code === '25P04') return 'away';
-  // Serialization failure, deadlock, lock wait, and a statement that a timeout or a person cancelled.
+  // These codes mean a serialization failure, a deadlock, a lock timeout, or a statement that a timeout or a person cancelled.
   if (code === '40001' || code === '40P01' || code === '55P03' || code === '57014') return 'again';
   if (/^28/.test(code) || code === '3D000' || code === '42501') return 'refused';
   return 'other';
 }
 
-/** How to change the configuration of the pooler that sent this message; null for other messages. */
+/** Returns how to change the configuration of the pooler that sent this message; null for other messages. */
 export function poolerProblem(message: string): string | null {
   if (/statement pooling mode/i.test(message)) return "set the pooler's pool_mode to session or transaction";
   if (/unsupported startup parameter/i.test(message))

@@ -1,13 +1,16 @@
 import type { Client, ClientBase } from 'pg';
 import { PostgresSilent } from './problem.js';
 
-/** Silence after which the server is asked, over another connection, whether it still runs the statement. */
+/** Time in ms without an answer, after which the server is asked over another connection whether the statement still runs. */
 const ASK_AFTER_MS = 4000;
-/** Longest wait for that answer. {@link ASK_AFTER_MS} and this wait together stay below the 10 s after which a wait must be reported. */
+/**
+ * Longest wait for the server's answer on that other connection. {@link ASK_AFTER_MS} and this wait together stay below the 10 s after
+ * which a wait must be reported.
+ */
 const ANSWER_MS = 3000;
 /** Interval at which the server is asked again. */
 const ASK_EVERY_MS = 5000;
-/** Duration after which a statement is reported. */
+/** Duration in ms after which a statement is reported as long. */
 const REPORT_AFTER_MS = 8000;
 /**
  * Silence after which a statement that the server does not run counts as lost. Before that, the statement may still be on its way over a
@@ -41,7 +44,7 @@ interface Activity {
 }
 
 /**
- * Closes connections whose server has fallen silent, because such a connection never breaks by itself. Any byte in either direction is a
+ * Closes connections whose server has fallen silent, because these connections never break by themselves. Any byte in either direction is a
  * sign of life. A long statement sends no bytes, so the server is asked over another connection whether the statement still runs.
  */
 export class SilenceWatch {
@@ -108,7 +111,10 @@ export class SilenceWatch {
     }
   }
 
-  /** Asks the server for the statements of the silent connections, and closes those without one. */
+  /**
+   * Asks the server for the statements of the silent connections. Closes these connections if the server does not answer. If it answers,
+   * closes only connections whose statement counts as lost.
+   */
   async #ask(): Promise<void> {
     const silent = [...this.#uses].filter((use) => use.silentMs >= ASK_AFTER_MS);
     for (const use of silent) use.askAtMs = use.silentMs + ASK_EVERY_MS;
@@ -118,7 +124,7 @@ export class SilenceWatch {
     for (const [index, use] of silent.entries()) {
       if (!this.#uses.has(use) || use.silentMs < ASK_AFTER_MS) continue;
       if (activities === null) silence(use);
-      // Behind a pooler the server knows a connection by another PID: then only the limit of the statement counts.
+      // Behind a pooler the server knows a connection by another PID, so no activity is found. Then only the limit of the statement counts.
       const activity = activities?.find(({ pid }) => pid === pids[index]);
       const isLost = activity?.state && activity.state !== 'active' && !isSending(use.client);
       if (isLost && use.silentMs >= LOST_MS) silence(use);
@@ -134,8 +140,8 @@ export class SilenceWatch {
   }
 
   /**
-   * The statements that the server runs for these connections; null if the server does not answer. An error of the server counts as an
-   * answer.
+   * Returns the statements that the server runs for these connections; null if the server does not answer. An error of the server counts as
+   * an answer.
    */
   async #activities(pids: readonly number[], withinMs = ANSWER_MS): Promise<readonly Activity[] | null> {
     const client = this.#connect();
@@ -178,7 +184,7 @@ function streamOf(client: ClientBase): Stream {
   return (client as ClientBase & { readonly connection: { readonly stream: Stream } }).connection.stream;
 }
 
-/** Bytes received, and bytes handed to the system. */
+/** Number of bytes that were received or handed to the system. */
 function movedBy(client: ClientBase): number {
   const { bytesRead, bytesWritten, writableLength } = streamOf(client);
   return bytesRead + bytesWritten - writableLength;

@@ -25,7 +25,7 @@ export class Claims {
     return [...(this.#keys.get(owner) ?? [])];
   }
 
-  /** Releases these keys of an owner, and wakes callers that wait for any of them. */
+  /** Releases these keys of an owner, and wakes callers that wait for any of these keys. */
   release(owner: string, keys: readonly string[]): void {
     const owned = this.#keys.get(owner);
     for (const key of keys) {

@@ -36,24 +36,24 @@ const ORPHANED = 'the process ended before an answer landed';
 
 export interface FileJournalOptions {
   /**
-   * Whether this journal writes. Then the caller holds the folder's lock, so that open intents are of dead processes and are recorded as
-   * unknown outcomes.
+   * Whether this journal writes. If true, the caller holds the folder's lock. Then all open intents belong to dead processes, and are
+   * recorded as unknown outcomes.
    */
   readonly writes: boolean;
   /**
-   * For a journal that only reads: whether no process holds the lock. Then open intents count as unknown outcomes, otherwise as calls in
-   * flight.
+   * For a journal that only reads: whether no process holds the lock. If true, open intents count as unknown outcomes, otherwise as calls
+   * in flight.
    */
   readonly alone?: boolean;
-  /** The team whose purchases count for caps and usage; those of other teams in the folder do not. */
+  /** The team whose purchases count for caps and usage. Purchases of other teams in the folder do not count. */
   readonly team?: string;
   /** Clock, Unix ms, that defines the days and months of caps. */
   readonly now?: () => number;
 }
 
 /**
- * The journal of one machine: a folder of segments, each an append-only file of lines with checksums and a file of bodies. One process
- * writes, holding the lock of the folder; others may read.
+ * The journal of one machine: a folder of segments. A segment is an append-only file of lines with checksums, and a file of bodies. The
+ * process that holds the lock of the folder writes; other processes may read.
  */
 export class FileJournal implements Journal, Spend {
   readonly #team: string;
@@ -63,7 +63,7 @@ export class FileJournal implements Journal, Spend {
   readonly #units = new LandedUnits();
   readonly #segments: SegmentStore;
   readonly #bodies: UnitBodies;
-  /** Only for a journal that writes. */
+  /** The disk space for answers; null for a journal that only reads. */
   readonly #reserve: Reserve | null;
   readonly #claims = new Claims();
   readonly #unlanded = new UnlandedUnits();
@@ -310,7 +310,7 @@ export class FileJournal implements Journal, Spend {
     await this.#reserve.into(bytes, append);
   }
 
-  /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy. */
+  /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy of the damaged file. */
   async #mend(segments: readonly DamagedSegment[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
     const damage: JournalDamage[] = [];
     for (const { segment, damaged, ends } of segments) {
@@ -325,7 +325,10 @@ export class FileJournal implements Journal, Spend {
     return damage;
   }
 
-  /** Handles intents that a dead process left open: intents with a note continue at the service, all others become unknown outcomes. */
+  /**
+   * Handles intents that a dead process left open. Purchases with a note continue at the service; all other purchases become unknown
+   * outcomes.
+   */
   async #takeOver(segment: Segment, { writes, alone }: FileJournalOptions): Promise<void> {
     if (this.#segments.hasUnits(segment) && !existsSync(this.#segments.unitFile(segment.name)))
       this.#units.prune(segment.number);

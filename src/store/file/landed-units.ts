@@ -15,7 +15,7 @@ export class LandedUnits {
     return this.#index.get(key);
   }
 
-  /** A landed unit that satisfies the freshness rules. */
+  /** Returns a landed unit if it satisfies the freshness rules. */
   find(key: string, freshness: Freshness | undefined): Landed | undefined {
     const entry = this.#index.get(key);
     if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
@@ -35,7 +35,7 @@ export class LandedUnits {
     this.#pruned.add(segment);
   }
 
-  /** Calls `each` with the verified bodies of these units. Rejects with `BodiesGone` at the end if any is missing or damaged. */
+  /** Calls `each` with the verified bodies of these units. Rejects with `BodiesGone` at the end if any body is missing or damaged. */
   async eachBody(
     units: readonly (readonly [key: string, entry: IndexEntry])[],
     unitFile: (segment: number) => string,

@@ -13,9 +13,9 @@ export interface JournalDamage {
   /** Path of a copy of the damaged file; null if the journal was only read. */
   readonly copy: string | null;
   readonly lines: number;
-  /** Number of recovered answers: their line was damaged and their bodies are complete. */
+  /** Number of recovered answers. The line of such an answer was damaged, but its bodies are complete. */
   readonly adopted: number;
-  /** Number of answers that were bought and cannot be read. They are bought again only with `--rebuy`. */
+  /** Number of answers that were bought and cannot be read. Their units are bought again only with `--rebuy`. */
   readonly gone: number;
 }
 
@@ -25,7 +25,7 @@ interface SegmentFiles {
 }
 
 interface Recovered {
-  /** New lines with the contents of the damaged ones. */
+  /** New lines with the contents of the damaged lines. */
   readonly lines: readonly SegmentLine[];
   readonly adopted: number;
   readonly gone: number;
@@ -41,8 +41,8 @@ interface FoundBody {
 type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
 /**
- * Recovers the contents of damaged lines: answers from the bodies that no complete line names. An answer whose bodies cannot be
- * read either is recorded with zero bytes, so that it counts as bought.
+ * Recovers the contents of damaged lines. Answers are recovered from the bodies that no complete line names. If these bodies cannot be read
+ * either, the answer is recorded with zero bytes, so that the answer counts as bought.
  */
 export function recover(segment: Segment, files: SegmentFiles, damaged: readonly DamagedStretch[]): Recovered {
   const lines: SegmentLine[] = [];
@@ -88,10 +88,12 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
   return { lines, adopted: bodies.length, gone, unitsEnd };
 }
 
-/** Texts that only lines other than answers contain. Each kind has several, so that a damaged line still shows one. */
+/**
+ * Texts that never occur in lines of answers. Each other kind of line has several of these texts, so that a damaged line still shows one.
+ */
 const noAnswer = /"t":"(intent|note|miss|settle)"|"(owner|keys|est|deadline|facts|why|charged)":/;
 
-/** Open intents that a damaged line may have answered: the intent that the line names, or else all. */
+/** Returns the open intents that a damaged line may have answered: the intent that the line names, or else all open intents. */
 function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentLine[] {
   if (noAnswer.test(text)) return [];
   const named = open.filter(({ id, keys }) => text.includes(id) || keys.some((key) => text.includes(key)));
@@ -107,7 +109,7 @@ function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): r
     if (line.t === 'answer' || line.t === 'settle')
       for (const [, offset, length] of line.units) known.push([offset, offset + length]);
   });
-  // After the last complete answer there may be bodies of an interrupted write. They count only if the last line is damaged.
+  // After the last complete answer there may be bodies of an interrupted write. Such bodies count only if the last line is damaged.
   known.push(damaged.at(-1)?.to === ends.lines ? [data.length, data.length] : [ends.units, data.length]);
   known.sort(([a], [b]) => a - b);
   const found: FoundBody[] = [];
@@ -154,7 +156,9 @@ interface Group {
   readonly bodies: FoundBody[];
 }
 
-/** Groups bodies by answer: by the newest open intent with their key, or else by request id and time. */
+/**
+ * Groups bodies by answer. The bodies of one answer have the same newest open intent for their key, or else the same request id and time.
+ */
 function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): readonly Group[] {
   const found = new Map<string, Group>();
   for (const body of bodies) {
@@ -170,8 +174,8 @@ function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): read
 }
 
 /**
- * Copies a damaged file and replaces it with a repaired one: complete lines unchanged, legible lines in their position, recovered lines at
- * the end. Returns the path of the copy and the new ends of the segment.
+ * Copies a damaged file, and replaces the file by a repaired one. In the repaired file, complete lines are unchanged, legible lines keep
+ * their position, and recovered lines are at the end. Returns the path of the copy and the new ends of the segment.
  */
 export async function rewrite(
   files: SegmentFiles,
@@ -197,14 +201,14 @@ export async function rewrite(
   return { copy, ends: { lines: mended.length, units } };
 }
 
-/** Copies the bodies after the last answer, which the writer will cut off, because they may belong to a damaged answer. */
+/** Copies the bodies after the last answer, because these bodies may belong to a damaged answer and the writer will cut them off. */
 async function keepTail(file: string, from: number, copy: string): Promise<void> {
   if (!existsSync(file)) return;
   const tail = readFileSync(file).subarray(from);
   if (tail.length > 0) await writeDurably(copy, tail);
 }
 
-/** Message about a damaged file of the journal. */
+/** Returns the message about a damaged file of the journal. */
 export function damageText({ file, copy, lines, adopted, gone }: JournalDamage): string {
   const answers = [
     ...(adopted > 0 ? [`${adopted} paid answer(s) were recovered`] : []),

@@ -5,10 +5,10 @@ import { dirname } from 'node:path';
 import { withPath } from '../../files/write-durably.js';
 
 const BLOCK_BYTES = 1_048_576;
-/** Assumed size of an answer until one has landed. */
+/** Assumed size of an answer until an answer has landed. */
 const FIRST_ANSWER_BYTES = 1_048_576;
 const SMALLEST_ANSWER_BYTES = 65_536;
-/** Factor on the largest answer so far, because sizes vary. */
+/** The largest answer so far is multiplied by this factor, because sizes vary. */
 const MARGIN = 1.5;
 /** Largest reserve, for any number of requests in flight. */
 const MOST_BYTES = 268_435_456;
@@ -16,14 +16,14 @@ const MOST_BYTES = 268_435_456;
 const LINE_BYTES = 65_536;
 
 /**
- * Disk space for the answers of requests in flight: a file that occupies it, and shrinks when the disk is full. Without the reserve, a
- * small intent could still be written when the disk has no space for its answer.
+ * Reserves disk space for the answers of requests in flight. A file occupies the space, and shrinks when the disk is full. Without the
+ * reserve, a small intent could still be written when the disk has no space for its answer.
  */
 export class Reserve {
   readonly #path: string;
   #file: FileHandle | null = null;
   #size = 0;
-  /** Bytes of the largest answer so far; 0: none has landed. */
+  /** Bytes of the largest answer so far; 0: no answer has landed. */
   #largest = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -33,7 +33,7 @@ export class Reserve {
     try {
       rmSync(path, { force: true });
     } catch {
-      // The first write reports an unusable folder.
+      // If the folder is unusable, the first write reports this.
     }
   }
 
@@ -86,7 +86,7 @@ export class Reserve {
   async #grow(to: number): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
     if (this.#file === null) {
-      // Removes the file of a killed process, or a link of that name, whose target is not ours.
+      // Removes the file of a killed process, or a link with the name of that file. The target of a link is not ours.
       rmSync(this.#path, { force: true });
       this.#file = await open(this.#path, 'wx', 0o600);
     }

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib';
 import type { IndexEntry } from './unit-index.js';
 
 /**
- * Calls `each` with the verified bodies of these units, in their order on disk. `pathOf` returns the unit file of a segment's number.
- * Returns the keys whose body is missing or damaged.
+ * Calls `each` with the verified bodies of these units, in their order on disk. `pathOf` returns the unit file of the segment with this
+ * number. Returns the keys whose body is missing or damaged.
  */
 export async function eachBody(
   units: readonly (readonly [key: string, entry: IndexEntry])[],

@@ -29,7 +29,7 @@ export type SegmentLine =
       readonly est: number;
       /** List price of the purchase; absent if equal to `est`, and in lines of the first version. */
       readonly list?: number;
-      /** Absent if empty. */
+      /** Tier of the purchase; absent if empty. */
       readonly tier?: string;
       readonly deadline: number;
       /** The team that pays; absent in lines of the first version, and without a team. */
@@ -49,7 +49,7 @@ export type SegmentLine =
       readonly at: number;
       readonly why: string;
       readonly charged: 'never' | 'maybe';
-      /** Text that came instead of an answer; absent if none came, and in lines of the first version. */
+      /** Text that came instead of an answer; absent if no text came, and in lines of the first version. */
       readonly came?: string;
     }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
@@ -64,7 +64,7 @@ export function encodeLine(line: SegmentLine): string {
   return `${checksum(json)} ${json}\n`;
 }
 
-/** Parses a line without its newline; null if it is incomplete or its checksum is wrong. */
+/** Parses a line without its newline; null if the line is incomplete or its checksum is wrong. */
 export function decodeLine(text: string): SegmentLine | null {
   if (text.length < CRC_DIGITS + 3 || text[CRC_DIGITS] !== ' ') return null;
   const json = text.slice(CRC_DIGITS + 1);
@@ -84,7 +84,7 @@ export function legibleLines(text: string): readonly SegmentLine[] {
   return line ? [line] : [];
 }
 
-/** An intent or a miss that is complete except for its checksum. A wrong bit in such a line loses no answer. */
+/** Parses an intent or a miss that is complete except for its checksum. A wrong bit in such a line loses no answer. */
 function parsed(json: string): SegmentLine | null {
   let line: SegmentLine;
   try {

@@ -16,7 +16,7 @@ export interface DamagedSegment extends SegmentContents {
   readonly segment: Segment;
 }
 
-/** The segments of a folder, which are read once and then appended to. Each line that is read or written is passed to `take`. */
+/** The segments of a folder. They are read once and then appended to. Each line that is read or written is passed to `take`. */
 export class SegmentStore {
   readonly #dir: string;
   readonly #sums: SpendSums;
@@ -32,7 +32,7 @@ export class SegmentStore {
     this.#take = take;
   }
 
-  /** Reads all segments and returns the damaged ones. */
+  /** Reads all segments and returns the damaged segments. */
   async read(): Promise<readonly DamagedSegment[]> {
     const damagedSegments: DamagedSegment[] = [];
     for (const path of segmentPaths(this.#dir)) {
@@ -73,17 +73,17 @@ export class SegmentStore {
     return this.#writers.has(name);
   }
 
-  /** File of a segment's lines. */
+  /** Returns the path of a segment's file of lines. */
   lineFile(name: string): string {
     return this.#path(name, LINES);
   }
 
-  /** File of the bodies of a segment's units. */
+  /** Returns the path of a segment's file of bodies. */
   unitFile(name: string): string {
     return this.#path(name, UNITS);
   }
 
-  /** Writes units, and then the line that names them. Resolves when both are durable and passed to `take`. */
+  /** Writes units, and then the line that names these units. Resolves when units and line are durable and passed to `take`. */
   async append(
     name: string,
     units: readonly UnitLine[],

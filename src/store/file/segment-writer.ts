@@ -27,7 +27,7 @@ export interface SegmentEnds {
 }
 
 /**
- * Appends to one segment: bodies to the unit file, then the line that names them. Waiting appends are written together, so that many
+ * Appends to one segment: bodies to the unit file, then the line that names the bodies. Waiting appends are written together, so that many
  * requests share one sync to disk. An append resolves when it is durable.
  */
 export class SegmentWriter {
@@ -81,7 +81,7 @@ export class SegmentWriter {
         const lines = await this.#write(batch);
         for (const [index, item] of batch.entries()) item.resolve(lines[index] as SegmentLine);
       } catch (error) {
-        // Incomplete contents are cut off when the files are opened again.
+        // A failed write may leave incomplete contents, which are cut off when the files are opened again.
         const files = this.#files;
         this.#files = null;
         await Promise.allSettled([files?.lines.close(), files?.units.close()]);
@@ -151,7 +151,7 @@ async function openForWriting(path: string): Promise<FileHandle> {
   }
 }
 
-/** Writes data at a position and syncs it. Errors have the path. */
+/** Writes data at a position of a file and syncs the file. Errors name the path. */
 async function writeAll(file: FileHandle, data: Buffer, position: number, path: string): Promise<void> {
   try {
     for (let done = 0; done < data.length; ) {

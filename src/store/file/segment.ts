@@ -12,7 +12,7 @@ interface Taken {
   readonly landed: readonly UnitEntry[];
   /** Keys whose outcome became unknown. */
   readonly unknown: readonly string[];
-  /** Keys of a purchase that runs at the service; `found`: its outcome had been unknown. */
+  /** Keys of a purchase that runs at the service; `found`: the outcome of the purchase had been unknown. */
   readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
 }
 
@@ -20,7 +20,7 @@ const listOf = ({ list, est }: IntentLine): number => list ?? est;
 
 const nothing: Taken = { landed: [], unknown: [], noted: null };
 
-/** The state of one segment: sums, open intents, unknown outcomes. It is updated line by line, by the reader and by the writer. */
+/** The state of one segment: sums, open intents, unknown outcomes. The reader and the writer update the state line by line. */
 export class Segment {
   readonly name: string;
   readonly number: number;
@@ -30,7 +30,7 @@ export class Segment {
   /** List price of the requests that were answered. */
   listMicros = 0;
   readonly open = new Map<string, IntentLine>();
-  /** Whether this process wrote all bodies: then they need no verification. */
+  /** Whether this process wrote all bodies. If so, the bodies need no verification. */
   writtenHere = false;
   readonly #sums: SpendSums;
   readonly #notes = new Map<string, Json>();
@@ -100,14 +100,14 @@ export class Segment {
     }));
   }
 
-  /** The note of an open intent; null if there is none. */
+  /** Returns the note of an open intent; null if there is no note. */
   started(id: string): Started | null {
     const intent = this.open.get(id);
     const facts = this.#notes.get(id);
     return intent && facts !== undefined ? { intentId: id, facts, at: intent.at } : null;
   }
 
-  /** The intent of an unknown outcome; null if there is none. */
+  /** Returns the intent of an unknown outcome; null if there is no such intent. */
   lost(id: string): Lost | null {
     const found = this.#lost.get(id);
     return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
@@ -154,7 +154,8 @@ export class Segment {
 }
 
 /**
- * A damaged range of a segment's file. The incomplete line of an interrupted write is not damage: it is the last text and has no line feed.
+ * A damaged range of a segment's file. The incomplete line of an interrupted write is not damage: such a line is the last text and has no
+ * line feed.
  */
 export interface DamagedStretch {
   /** Offset in the file, in bytes. */
@@ -171,8 +172,8 @@ export interface SegmentContents {
 }
 
 /**
- * Reads a segment's lines up to the last complete one. Text after it without a line feed comes from an interrupted write and is ignored. A
- * line with a wrong checksum (a flipped bit) is damage: see `mend-segment`.
+ * Reads a segment's lines up to the last complete line. Text after that line comes from an interrupted write, has no line feed, and is
+ * ignored. A line with a wrong checksum (a flipped bit) is damage: see `mend-segment`.
  */
 export function readSegment(path: string, each: (line: SegmentLine) => void): SegmentContents {
   const data = readFileSync(path);

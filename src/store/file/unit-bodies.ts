@@ -17,8 +17,8 @@ export class UnitBodies {
   }
 
   /**
-   * See `Journal.unitFiles`. Returns the segment's own file if this process wrote all its bodies. Files of earlier processes may have
-   * damaged or lost parts, so verified bodies are copied to `scratch`.
+   * See `Journal.unitFiles`. Returns the segment's own file if this process wrote all bodies of the segment. Files of earlier processes may
+   * have damaged or lost parts, so verified bodies are copied to `scratch`.
    */
   async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];
@@ -47,7 +47,7 @@ export class UnitBodies {
     return records;
   }
 
-  /** Reads the bodies of landed units; missing and damaged ones count as gone from then on. */
+  /** Reads the bodies of landed units. Missing and damaged bodies count as gone from then on. */
   async verify(keys: readonly string[]): Promise<void> {
     await this.#each(this.#landed(keys), async () => {}).catch((error: unknown) => {
       if (!(error instanceof BodiesGone)) throw error;

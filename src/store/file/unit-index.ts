@@ -23,7 +23,7 @@ export interface IndexEntry {
   readonly tag: string | null;
 }
 
-/** Index of landed units with about 50 bytes each, in chunks of typed arrays, so that growing copies nothing. */
+/** Index of landed units with about 50 bytes each, in chunks of typed arrays, so that a growing index copies nothing. */
 export class UnitIndex {
   readonly #numbers = new DigestMap();
   readonly #chunks: Chunk[] = [];
@@ -52,7 +52,7 @@ export class UnitIndex {
     };
   }
 
-  /** Adds an entry unless a newer one exists, because segments are read in any order. */
+  /** Adds an entry unless the index has a newer entry, because segments are read in any order. */
   set(key: string, entry: IndexEntry): void {
     let number = this.#numbers.get(key);
     if (number === undefined) {

@@ -2,9 +2,10 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
 /**
- * The line of a unit's outcome, without newline, as journals keep it and warehouses load it: a `UnitRecord`. The result comes last and
- * unchanged: a warehouse takes its text after the first `,"result":`. So the whole status (`told`, an old name in stored records) is a JSON
- * text: its quotes are escaped, so it cannot contain this sequence. `v`: 2, the version of the format. `at`: Unix ms.
+ * Returns the line of a unit's outcome, without newline: a `UnitRecord`, which journals keep and warehouses load. The result comes last and
+ * unchanged, because a warehouse takes the text after the first `,"result":` as the result. So the whole status (`told`, an old name in
+ * stored records) is a JSON text: its escaped quotes keep this sequence out of the status. `v`: 2, the version of the format. `at`: Unix
+ * ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;

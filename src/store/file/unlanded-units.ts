@@ -10,14 +10,14 @@ interface IntentRef {
 /** Units that were bought and have not landed: lost answers, and runs at the service. */
 export class UnlandedUnits {
   readonly #lost = new Map<string, IntentRef & { readonly times: number }>();
-  /** May contain intents that have ended in the meantime; the segment has the current state. */
+  /** Intents of runs at the service, by unit key. Some may have ended in the meantime; the segment has the current state. */
   readonly #started = new Map<string, IntentRef>();
 
   lost(keys: readonly string[], segment: Segment, id: string): void {
     for (const key of keys) this.#lost.set(key, { segment, id, times: (this.#lost.get(key)?.times ?? 0) + 1 });
   }
 
-  /** Records purchases that run at the service. `found`: their outcome had been unknown. */
+  /** Records purchases that run at the service. `found`: the outcome of these purchases had been unknown. */
   noted(keys: readonly string[], found: boolean, segment: Segment, id: string): void {
     for (const key of keys) {
       this.#started.set(key, { segment, id });

@@ -13,8 +13,8 @@ export interface BlockMemory {
 }
 
 /**
- * The limiter of one worker process. It starts with full rings, because an earlier process may have used the whole limit in the last
- * second. `memory` keeps the block across restarts.
+ * The limiter of one worker process. The limiter starts with full rings, because an earlier process may have used the whole limit in the
+ * last second. `memory` keeps the block across restarts.
  */
 export class MemoryLimiter extends QueuedLimiter {
   readonly #source: MemoryRateSource;

@@ -6,11 +6,11 @@ interface Held {
   readonly takenAt: number;
 }
 
-/** The slots of one worker process, which end with the process. */
+/** The slots of one worker process. The slots end with the process. */
 export class MemorySlots implements Slots {
   readonly #limit: number;
   readonly #held = new Map<string, Held>();
-  /** When the slot of a run was freed. A list that was read earlier may still contain the run. */
+  /** Time at which the slot of a run was freed. A list that was read earlier may still contain the run. */
   readonly #freed = new Map<string, number>();
   #noted: { readonly runs: readonly string[]; readonly asOf: number } = { runs: [], asOf: Number.NEGATIVE_INFINITY };
   /** Owners that wait for a slot. */

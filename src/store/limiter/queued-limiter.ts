@@ -4,14 +4,15 @@ import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/l
 import type { RateSource } from './rate-source.js';
 import { TurnQueue } from './turn-queue.js';
 
-/** Lateness above which a start is corrected in the ring. */
+/** Lateness in ms above which a start is corrected in the ring. */
 const LATE_MS = 3;
-/** Lateness above which a new start is requested, because other processes may use the time after the old start. */
+/** Lateness in ms above which a new start is requested, because other processes may use the time after the old start. */
 const MISSED_MS = 250;
 
 /**
  * A limiter on top of a rate source: the rings in this process's memory or in a database. Calls wait in one queue for each kind, so that a
- * few heavy or rare calls never wait for hundreds of others. Its clock is monotonic, so steps of the wall clock have no effect.
+ * few heavy or rare calls never wait for hundreds of other calls. The limiter's clock is monotonic, so steps of the wall clock have no
+ * effect.
  */
 export class QueuedLimiter implements Limiter {
   readonly #source: RateSource;

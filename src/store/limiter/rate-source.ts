@@ -1,7 +1,7 @@
 import type { BucketView, Grant, RateCost } from '../../core/limiter/limiter.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
 
-/** A granted start, in this process's clock (`performance.now()`) and in that of the rate source. */
+/** A granted start, by this process's clock (`performance.now()`) and by the clock of the rate source. */
 export type GrantedStart = Pick<Grant, 'startAt' | 'reservedAt'>;
 
 /** Request of a queue of waiting calls; see `ask` in `core/limiter/rate-queue`. */
@@ -22,7 +22,7 @@ export interface Block {
 }
 
 /**
- * Keeps the team's rings and its block, in this process's memory or in a database. All times but `reservedAt` are of this process's
+ * Keeps the team's rings and its block, in this process's memory or in a database. All times except `reservedAt` are of this process's
  * monotonic clock.
  */
 export interface RateSource {

@@ -6,8 +6,8 @@ import type { MemoryLimiter } from './memory-limiter.js';
 /** The right to use a limit, which one process holds at a time. */
 export interface Reservation {
   /**
-   * Reserves the limit. `usedByOthers`: another process used it since the last reservation. `heldBy`: the process that holds the limit, in
-   * words.
+   * Reserves the limit. `usedByOthers`: another process used the limit since the last reservation. `heldBy`: the process that holds the
+   * limit, in words.
    */
   take(): Promise<{ readonly usedByOthers: boolean } | { readonly heldBy: string }>;
   release(): Promise<void>;
@@ -16,10 +16,10 @@ export interface Reservation {
 /** Idle time after which the limit is released; a running job sends more often. */
 const IDLE_MS = 2000;
 const ASK_MS = 200;
-/** Longer waits are reported. */
+/** Waits above this time, in ms, are reported. */
 const SAID_AFTER_MS = 3000;
 
-/** A limiter that holds its limit only while there is something to send, and reports which process it waits for. */
+/** A limiter that holds its limit only while there is something to send. While it waits, it reports which process holds the limit. */
 export class ReservedLimiter implements Limiter {
   readonly #limiter: MemoryLimiter;
   readonly #reservation: Reservation;

@@ -10,7 +10,7 @@ import type { RateSource } from './rate-source.js';
  */
 const LONGEST_SLEEP_MS = 2000;
 
-/** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all of them. */
+/** Calls of one kind that wait for their turn, first come first served. One request to the rate source covers all waiting calls. */
 export class TurnQueue {
   readonly #source: RateSource;
   readonly #rateCost: RateCost;
@@ -37,7 +37,7 @@ export class TurnQueue {
     this.#queued++;
   }
 
-  /** Waits for a turn. `first`: the call goes before all others, because it had a turn already. */
+  /** Waits for a turn. `first`: the call goes before all others, because the call had a turn already. */
   wait(signal?: AbortSignal, first = false): Promise<Grant> {
     const onAbort = () => {
       if (this.#calls.size === 0) this.#sleep.abort();

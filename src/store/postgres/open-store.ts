@@ -1,7 +1,7 @@
 import { migrate, openPostgres, type Postgres, type PostgresOptions, parseAddress } from '../../postgres/index.js';
 import { storeMigrations } from './migrations.js';
 
-/** Schema of a store whose address names none. */
+/** Schema of a store whose address names no schema. */
 export const STORE_SCHEMA = 'searchflow_store';
 
 /**

@@ -3,7 +3,7 @@ import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../process/kept-entries.js';
 import { OwnerLocks } from '../process/owner-locks.js';
 
-/** The job entries of a store, for all commands that use it, from any folder. */
+/** The job entries of a store, for all commands that use the store, from any folder. */
 export class PgJobEntries implements JobEntries {
   readonly #postgres: Postgres;
   readonly #jobs: string;
@@ -99,7 +99,7 @@ export class PgJobEntries implements JobEntries {
     this.#locks.close();
   }
 
-  /** Checks owners by their locks if these are on this machine, else by the heartbeats of their processes. */
+  /** Checks owners by their locks if the locks are on this machine, else by the heartbeats of their processes. */
   async #living(db: Pick<Postgres, 'query'>): Promise<(owner: Owner) => boolean> {
     const rows = await db.query<{ host: string; pid: number }>(
       `SELECT host, pid FROM ${this.#schema}.processes

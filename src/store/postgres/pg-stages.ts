@@ -6,7 +6,7 @@ import type { StagedRows, Stages } from '../../core/rows/stages.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 
-/** Number of stages that are kept for a job, because a current run may read an older one. */
+/** Number of stages that are kept for a job, because a current run may read an older stage. */
 const KEEP_GENERATIONS = 4;
 
 /** Arguments of {@link PgStages}. */
@@ -17,7 +17,10 @@ export interface PgStagesOptions {
   readonly sliceFile: (stageDir: string, slice: number) => string;
 }
 
-/** Staged rows in a store: written by the process that staged them, and copied to a file on each worker that needs a slice. */
+/**
+ * Staged rows in a store. The process that staged the rows writes the rows into the store. Each worker that needs a slice copies the slice
+ * to a file.
+ */
 export class PgStages implements Stages {
   readonly #postgres: Postgres;
   readonly #schema: string;
@@ -89,13 +92,13 @@ export class PgStages implements Stages {
   }
 }
 
-/** Checks an id of a job or a generation, because workflow inputs contain them. */
+/** Checks an id of a job or a generation, because workflow inputs contain such ids. */
 function fileName(id: string): string {
   if (!isJobId(id)) throw new Error(`"${id}" is not a valid id of staged rows`);
   return id;
 }
 
-/** Writes a file whole or not at all. The first file of a folder also removes old folders beside it. */
+/** Writes a file whole or not at all. If the file is the first of its folder, old folders beside that folder are removed. */
 async function putFile(path: string, data: Buffer): Promise<void> {
   const folder = dirname(path);
   if (await mkdir(folder, { recursive: true, mode: 0o700 })) await removeOld(dirname(folder));

@@ -12,7 +12,7 @@ const LOCK_MS = 10_000;
 
 /**
  * Secrets in one JSON file of mode 0600. Each change replaces the whole file under a lock, so a crash leaves the old file or the new one. A
- * file that other users may read is refused and not repaired, because it may have been read already.
+ * file that other users may read is refused and not repaired, because other users may have read the secrets already.
  */
 export class FileSecrets implements SecretStore {
   readonly #file: string;

@@ -47,7 +47,7 @@ const owned = z.object({
 
 const allowed = z.array(z.object({ field: z.string(), what: z.string(), host: z.string().nullable() }));
 
-/** An entry cannot be read. Its job or walk is left alone; all others are listed. */
+/** An entry cannot be read. Its job or walk is left alone; all other entries are listed. */
 export class EntryDamaged extends UsageError {}
 
 /** Parses the entries of jobs and walks; reports each damaged entry once. */
@@ -68,12 +68,14 @@ export class KeptEntries {
     );
   }
 
-  /** Parses the entry of a walk, as `job`. */
+  /** Parses the entry of a walk; see `job`. */
   walk(read: () => string, name: string, remedy: string): WalkEntry {
     return parsed(walk, read, `${name} is damaged. ${remedy}; the next run of its events command writes it again.`);
   }
 
-  /** The owners of work; null if the entry cannot be read. The work then has no owner, and the next claim writes the entry again. */
+  /**
+   * Returns the owners of work; null if the entry cannot be read. The work then has no owner, and the next claim writes the entry again.
+   */
   owned(read: () => string): OwnedWork | null {
     try {
       return parsed(owned, read, '');
@@ -82,7 +84,7 @@ export class KeptEntries {
     }
   }
 
-  /** The recorded names; none if they cannot be read. Commands write them again. */
+  /** Returns the recorded names; no names if the text cannot be read. Commands write the names again. */
   allowed(text: string): readonly Allowed[] {
     try {
       return parsed(allowed, () => text, '');
@@ -91,7 +93,7 @@ export class KeptEntries {
     }
   }
 
-  /** The result of `read`; null for a damaged entry, which is reported once. */
+  /** Returns the result of `read`; null for a damaged entry, which is reported once. */
   unlessDamaged<T>(read: () => T): T | null {
     try {
       return read();

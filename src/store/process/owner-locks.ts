@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Owner } from '../../core/rows/job-entries.js';
 import { isLocked, type ProcessLock, tryLock } from '../../files/process-lock.js';
 
-/** Locks of the living owners of work on this machine: one file each, which the system unlocks when its process dies. */
+/** Locks of the living owners of work on this machine. Each owner has one file, which the system unlocks when the owner's process dies. */
 export class OwnerLocks {
   readonly #dir: string;
   #mine: { readonly owner: Owner; readonly lock: ProcessLock | null } | null = null;
@@ -14,7 +14,7 @@ export class OwnerLocks {
     this.#dir = dir;
   }
 
-  /** This process as an owner. The first call takes its lock. */
+  /** Returns this process as an owner. The first call takes the lock of the process. */
   owner(): Owner {
     if (this.#mine === null) {
       const id = randomUUID();
@@ -23,7 +23,7 @@ export class OwnerLocks {
     return this.#mine.owner;
   }
 
-  /** Whether an owner is alive; null if its lock is not on this machine. */
+  /** Whether an owner is alive; null if the owner's lock is not on this machine. */
   lives({ id }: Owner): boolean | null {
     return isLocked(this.#path(id));
   }

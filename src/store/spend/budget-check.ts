@@ -10,10 +10,10 @@ import {
 import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
 
 /**
- * Returns the amount in micro-dollars that a purchase takes from its caps, or the cap that it would exceed; of several such caps, the one
- * with the least budget left. Under a cap, a purchase takes the observed cost of such answers if that is higher than its estimate, and
- * waits while the first requests of its kind are in flight. `now`: Unix ms. `isLeftRunning`: whether an open purchase, given by its id and
- * segment, is a run that was left running.
+ * Returns the amount in micro-dollars that a purchase takes from its caps. If the purchase would exceed a cap, returns that cap; if it
+ * would exceed several, returns the cap with the least budget left. Under a cap, a purchase takes the observed cost of such answers if that
+ * cost is higher than its estimate. Any purchase under a cap waits while the first requests of its kind are in flight. `now`: Unix ms.
+ * `isLeftRunning`: whether an open purchase is a run that was left running; its arguments are the id and the segment of the purchase.
  */
 export function reserve(
   sums: SpendSums,

@@ -7,7 +7,7 @@ import { writeDurably } from '../../files/write-durably.js';
 const none: SpendCaps = { dayMicros: null, monthMicros: null };
 
 /**
- * The teams' caps in a small JSON file. Any process of the folder may set them. The file is checked before each purchase, so a new cap
+ * The teams' caps in a small JSON file. Any process of the folder may set caps. The file is checked before each purchase, so a new cap
  * applies from the next purchase on.
  */
 export class FileCaps {

@@ -12,7 +12,7 @@ export interface Asked {
   readonly segment: string;
   readonly operation: string;
   readonly tier: string;
-  /** Unix ms. The purchase counts for this UTC day, regardless of when its answer lands. */
+  /** Unix ms. The purchase counts for the UTC day of this time, regardless of when its answer lands. */
   readonly at: number;
   readonly estimateMicros: number;
   readonly listMicros: number;
@@ -35,7 +35,7 @@ export interface Amounts {
   unknownMicros: number;
 }
 
-/** Sums of a team for one job, operation and day. All usage is made from these. */
+/** Sums of a team for one job, operation and day. All usage is made from these sums. */
 interface Cell extends Amounts {
   readonly team: string;
   readonly job: string;

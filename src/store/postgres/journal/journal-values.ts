@@ -63,7 +63,7 @@ export const costOf = (units: readonly UnitOutcome[]): number => units.reduce((s
 /** The arguments of `claim` and `landed` after the keys. */
 export function freshnessArgs(freshness: Freshness = {}): unknown[] {
   const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
-  // Units with the tag `ENDED_WITH_JOB` are bought again, regardless of their age.
+  // Units with the tag `ENDED_WITH_JOB` are always bought again. Without `retryBefore`, no other tag is retried.
   const [tags, before] =
     retryTags && retryBefore !== undefined ? [retryTags, retryBefore] : [[], Number.POSITIVE_INFINITY];
   return [freshAfter ?? null, [...tags, ENDED_WITH_JOB].map(storable), before, rebuyBefore ?? null];

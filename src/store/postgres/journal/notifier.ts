@@ -13,8 +13,8 @@ const FALLBACK_MS = 500;
 const NOTIFY_MS = 2000;
 
 /**
- * Notifies all processes of a store that units were released, without naming them: waiting processes check by themselves. Notifications are
- * sent outside of the transactions that release units, because these must not wait for each other.
+ * Notifies all processes of a store that units were released. The units are not named, because waiting processes check by themselves.
+ * Notifications are sent outside of the transactions that release units, because these transactions must not wait for each other.
  */
 export class Notifier {
   readonly #postgres: Postgres;
@@ -33,7 +33,7 @@ export class Notifier {
     this.#channel = `searchflow_given_${schema}`;
   }
 
-  /** Number of notifications. Read it before a check, so that `next` notices a notification that came during the check. */
+  /** Number of notifications. Read this number before a check, so that `next` notices a notification that came during the check. */
   get count(): number {
     return this.#count;
   }
@@ -44,7 +44,7 @@ export class Notifier {
     this.#gather();
   }
 
-  /** Resolves at the next notification after `seen`, or after half a second. Rejects with the signal's reason if it is aborted. */
+  /** Resolves at the next notification after `seen`, or after half a second. Rejects with the signal's reason if the signal is aborted. */
   async next(seen: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     this.#listening ??= this.#postgres.listen(

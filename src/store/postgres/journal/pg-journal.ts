@@ -38,7 +38,7 @@ const CLAIM_LOST = 'SF002';
 
 /** Arguments of {@link PgJournal.open}. */
 export interface PgJournalOptions {
-  /** The team that pays, whose caps and usage are counted. */
+  /** The team that pays: its caps apply, and its usage is counted. */
   readonly team: string;
   /** Silence in ms after which this process counts as dead; default 15 s. */
   readonly deadAfterMs?: number;
@@ -55,9 +55,9 @@ interface BoundRow {
 }
 
 /**
- * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), with one statement for each operation. Opening it
- * registers this process in the store. Claims of a dead process end, and its requests in flight become unknown outcomes. An answer that
- * lands after that still counts, with its cost and its units.
+ * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), with one statement for each operation. Opening the
+ * journal registers this process in the store. Claims of a dead process end, and its requests in flight become unknown outcomes. A late
+ * answer to such a request still counts, with its cost and its units.
  */
 export class PgJournal implements Journal, Spend {
   readonly #postgres: Postgres;
@@ -208,7 +208,7 @@ export class PgJournal implements Journal, Spend {
     });
   }
 
-  /** The database verifies its pages itself, and knows which bodies are gone. */
+  /** Does nothing: the database verifies its pages itself, and knows which bodies are gone. */
   async verify(): Promise<void> {}
 
   async unitFiles(_book: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {

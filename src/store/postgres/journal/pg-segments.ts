@@ -33,7 +33,10 @@ export async function prunableSegments(
   return rows.map(({ book }) => book);
 }
 
-/** See `Journal.totals`. Purchases that were bought twice are listed too, with an estimate of 0, because their cost is known. */
+/**
+ * See `Journal.totals`. Purchases of units that were bought twice are listed, too, with an estimate of 0, because the cost of these
+ * purchases is known.
+ */
 export async function totalsOf(postgres: Postgres, segmentPrefix: string): Promise<JournalTotals> {
   const schema = identifier(postgres.address.schema);
   // A prefix that names a job uses the index.

@@ -6,7 +6,7 @@ import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js'
 
 /** Silence, by the database's clock, after which a process counts as dead. Downtime of the database does not count. */
 export const DEAD_AFTER_MS = 15_000;
-/** Number of heartbeats in that time. */
+/** Number of heartbeats within `DEAD_AFTER_MS`. */
 const HEARTBEATS = 7.5;
 /** Longest wait, on leaving, for a database that cannot be reached. */
 const LEAVE_MS = 2000;
@@ -21,8 +21,8 @@ export interface WorkerOf {
 }
 
 /**
- * The registration of this process in the store, with heartbeats from a timer. A process that was suspended for long may count as dead. It
- * then registers again under another id and has lost its claims.
+ * The registration of this process in the store, with heartbeats from a timer. A process that was suspended for long may count as dead.
+ * Such a process registers again under another id, and has lost its claims.
  */
 export class ProcessHeartbeat {
   readonly #postgres: Postgres;
@@ -111,7 +111,7 @@ export class ProcessHeartbeat {
             statementMs: BRIEF_MS,
             isCall: true,
           })
-          // The database cannot be reached; the statements that need it report that.
+          // If the database cannot be reached, the statements that need the database report the outage.
           .catch(() => []);
         if (row?.known === false) await this.#renew(id).catch(() => undefined);
       }

@@ -1,10 +1,10 @@
-/** Smaller differences come from reading two clocks one after the other; they do not show that a clock was set. */
+/** Differences up to this time come from reading two clocks one after the other. Such differences do not show that a clock was set. */
 const SLOP_MS = 2;
 
 /**
- * Converts between the database's clock (Unix ms) and this process's monotonic one. Each answer contains the database's time at a moment
- * between request and answer, so the fastest answer gives the most exact offset. An answer that contradicts the offset replaces it,
- * because a clock was set or drifted.
+ * Converts between the database's clock (Unix ms) and this process's monotonic clock. Each answer contains the database's time at a moment
+ * between request and answer, so the fastest answer gives the most exact offset. If a later answer contradicts the offset, a clock was set
+ * or drifted, and the offset of that answer is used.
  */
 export class LimiterClock {
   #offset = 0;

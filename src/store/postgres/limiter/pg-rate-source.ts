@@ -10,7 +10,7 @@ import { type BucketRow, viewOf, waitingElsewhere } from './limiter-view.js';
 
 /** Interval at which the database is asked for a block while a granted call waits for its start, because a notification may be lost. */
 const POLL_MS = 120;
-/** Longest wait for the answer to a view. After that, the view shows the last known state. */
+/** Longest wait for the answer to a view, in ms. After this time, the view shows the last known state. */
 const VIEW_WAIT_MS = 1000;
 /** Age up to which a view is reused. */
 const VIEW_AGE_MS = 200;
@@ -18,7 +18,7 @@ const VIEW_AGE_MS = 200;
 /** Arguments of the limiter. */
 export interface PgLimiterOptions {
   readonly postgres: Postgres;
-  /** Id of the team, which all its processes share. It contains the service, because a key at another origin is another team. */
+  /** Id of the team, which all its processes share. The id contains the service, because a key at another origin is another team. */
   readonly team: string;
   /** Fingerprint of this process's key, for limits of a single key. */
   readonly key: string;
@@ -122,7 +122,7 @@ export class PgRateSource implements RateSource {
     await unlisten?.();
   }
 
-  /** The buckets by their names in the database, in the order in which all processes lock them. */
+  /** The buckets by their names in the database, in the order in which all processes lock buckets. */
   #address(buckets: readonly RateBucket[]) {
     const sorted = buckets
       .map((bucket) => ({ scope: this.#scopeOf(bucket), name: bucket.name, limit: limitOf(bucket) }))
@@ -156,7 +156,7 @@ export class PgRateSource implements RateSource {
     return this.#postgres.listen('searchflow_limiter', (team) => team === this.#team && refresh(), refresh);
   }
 
-  /** Polls for a block until this moment. */
+  /** Polls for a block until the time `until`. */
   #watch(until: number): void {
     this.#grantedUntil = Math.max(this.#grantedUntil, until);
     this.#poll ??= setInterval(() => {
@@ -170,7 +170,7 @@ export class PgRateSource implements RateSource {
     }, POLL_MS);
   }
 
-  /** Updates the block in the background. If that fails, the next request reports the reason. */
+  /** Updates the block in the background. If the update fails, the next request reports the reason. */
   #refreshInBackground(): void {
     void this.#refresh().catch(() => undefined);
   }
@@ -180,7 +180,8 @@ export class PgRateSource implements RateSource {
   }
 
   /**
-   * Runs a statement in the background. If it fails, the database cannot be reached, and the rings in it will be outdated when it is back.
+   * Runs a statement in the background. A failure is ignored: it means that the database cannot be reached, and then the rings in the
+   * database will be outdated anyway.
    */
   #runInBackground(call: string, values: readonly unknown[]): void {
     this.#postgres.query(`SELECT ${this.#schema}.limiter_${call}`, values, this.#callLimits).catch(() => undefined);

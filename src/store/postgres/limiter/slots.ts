@@ -16,7 +16,7 @@ export interface PgSlotsOptions {
 /** Interval at which slots are asked for: a notification may be lost, and a process that has not asked for 5 s loses its rank. */
 const ASK_MS = 1000;
 
-/** The team's slots for many processes. A slot outlives the process that took it. */
+/** The team's slots for many processes. A slot outlives the process that took the slot. */
 export class PgSlots implements Slots {
   readonly #postgres: Postgres;
   readonly #schema: string;
@@ -91,7 +91,7 @@ export class PgSlots implements Slots {
     return this.#postgres.query<R>(`SELECT * FROM ${this.#schema}.${call}`, values, { ...this.#limits, isCall: true });
   }
 
-  /** Asks for slots for all waiting owners, and repeats this until none waits. */
+  /** Asks for slots for all waiting owners, and asks again until no owner waits. */
   #ask(): void {
     this.#changed = true;
     this.#wake.abort();

@@ -75,7 +75,7 @@ BEGIN
 END $body$;
 
 -- A heartbeat; false if the process counts as dead. A process that was disconnected itself removes no others yet, because the same
--- cause (network, failover, a laptop's sleep) may have disconnected them too.
+-- cause (network, failover, a laptop's sleep) may have disconnected those processes, too.
 CREATE FUNCTION ${schema}.beat(p_id uuid) RETURNS boolean
 LANGUAGE plpgsql AS $body$
 DECLARE

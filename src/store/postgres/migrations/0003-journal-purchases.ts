@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Purchases. Each function may be called twice with the same id, because the answer to a COMMIT may be lost. Error SF002: the owner has lost
- * its claims.
+ * The functions for purchases. Each function may be called twice with the same id, because the answer to a COMMIT may be lost. Error SF002:
+ * the owner has lost its claims.
  */
 export const journalPurchases: Migration = {
   name: '0003-journal-purchases',
@@ -16,8 +16,8 @@ BEGIN
   END IF;
 END $body$;
 
--- Writes an intent and returns no row. If it would exceed a cap, writes nothing and returns that cap; of several, the one with the
--- least left. Purchases under the same cap wait for each other, so that two can't both take the rest of it.
+-- Writes an intent and returns no row. If the purchase would exceed a cap, writes nothing and returns that cap. If it would exceed several
+-- caps, returns the cap with the least left. Purchases under one cap wait for each other, so that two can't both take the rest of the cap.
 CREATE FUNCTION ${schema}.intend(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text,
   p_keys uuid[], p_estimate bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision)

@@ -1,6 +1,6 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** Purchases that run at the service. They belong to no process; the next claim of the unit takes them over. */
+/** Purchases that run at the service. Such purchases belong to no process; the next claim of the unit takes over the purchase. */
 export const startedRuns: Migration = {
   name: '0005-started-runs',
   sql: (schema) => `
@@ -65,7 +65,7 @@ BEGIN
   RETURN true;
 END $body$;
 
--- Like claim, which older workers call. A unit of a run at the service is claimed with its purchase, even if it landed before.
+-- Like claim, which older workers call. A unit of a run at the service is claimed with its purchase, even if the unit landed before.
 CREATE FUNCTION ${schema}.claim_units(p_process uuid, p_owner text, p_keys uuid[], p_fresh_after double precision,
   p_retry_tags text[], p_retry_before double precision, p_rebuy_before double precision)
 RETURNS TABLE (key uuid, fetched_ms double precision, status text, error_tag text, unknowns integer,

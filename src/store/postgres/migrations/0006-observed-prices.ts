@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Observed costs of answers, and the amount that a request takes from a cap because of them: `reserve` of `store/spend/budget-check` in SQL, with
- * the same contract tests.
+ * Observed costs of answers. These costs decide the amount that a request takes from a cap. The rule is `reserve` of
+ * `store/spend/budget-check` in SQL, with the same contract tests.
  */
 export const observedPrices: Migration = {
   name: '0006-observed-prices',
@@ -18,9 +18,9 @@ COMMENT ON COLUMN ${schema}.purchases.cost_multiple IS 'Cost of its answer as a 
 CREATE INDEX purchases_priced ON ${schema}.purchases (job, day, operation, tier, closed_at) WHERE cost_multiple IS NOT NULL;
 CREATE INDEX purchases_open_job ON ${schema}.purchases (job) WHERE state = 'open';
 
--- Like intend, which older workers call. Under a cap a request takes the observed cost of answers if that is higher than its estimate, and
--- waits while the first requests of its kind are in flight. Writes an intent and returns no row. If it would exceed a cap, writes nothing
--- and returns that cap; of several, the one with the least left.
+-- Like intend, which older workers call. Under a cap a request takes the observed cost of answers if that cost is higher than its estimate,
+-- and waits while the first requests of its kind are in flight. Writes an intent and returns no row. If the purchase would exceed a cap,
+-- writes nothing and returns that cap. If it would exceed several caps, returns the cap with the least left.
 CREATE FUNCTION ${schema}.reserve(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text, p_tier text,
   p_keys uuid[], p_estimate bigint, p_list bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision,

@@ -1,8 +1,8 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * Only a process that has been connected for a while may remove others as dead. After an outage the others may still be reconnecting, which
- * a new process can't know.
+ * Only a process that has been connected for a while may remove other processes as dead. After an outage, other processes may still be
+ * reconnecting; a new process can't know that.
  */
 export const inTouch: Migration = {
   name: '0007-in-touch',

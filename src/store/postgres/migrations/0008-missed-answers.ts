@@ -1,6 +1,6 @@
 import type { Migration } from '../../../postgres/index.js';
 
-/** Keeps, with the purchase, the text that came instead of an answer. Older workers call `miss` without that text. */
+/** If a text came instead of an answer, the text is kept with the purchase. Older workers call `miss` without that text. */
 export const missedAnswers: Migration = {
   name: '0008-missed-answers',
   sql: (schema) => `

@@ -15,7 +15,7 @@ BEGIN
   margin := b.margin + slack;
 END $body$;
 
--- Earliest start of a call on one bucket, not before p_from, and whether all queues ahead of it let it pass.
+-- Earliest start of a call on one bucket, not before p_from, and whether all queues ahead of the call let it pass.
 CREATE FUNCTION ${schema}.limiter_chance(b ${schema}.limiter_buckets, p_limit integer, p_ahead ${schema}.limiter_turn[],
   p_from double precision, p_weight integer, OUT start double precision, OUT first boolean)
 LANGUAGE plpgsql IMMUTABLE AS $body$

@@ -1,8 +1,8 @@
 import type { Migration } from '../../../../postgres/index.js';
 
 /**
- * Slots for runs at the service, and the processes that wait for one. A slot is a row, which outlives the process that took it. A waiting
- * process that does not ask again within seconds loses its rank.
+ * Slots for runs at the service, and the processes that wait for a slot. A slot is a row, which outlives the process that took the slot. A
+ * waiting process that does not ask again within seconds loses its rank.
  */
 export const slotsTables: Migration = {
   name: '0103-slots',
@@ -53,7 +53,7 @@ LANGUAGE sql STABLE AS $body$
       WHERE freed.team = p_team AND freed.run_id = run_id.run_id AND freed.freed_at > noted.as_of)
 $body$;
 
--- Called with all owners that wait in a process. Returns those that now hold a slot; fresh: they got it in this call.
+-- Called with all owners that wait in a process. Returns the owners that now hold a slot; fresh: the owner got the slot in this call.
 CREATE FUNCTION ${schema}.slots_take(p_team text, p_limit integer, p_process uuid, p_owners text[])
 RETURNS TABLE (owner text, fresh boolean)
 LANGUAGE plpgsql AS $body$
