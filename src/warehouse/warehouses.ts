@@ -12,12 +12,12 @@ import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js
 import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
 import { createPostgresRows } from './postgres/rows/postgres-rows.js';
 
-/** The three stores of one address. They share one DuckDB instance or one pool of connections. */
+/** The three stores of one address. The stores share one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
   readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
-  /** Closes the warehouse after the waiting work. A later use opens it again. */
+  /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export interface WarehousesOptions {
   /** Receives a sentence about each long operation. */
   readonly say?: (sentence: string) => void;
   /**
-   * Returns the whole URL, with user and password, of the warehouse at this address. If it returns null, the driver reads
+   * Returns the whole URL, with user and password, of the warehouse at this address. If the function returns null, the driver reads
    * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
    */
   readonly credentialsFor?: (address: string) => Secret | null;
@@ -50,7 +50,7 @@ export function warehouseAddress(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
 }
 
-/** The identity of a warehouse, without the way to connect to it. Ids are made from it. */
+/** The identity of a warehouse, without the way to connect to the warehouse. Ids are made from this identity. */
 export function warehouseIdentity(address: string, cwd = '.'): string {
   return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
 }
@@ -79,7 +79,7 @@ export function createWarehouses(options: WarehousesOptions = {}): Warehouses {
   const opened = new Map<string, OpenedWarehouse>();
   return {
     open(address) {
-      // Two addresses with different ways to connect to one database get two warehouses here. They share no connection.
+      // Two addresses with different ways to connect to one database get two warehouses here. These two warehouses share no connection.
       const known = warehouseAddress(address);
       const warehouse = opened.get(known) ?? openWarehouse(address, options);
       opened.set(known, warehouse);

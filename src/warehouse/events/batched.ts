@@ -13,7 +13,7 @@ export function batched<Request, Answer>(
   let waiting: Waiting[] = [];
   const serveAll = async (): Promise<void> => {
     let taken: Waiting[] | null = null;
-    // `serve` calls this again if it retries the transaction.
+    // `serve` calls this function again if `serve` retries the transaction.
     const take = (): Waiting[] => {
       if (taken === null) [taken, waiting] = [waiting, []];
       return taken;

@@ -1,12 +1,12 @@
 import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
 import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
 
-/** Maximum number of days in a summary, because it is stored in Temporal's history. The table has all days. */
+/** Maximum number of days in a summary, because a summary is stored in Temporal's history. The table has all days. */
 const MOST_DAYS = 366;
 
 /**
- * Records the findings of a verification for a batch. The temporary table `came` has the events of the batch, and `chosen`
- * those that are inserted.
+ * Records the findings of a verification for a batch. The temporary table `came` has the events of the batch; `chosen` has the events that
+ * are inserted.
  */
 export async function noteChecks(
   tx: EventTransaction,
@@ -32,9 +32,8 @@ export async function noteChecks(
 const ofStream = 'origin = $1 AND stream = $2';
 
 /**
- * Records the events that the service no longer returns as `gone`, deletes the findings `same`, and counts the others. Only
- * events that were loaded before the verification began can be gone: a later event may have appeared where the cursor had
- * already passed.
+ * Records the events that the service no longer returns as `gone`, deletes the findings `same`, and counts the other findings. Only events
+ * that were loaded before the verification began can be gone: a later event may have appeared where the cursor had already passed.
  */
 export async function sumUpChecks(
   tx: EventTransaction,

@@ -1,18 +1,18 @@
 import type { EventDialect, EventTransaction, StagedPages } from './event-sql.js';
 import { touch } from './refold.js';
 
-/** Number of a part's events to insert. `added`: new events; `changed`: events that replace older contents. */
+/** Numbers of events to insert in a part. `added`: new events; `changed`: events that replace older contents. */
 export interface ChosenCount {
   readonly added: number;
   readonly changed: number;
 }
 
 /**
- * Finds new events among the staged ones, whose ids and digests are in the temporary table `came`, and writes their positions
- * into `chosen` (part, page, n). An event that exists with the same contents is left out. If the contents differ, the newer
- * version is kept, and an older row is deleted. Versions are compared by updatedAt, then createdAt, then digest, so that the
- * order of loads does not matter. `verifying`: parts that a verification has just read. Contents from these parts always win,
- * and stored contents are hashed again before the comparison.
+ * Finds the new events among the staged events, and writes the positions of the new events (part, page, n) into `chosen`. The temporary
+ * table `came` has the ids and digests of all staged events. An event that exists with the same contents is left out. If the contents
+ * differ, the newer version is kept, and an older row is deleted. Versions are compared by updatedAt, then createdAt, then digest, so that
+ * the order of loads does not matter. `verifying`: parts that a verification has just read. Contents from these parts always win, and
+ * stored contents are hashed again before the comparison.
  */
 export async function chooseNew(
   tx: EventTransaction,
@@ -53,7 +53,7 @@ export async function chooseNew(
   return new Map(counts.map(({ part, added, changed }) => [part, { added, changed }]));
 }
 
-/** Chooses a version where one id has different contents. */
+/** Chooses one version of each event that has different contents under the same id. */
 async function chooseVersions(
   tx: EventTransaction,
   dialect: EventDialect,

@@ -2,7 +2,7 @@ import type { ColumnType } from '../../core/events/state-table.js';
 
 export type SqlValue = string | number | null;
 
-/** A transaction of a warehouse, as the statements for events need it. Parameters are `$1`, `$2`, … */
+/** Runs the statements for events in one transaction. Parameters are `$1`, `$2`, … */
 export interface EventTransaction {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
   /** Like `run`, for a statement that looks up many rows in a large table. */
@@ -13,8 +13,8 @@ export interface EventTransaction {
 /** The pages of a load as the database sees them until the transaction ends. */
 export interface StagedPages {
   /**
-   * Query of the events: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at` and
-   * `data`. With `whole` it also has `extra` (unknown fields) and `moreEventColumns`.
+   * Query of the events: `part` (index in the batch), `page`, `n` (position on the page), `id`, `type`, `created_at` and `data`. With
+   * `whole` the query also has `extra` (unknown fields) and `moreEventColumns`.
    */
   events(whole: boolean): string;
   remove(): Promise<void>;
@@ -24,22 +24,21 @@ export interface StagedPages {
 export interface EventDialect {
   readonly types: Readonly<Record<ColumnType | 'json' | 'digest' | 'long', string>>;
   /**
-   * Whether ids are always looked up before events are inserted. A database with keys needs this, because keys refuse existing
-   * ids.
+   * Whether ids are always looked up before events are inserted. A database with keys needs this lookup, because keys refuse existing ids.
    */
   readonly checksIdsFirst: boolean;
   /** Additional columns of `events` in this database. */
   readonly moreEventColumns: readonly { readonly name: string; readonly type: string; readonly is: string }[];
   /** A field of a JSON object as text. */
   text(json: string, path: readonly string[]): string;
-  /** A text as a time; NULL if it does not fit. */
+  /** A text as a time; NULL if the text does not fit. */
   time(text: string): string;
   /**
    * Query that adds these fields of the JSON column `o` to each row of `from`, as columns of these types. A value that does not
    * fit its type is NULL in the column, and unchanged in `o`.
    */
   withFields(from: string, fields: readonly Field[]): string;
-  /** Query that adds to each row of `from` these members of its JSON column `data`, as JSON columns. */
+  /** Query that adds members of the JSON column `data` to each row of `from`, as JSON columns with the names `names`. */
   withMembers(from: string, names: readonly string[]): string;
   /**
    * Query with a row for each object at `path` of the JSON column `data` of `from`; the object is in `o`. `*` stands for the
@@ -47,8 +46,8 @@ export interface EventDialect {
    */
   withObjects(from: string, path: readonly string[]): string;
   /**
-   * Query of the newest version of each object among `from` (`id`, `o`, `version_at`, `event_at`, `event_id`, `deleted_at`), with
-   * the time of its first deletion.
+   * Query of the newest version of each object among `from` (`id`, `o`, `version_at`, `event_at`, `event_id`, `deleted_at`), with the time
+   * of the object's first deletion.
    */
   newest(from: string): string;
   /** A hash of a content, to compare contents. */

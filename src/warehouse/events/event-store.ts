@@ -23,8 +23,8 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
   };
   let folding = false;
   /**
-   * Starts to update the current state with the loaded events, while further pages are loaded. If the update fails, `foldAll`
-   * retries it and reports the failure.
+   * Starts to update the current state with the loaded events, while further pages are loaded. If the update fails, `foldAll` retries the
+   * update and reports the failure.
    */
   const foldAside = (origin: string): void => {
     if (folding) return;
@@ -57,7 +57,7 @@ export function createEventStore<Tx extends EventTransaction>(database: EventDat
 
     async load(batch) {
       const loaded = await loadBatch(database, batch, checksIdsFirst);
-      // If many events existed already, as when a range is read again, the events of the next pages probably exist, too.
+      // If many events existed already, for example in a range that is read again, the events of the next pages probably exist, too.
       checksIdsFirst = dialect.checksIdsFirst || share(loaded) > 0.1;
       foldAside(batch[0]?.origin as string);
       return loaded;

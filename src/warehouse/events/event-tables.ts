@@ -46,8 +46,8 @@ const version: readonly RelationColumn[] = [
 ];
 
 /**
- * Columns of `event_loads` that a later migration added. They are NULL in older rows; the events of these rows are already in
- * the state.
+ * Columns of `event_loads` that a later migration added. The columns are NULL in older rows; the events of these rows are already in the
+ * state.
  */
 export const stateMarks: readonly RelationColumn[] = [
   { name: 'bytes', type: 'long', is: 'Size of the pages.' },

@@ -4,16 +4,16 @@ import { refolded, takeBack } from './refold.js';
 import { type Folded, updateStates } from './state-sql.js';
 
 /**
- * Bytes of loads that are folded at a time; the last load may exceed them. With fewer bytes, most tables would get fewer rows than a row
- * group has, and DuckDB would write these rows twice.
+ * Bytes of loads that are folded at a time; the last load may exceed this size. With fewer bytes, most tables would get fewer rows than a
+ * row group has, and DuckDB would write these rows twice.
  */
 export const ENOUGH_TO_FOLD = 36 * 1_048_576;
 
 const loadedFrom = (load: number) => `origin = $1 AND load_id >= ${load}`;
 
 /**
- * Updates the current state with loads that are not in it yet, the earliest first, in the caller's transaction. It takes loads
- * up to `ENOUGH_TO_FOLD` bytes, but none if all waiting loads have fewer bytes than `atLeast`. Returns whether loads are left.
+ * Updates the current state with loads that are not in the state yet, the earliest first, in the caller's transaction. Takes loads up to
+ * `ENOUGH_TO_FOLD` bytes. Takes no load if all waiting loads together have fewer bytes than `atLeast`. Returns whether loads are left.
  * `parts`: number of parts into which the events are divided, to save memory.
  */
 export async function foldWaiting(
@@ -36,9 +36,7 @@ export async function foldWaiting(
   return last < (waiting.at(-1) as WaitingLoad).load;
 }
 
-/**
- * Folds all waiting loads after a load that replaced contents. First it reverts the state that was made from the old contents.
- */
+/** Folds all waiting loads after a load that replaced contents. Before the fold, reverts the state that was made from the old contents. */
 export async function foldReplaced(
   tx: EventTransaction,
   dialect: EventDialect,

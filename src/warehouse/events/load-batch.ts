@@ -8,24 +8,24 @@ import { foldReplaced } from './fold-state.js';
 import { loadPages, type PartResult } from './load-pages.js';
 import { moveWindows } from './windows.js';
 
-/** What a load assumes, and the number of parts in which it is folded. */
+/** What a load assumes, and the number of parts in which the load is folded. */
 interface Manner {
   readonly care: Care;
   readonly parts: number;
 }
 
 /**
- * What a load assumes about its events. `new`: no event exists yet; `mixed`: some exist; `replacing`: some exist with other
- * contents. A load with `mixed` takes longer than one with `new`, and one with `replacing` takes longest.
+ * What a load assumes about its events. `new`: no event exists yet; `mixed`: some events exist; `replacing`: some events exist with other
+ * contents. A load with `mixed` takes longer than a load with `new`, and a load with `replacing` takes longest.
  */
 type Care = 'new' | 'mixed' | 'replacing';
 
-/** The load replaces contents: it must run again, revert the state made from the old contents and exclude other folds. */
+/** The load replaces contents. So the load must run again, revert the state made from the old contents, and exclude other folds. */
 class Replaces extends Error {
   override readonly name = 'Replaces';
 }
 
-/** Loads pages of any windows of one origin, all or nothing. `checksIdsFirst`: some of their events probably exist already. */
+/** Loads pages of any windows of one origin, all or nothing. `checksIdsFirst`: some events of the pages probably exist already. */
 export async function loadBatch<Tx extends EventTransaction>(
   database: EventDatabase<Tx>,
   batch: readonly WindowPages[],
@@ -44,7 +44,7 @@ export async function loadBatch<Tx extends EventTransaction>(
   }
 }
 
-/** Starts with the fastest way. If its assumption was wrong, retries with the next slower way. */
+/** Starts with the fastest way. If the assumption of a way was wrong, retries with the next slower way. */
 async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promise<T> {
   try {
     return await work(care);
@@ -57,7 +57,7 @@ async function withCare<T>(care: Care, work: (care: Care) => Promise<T>): Promis
   }
 }
 
-/** Loads the parts without a load line, in the caller's transaction; returns results for all of them, in their order. */
+/** Loads the parts that have no load line yet, in the caller's transaction. Returns the results of all parts, in the order of the parts. */
 async function loadOnce<Tx extends EventTransaction>(
   tx: Tx,
   database: EventDatabase<Tx>,
@@ -74,8 +74,8 @@ async function loadOnce<Tx extends EventTransaction>(
 }
 
 /**
- * Returns the load lines of these pages, or null if the pages are not loaded. They may be loaded already, because the answer to
- * a COMMIT may have been lost.
+ * Returns the load lines of these pages, or null if the pages are not loaded. The pages may be loaded already, because the answer to a
+ * COMMIT may have been lost.
  */
 async function loadedBefore(tx: EventTransaction, batch: readonly WindowPages[]): Promise<(LoadedPages | null)[]> {
   const attempts = [...new Set(batch.map(({ attempt }) => attempt))];

@@ -19,7 +19,7 @@ class NotAllNew extends Error {
   override readonly name = 'NotAllNew';
 }
 
-/** A load in progress: pages of one origin, and the numbers of their load lines, ascending, one for each part. */
+/** A load in progress: pages of one origin, and one number of a load line for each part, ascending. */
 export interface Load {
   readonly batch: readonly WindowPages[];
   readonly loads: readonly number[];
@@ -38,7 +38,7 @@ export function loadPages(tx: EventTransaction, dialect: EventDialect, load: Loa
 const loaded = 'origin = $1 AND load_id >= CAST($2 AS BIGINT)';
 const integer = (count: string) => `CAST(${count} AS INTEGER)`;
 
-/** Inserts all events as new, then checks that they were new. */
+/** Inserts all events as new, then checks that all of the events were new. */
 async function insertAll(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -135,7 +135,7 @@ const kinds = payloads.flatMap(({ kind, types }) =>
   types.length === 0 ? [] : `WHEN type IN ('${types.join("', '")}') THEN '${kind}'`,
 );
 const objects = payloads.map(({ kind, object }) => `WHEN object = '${object}' THEN '${kind}'`);
-/** The kind of the payload: by the event type if it is known, otherwise by the name in the payload. */
+/** The kind of the payload: by the event type if the type is known, otherwise by the name in the payload. */
 const payloadOf = `CASE ${[...kinds, ...objects].join(' ')} END`;
 
 async function insert(

@@ -8,7 +8,7 @@ export interface TableStyle {
   readonly prefix: string;
   /** Suffix of a column's type, such as a compression. */
   suffix(column: RelationColumn): string;
-  /** Whether tables have keys. In DuckDB they have none, because keys cost more than they save. */
+  /** Whether tables have keys. DuckDB tables have no keys, because keys cost more than they save. */
   readonly keys: boolean;
 }
 

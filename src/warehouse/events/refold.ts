@@ -4,7 +4,10 @@ import type { EventDialect, EventTransaction } from './event-sql.js';
 /** Condition on `events`: the events that {@link takeBack} selects to be folded again. `$1` is the origin. */
 export const refolded = 'origin = $1 AND id IN (SELECT id FROM refolded)';
 
-/** Writes the objects of the events in `winners`, whose contents are replaced, into the temporary table `touched`. */
+/**
+ * Writes the objects whose contents are replaced into the temporary table `touched`. The table `winners` has the events with the new
+ * contents.
+ */
 export async function touch(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(dialect.temp('touched', about), [origin]);
 }
@@ -12,9 +15,9 @@ export async function touch(tx: EventTransaction, dialect: EventDialect, origin:
 const about = 'SELECT webset_id, object_id FROM events WHERE origin = $1 AND id IN (SELECT id FROM winners)';
 
 /**
- * Call it after the new contents are inserted. It reverts the state made from the old contents, and writes the events to fold
- * again into `refolded`. These are all events of the same websets and objects, because an old content may have been the newest
- * version of an object.
+ * Reverts the state made from the old contents, and writes the events to fold again into `refolded`. These events are all events of the
+ * same websets and objects, because an old content may have been the newest version of an object. Call this function after the new contents
+ * are inserted.
  */
 export async function takeBack(tx: EventTransaction, dialect: EventDialect, origin: string): Promise<void> {
   await tx.run(`INSERT INTO touched ${about}`, [origin]);

@@ -6,14 +6,14 @@ import type { EventDialect, EventTransaction } from './event-sql.js';
 /** The events that state is made from. */
 export interface Folded {
   readonly origin: string;
-  /** Condition on `events`; its `$1` is the origin. */
+  /** Condition on `events`; `$1` in the condition is the origin. */
   readonly which: string;
 }
 
 /**
- * Payloads of a kilobyte and more; they are read from `events`. Other payloads are first copied to the temporary table `few`.
- * In `events` the small payloads are stored between the large ones, so a column store would decompress all payloads for each
- * table of state.
+ * Kinds of payloads of a kilobyte and more. Large payloads are read from `events`. Other payloads are first copied to the temporary table
+ * `few`. In `events` the small payloads are stored between the large ones, so a column store would decompress all payloads for each table
+ * of state.
  */
 const LARGE: ReadonlySet<PayloadKind> = new Set(['item', 'webset']);
 
@@ -32,8 +32,8 @@ interface Change {
 }
 
 /**
- * Updates all tables of current state with the events that have payloads of these kinds. The order and repetition of loads do
- * not matter: the newest version of an object is kept, and so is its deletion.
+ * Updates all tables of current state with the events that have payloads of these kinds. The order and repetition of loads do not matter:
+ * the newest version of an object is kept, and so is the object's deletion.
  */
 export async function updateStates(
   tx: EventTransaction,
@@ -66,7 +66,7 @@ export async function updateStates(
   if (laidOut.length > 0) await tx.run(laidOut.map((name) => `DROP TABLE ${name}`).join('; '));
 }
 
-/** Returns the table with the events of a payload kind, and the condition that selects them. */
+/** Returns the table with the events of a payload kind, and the condition that selects these events. */
 const eventsWith = (payload: PayloadKind, which: string) =>
   `${LARGE.has(payload) ? `events WHERE ${which} AND` : 'few WHERE'} payload = '${payload}'`;
 
@@ -116,8 +116,8 @@ async function find(
 }
 
 /**
- * Number of objects of a table to change. `replaced`: the events have a newer version. `late`: the events have an older version
- * that deletes the object. `deleted`: the events have a newer version that deletes the object and has no contents.
+ * Numbers of objects to change in a table. `replaced`: the events have a newer version. `late`: the events have an older version that
+ * deletes the object. `deleted`: the events have a newer version that deletes the object and has no contents.
  */
 interface Counts {
   readonly name: string;
@@ -126,7 +126,7 @@ interface Counts {
   readonly deleted: number;
 }
 
-/** One statement for all tables, because each statement waits for a thread. */
+/** One statement counts for all tables, because each statement waits for a thread. */
 function whatIsThere(tx: EventTransaction, changes: readonly Change[]): Promise<readonly Counts[]> {
   const count = (which: string) => `CAST(count(CASE WHEN ${which} THEN 1 END) AS INTEGER)`;
   const queries = changes.map(
@@ -198,7 +198,10 @@ const versionFields = [
   { name: 'updated_at', path: ['updatedAt'], type: 'time' },
 ] as const;
 
-/** The version is not newer than the existing one, but it deletes the object, or has an earlier time of deletion. */
+/**
+ * Condition: the version in the events is not newer than the existing version. But this version deletes the object, and the existing
+ * version is not deleted or has a later time of deletion.
+ */
 const deletedLate =
   'met AND NOT newer AND deleted_at IS NOT NULL AND (was_deleted_at IS NULL OR deleted_at < was_deleted_at)';
 

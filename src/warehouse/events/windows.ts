@@ -32,7 +32,7 @@ export async function readStream(
   );
   if (!stream) return null;
   const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS DOUBLE PRECISION)`;
-  // Windows that are done and have no events do not count: reading them took almost no time, however long they are.
+  // Windows that are done and have no events do not count: reading such windows took almost no time, however long the windows are.
   const length = `CASE WHEN done = 0 OR events > 0 THEN ${millis('to_at')} - ${millis('from_at')} END`;
   const [sums] = await tx.rows<Omit<StreamState, keyof Marks | 'pending'>>(
     `SELECT CAST(count(*) AS INTEGER) AS windows, ${sum('pages')} AS pages, ${sum('events')} AS events, ${sum('added')} AS added,
@@ -92,7 +92,7 @@ export async function beginRun(
   await addWindows(tx, dialect, key, [run], startWalk());
 }
 
-/** Adds windows to a stream, with its next free numbers; returns these numbers. */
+/** Adds windows to a stream, with the next free numbers of the stream; returns these numbers. */
 async function addWindows(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -120,8 +120,8 @@ async function addWindows(
 }
 
 /**
- * Returns functions that write the values of a VALUES list: whole numbers as literals, texts as parameters. `others`: number of
- * the parameters before them.
+ * Returns functions that write the values of a VALUES list: whole numbers as literals, texts as parameters. `others`: number of parameters
+ * before the list.
  */
 function valuesAfter(dialect: EventDialect, others: number) {
   const texts: string[] = [];
@@ -139,8 +139,8 @@ export interface WindowClaim extends StreamKey {
 }
 
 /**
- * Claims windows, each for its attempt. Returns null for a window that is done or no longer exists. If several attempts claim a
- * window, the last one holds it.
+ * Claims windows, each for its attempt. Returns null for a window that is done or no longer exists. If several attempts claim a window, the
+ * last attempt holds the window.
  */
 export async function claimWindows(
   tx: EventTransaction,
@@ -169,7 +169,7 @@ export async function claimWindows(
   });
 }
 
-/** Replaces a claimed window by its parts; null if another attempt has claimed it. */
+/** Replaces a claimed window by its parts; returns null if another attempt has claimed the window. */
 export async function splitWindow(
   tx: EventTransaction,
   dialect: EventDialect,
@@ -188,7 +188,7 @@ export async function splitWindow(
   if (!held) return null;
   await tx.run(`DELETE FROM event_windows WHERE ${ofStream} AND window_number = $3`, [...keyOf(key), window]);
   const numbers = await addWindows(tx, dialect, key, parts, walk);
-  // The counts of the replaced window stay in the run's sums; its progress does not.
+  // The counts of the replaced window stay in the run's sums. The progress of that window is dropped.
   await tx.run(
     `UPDATE event_windows SET pages = $4, events = $5, added = $6, changed = $7 WHERE ${ofStream} AND window_number = $3`,
     [...keyOf(key), numbers[0] ?? 0, held.pages, held.events, held.added, held.changed],
@@ -197,8 +197,8 @@ export async function splitWindow(
 }
 
 /**
- * Records the progress of windows whose pages were loaded. After the last page of a window it advances the stream's watermark.
- * Returns for each window whether its attempt still holds the window.
+ * Records the progress of windows whose pages were loaded. After the last page of a window, advances the stream's watermark. Returns for
+ * each window whether its attempt still holds the window.
  */
 export async function moveWindows(
   tx: EventTransaction,

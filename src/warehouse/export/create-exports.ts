@@ -16,18 +16,18 @@ export interface ExportSource {
   /** Address of the warehouse. */
   readonly into: string;
   readonly say: (sentence: string) => void;
-  /** Throws if there is no such job. */
+  /** Throws if the job does not exist. */
   check(job: string): Promise<void>;
   /** Runs `work` on the rows of a job. `scratch`: a folder for temporary files, which the caller removes. */
   read<T>(job: string, scratch: string, work: (reader: RowReader) => Promise<T>): Promise<T>;
 }
 
-/** A step of an export. It writes to `draft`, beside other drafts in its folder, and then replaces `target` by the draft. */
+/** A step of an export. The step writes to `draft`, beside other drafts in its folder, and then replaces `target` by the draft. */
 export type Export<T> = (reader: RowReader, draft: string, target: string) => Promise<T>;
 
 /**
- * `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`. Exports of one target run one at a time. The target is replaced in
- * one step, or not changed.
+ * Returns `RowWarehouse.exportCsv` and `RowWarehouse.exportParquet`. Exports of one target run one at a time. The target is replaced in one
+ * step, or not changed.
  */
 export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
   const { into, say } = source;

@@ -1,7 +1,7 @@
 import type { ResultColumn } from '../rows/result-column.js';
 import { resultSql } from '../shared/duckdb-result-sql.js';
 
-/** Stored columns without text from the web. Their values are safe, and so are values that are not text. */
+/** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
 const texts: readonly string[] = ['text', 'string', 'json'];
 
@@ -13,17 +13,16 @@ function isFromWeb({ from }: ResultColumn): boolean {
 const CONTROLS = String.raw`[\x00-\x08\x0b-\x1f\x7f]`;
 // A formula may follow white space of any kind, also invisible kinds. Some spreadsheets also read full-width signs as formulas.
 const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
-// A spreadsheet that separates cells by semicolon or tab ignores our quotes in the middle of a cell: it reads the text after
-// such a separator, or after a line feed, as a new cell. Many harmless lines begin with a sign (lists, rules). So in the middle
-// only harmful formulas count: a call, a command (DDE) or a reference to another file.
+// A spreadsheet that separates cells by semicolon or tab ignores our quotes in the middle of a cell. Such a spreadsheet reads the text
+// after a semicolon, tab or line feed as a new cell. Many harmless lines begin with a sign (lists, rules). So in the middle only harmful
+// formulas count: a call, a command (DDE) or a reference to another file.
 const MIDDLE = String.raw`([;\t\n][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^;\t\n]*?(?:[\pL\d_.]\(|\|\s*''|!\s*[$''_\pL]))`;
 
 /**
- * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged; an empty cell is NULL,
- * so that nothing is written. Texts from the web lose their control characters, except line feed and tab. They get an
- * apostrophe in front of anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that
- * the JSON of a row is read once and each text is searched once. The outermost layer splits the input into its cells, of which
- * there may be thousands.
+ * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged; an empty cell is NULL, so that
+ * nothing is written. Texts from the web lose their control characters, except line feed and tab. These texts also get an apostrophe in
+ * front of anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read
+ * once and each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
  */
 export function guardedCsvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);

@@ -8,8 +8,8 @@ import { guardedCsvQuery } from './csv-formula-guard.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
- * `RowWarehouse.exportCsv`: UTF-8, commas, LF. Cells of the input are written unchanged. Texts from the web are made harmless
- * for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
+ * See `RowWarehouse.exportCsv`. The file has UTF-8, commas and LF. Cells of the input are written unchanged. Texts from the web are made
+ * harmless for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
  */
 export async function exportCsv(
   { connection, rows: job, need }: RowReader,
@@ -43,7 +43,7 @@ export async function exportCsv(
 }
 
 function header({ columns, results }: JobRows): string {
-  // Columns have the same names as in the view. There, columns that are not exported also take names.
+  // Columns have the same names as in the view. In the view, columns that are not exported also take names.
   const named = viewColumns(
     columns,
     results.map(({ name }) => name),

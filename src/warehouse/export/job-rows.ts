@@ -1,20 +1,23 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ResultColumn } from '../rows/result-column.js';
 
-/** Number of rows that are sorted and written at a time. It bounds the memory of an export. */
+/** Number of rows that are sorted and written at a time. This number bounds the memory of an export. */
 export const ROWS_AT_ONCE = 25_000;
 
-/** The rows of a job that are in its input now, in a form that DuckDB can read, from either warehouse. */
+/** The rows of a job that are in the current input, in a form that DuckDB can read, from either kind of warehouse. */
 export interface JobRows {
   /** Path of the input, or `-`. */
   readonly input: string;
   /** Columns of the input, in order. */
   readonly columns: readonly string[];
-  /** Columns of the job's view after those of the input. */
+  /** Columns of the job's view after the columns of the input. */
   readonly results: readonly ResultColumn[];
   /** The highest row number. */
   readonly last: number;
-  /** SQL of a query of the rows with these numbers, with the columns of `row_store`. Valid until the next call. */
+  /**
+   * Returns a SQL query of the rows from number `from` to number `to`, with the columns of `row_store`. The query is valid until the next
+   * call.
+   */
   part(from: number, to: number): Promise<string>;
 }
 
@@ -30,6 +33,6 @@ export function memoryFor(columns: number): number {
 export interface RowReader {
   readonly connection: DuckDBConnection;
   readonly rows: JobRows;
-  /** Raises the memory of the statements that follow to at least this many MB. */
+  /** Raises the memory of later statements to at least this many MB. */
   need(megabytes: number): Promise<void>;
 }

@@ -7,7 +7,7 @@ import { isPostgresUrl } from '../../postgres/index.js';
 /** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
 
-/** Files that an export must not overwrite; null or absent if there are none. */
+/** Files that an export must not overwrite; null or absent without such a file. */
 export interface Sources {
   /** Address of the warehouse. */
   readonly into?: string | null;
@@ -23,8 +23,8 @@ const otherKinds: readonly (FileKind | null)[] = [
 ];
 
 /**
- * Returns why an export must not write to this path, as a sentence without its full stop; null if it may. Compares files by
- * identity, not by name. It creates and changes nothing.
+ * Returns why an export must not write to this path, as a sentence without its full stop; null if the export may. Compares files by
+ * identity, not by name. Creates and changes nothing.
  */
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
   try {

@@ -147,7 +147,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       }),
   };
 
-  /** Adds monitors that a call affected but the plan lacks, because they began to match after the plan was made. */
+  /** Adds monitors that a call affected but the plan lacks. Such monitors began to match after the plan was made. */
   async function addUnplanned(
     tx: MonitorTransaction,
     what: {
@@ -167,8 +167,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       `SELECT action, decided_by AS by FROM monitor_batches WHERE ${ofRun}`,
       [origin, job, run],
     );
-    // A monitor that already had the status at the time of the plan, and lost it since, has a line already. That line is
-    // replaced.
+    // A monitor that had the status at the time of the plan and lost the status since then has a line already. That line is replaced.
     await tx.run(`DELETE FROM monitor_actions WHERE ${ofRun} AND monitor_id IN (${texts('$4')})`, [
       ...[origin, job, run, JSON.stringify(ids)],
     ]);

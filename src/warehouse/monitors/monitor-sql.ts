@@ -1,7 +1,7 @@
 /** Parameters of a statement. Times are Unix ms, which {@link MonitorDialect.moment} converts. */
 export type SqlValue = string | number | null;
 
-/** A transaction of a warehouse, as the statements for monitors need it. Parameters are `$1`, `$2`, … */
+/** Runs the statements for monitors in one transaction. Parameters are `$1`, `$2`, … */
 export interface MonitorTransaction {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;

@@ -50,7 +50,7 @@ export function createQuietMemory(transact: Transact, dialect: MonitorDialect): 
            WHERE ${ofSchedule} AND kept_by IS NOT NULL AND monitor_id IN (${texts('$3')})`,
           [origin, schedule, JSON.stringify(ids)],
         );
-        // If it is recorded that a person also paused the monitor, that record is kept.
+        // If a record says that a person also paused the monitor, that record is kept.
         const by = new Map(kept.map((one) => [one.id, one.by]));
         await tx.run(`DELETE FROM monitor_quiet WHERE ${ofSchedule} AND monitor_id IN (${texts('$3')})`, [
           ...[origin, schedule, JSON.stringify(ids)],

@@ -3,13 +3,13 @@ import type { Path, ResultColumn, ValueType } from './result-column.js';
 
 type Fields = { readonly [name: string]: Json };
 
-/** Objects below this depth stay whole, as JSON. Properties after this many columns get no column. */
+/** Objects below this depth stay whole, as JSON. `MAX_COLUMNS`: properties after this number of columns get no column. */
 const MAX_DEPTH = 5;
 const MAX_COLUMNS = 200;
 
 /**
- * Returns a column for each property of a JSON Schema of type object. Texts, numbers, integers, booleans, dates and times have
- * their type. Properties of nested objects are named `outer_inner`. All other properties (lists, unions, references) are JSON.
+ * Returns a column for each property of a JSON Schema of type object. Columns for texts, numbers, integers, booleans, dates and times have
+ * these types. Properties of nested objects are named `outer_inner`. All other properties (lists, unions, references) are JSON.
  */
 export function flattenSchema(
   schema: Fields,

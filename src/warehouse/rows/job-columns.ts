@@ -12,7 +12,7 @@ export interface JobShape {
 }
 
 /**
- * The stored template of a job's requests, with the job's options. The options also have a column of their own, but its jsonb
+ * The stored template of a job's requests, with the job's options. The table also has a column of options, but the jsonb of that column
  * loses the order of the fields.
  */
 export interface StoredRequest extends RowRequest {
@@ -117,7 +117,8 @@ function schemaColumns(schema: Json | undefined, path: readonly string[], whole:
 }
 
 /**
- * Like `schemaColumns`, for rows that share a run. The values are read from the object in the output's list that names the row.
+ * Like `schemaColumns`, for rows that share a run. The output has a list of objects; the values are read from the object that names the
+ * row.
  */
 function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
   const rows = isFields(schema) && isFields(schema.properties) ? schema.properties[ROWS_FIELD] : undefined;

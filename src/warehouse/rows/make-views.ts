@@ -16,9 +16,9 @@ export interface ResultDialect {
    */
   read(from: string, plain: readonly string[], values: readonly ResultValue[]): string;
   /**
-   * Query of `from` with a row for each element of the list at `path` of its JSON column `o`. It has all columns of `from`, the
-   * element as `item`, and the number of the element, from 1, as `position`. With `outer`, a row whose list is empty is kept;
-   * its `item` and `position` are NULL.
+   * Query of `from` with a row for each element of the list at `path` of its JSON column `o`. The query has all columns of `from`, the
+   * element as `item`, and the number of the element, from 1, as `position`. With `outer`, a row whose list is empty is kept; `item` and
+   * `position` are NULL in this row.
    */
   elements(from: string, o: string, path: readonly string[], item: string, position: string, outer: boolean): string;
 }

@@ -1,7 +1,7 @@
 /**
- * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept.
- * `text` accepts any value. `string` accepts any value, too, but only texts in a row whose answer has fields that do not fit
- * their types.
+ * Types of values that are read from an answer. A value that does not fit its type is NULL; the answer itself is always kept. `text`
+ * accepts any value. `string` also accepts any value, unless fields of the row's answer do not fit their types; then `string` accepts only
+ * texts.
  */
 export type ValueType = 'text' | 'string' | 'number' | 'integer' | 'boolean' | 'date' | 'time' | 'json';
 
@@ -11,14 +11,14 @@ export type Path = readonly string[];
 /** A column of a job's view after the user's own. */
 export interface ResultColumn {
   readonly name: string;
-  /** Whether exports to CSV have it. */
+  /** Whether exports to CSV have this column. */
   readonly csv: boolean;
   readonly from:
     | { readonly stored: StoredColumn }
     | {
         readonly path: Path;
         readonly type: ValueType;
-        /** Whether the path begins at the answer, or at the row's part of it. */
+        /** Whether the path begins at the answer, or at the row's part of the answer. */
         readonly of: 'response' | 'row';
       }
     | { readonly count: Path };

@@ -1,6 +1,6 @@
 import type { Path } from './result-column.js';
 
-/** A view of the answers of rows, described once; the SQL of every database is made from it. */
+/** A view of the answers of rows, described once; the SQL of every database is made from this description. */
 export interface ResultRelation {
   readonly name: string;
   readonly is: string;

@@ -3,8 +3,8 @@ import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
 import { literal } from './duckdb-quote.js';
 
 /**
- * SQL for result columns. `inner`: columns that an inner query adds to its rows; `shown`: expressions over these, in the order
- * of the columns.
+ * SQL for result columns. `inner`: columns that an inner query adds to its rows; `shown`: expressions over the inner columns, in the order
+ * of the result columns.
  */
 export interface ResultSql {
   readonly inner: readonly string[];
@@ -44,17 +44,17 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
 
 const source = { response: 'response', row: 'row_part' } as const;
 
-/** The object of a shared run's output that names the row. */
+/** The output of a shared run has a list of objects; this is the object that names the row. */
 export const rowPart = (response: string, rowHash: string): string =>
   `list_filter(json_extract(${response}, '$.output.structured.${ROWS_FIELD}[*]'),
   lambda part: json_extract_string(part, '$.${ROW_ID_FIELD}') = ${rowHash})[1]`;
 
-/** A JSON pointer; it can contain any name. */
+/** A JSON pointer; the pointer can contain any name. */
 function pointer(path: Path): string {
   return literal(path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join(''));
 }
 
-/** A text as a value of its type; NULL if it does not fit. Words such as `infinity` and `today` are not dates. */
+/** A text as a value of its type; NULL if the text does not fit. Words such as `infinity` and `today` are not dates. */
 function typed(text: string, type: ValueType): string {
   const dated = `CASE WHEN regexp_matches(${text}, '^\\d{4}-\\d\\d-\\d\\d') THEN ${text} END`;
   switch (type) {

@@ -1,9 +1,9 @@
 import { TooMuchAtOnce } from '../../core/rows/row-warehouse.js';
 
-/** Maximum number of parts. With it, only a few events are folded at a time even if each has a megabyte. */
+/** Maximum number of parts. With this many parts, only a few events are folded at a time even if each event has a megabyte. */
 const MOST_PARTS = 64;
 
-/** Runs work. If it needs too much memory, repeats it with more and smaller parts. */
+/** Runs `work`. If `work` needs too much memory, repeats it with more and smaller parts. */
 export async function inParts<T>(work: (parts: number) => Promise<T>): Promise<T> {
   for (let parts = 1; ; parts *= 8) {
     try {

@@ -3,14 +3,11 @@ import { leftOut } from '../../core/rows/row-operation.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 
-/**
- * Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. Both databases accept this
- * SQL.
- */
+/** Rows of `row_store` (alias `e`) that hold an answer to one of these keys. `stale` is a condition. Both databases accept this SQL. */
 const holding = (keys: string, stale: string) => `FROM row_store e WHERE e.unit_key ${keys}
   AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
 
-/** Key and cost of each answer. If rows share an answer, only the first of them has its cost. */
+/** Key and cost of each answer. If rows share an answer, only the first of these rows has the cost of the answer. */
 export const knownSql = (keys: string, stale: string): string =>
   `SELECT e.unit_key, max(e.cost_micros) AS micros ${holding(keys, stale)} GROUP BY e.unit_key`;
 
@@ -34,7 +31,7 @@ export interface AnswerRow {
 }
 
 export function toKnownAnswer(row: AnswerRow): KnownAnswer {
-  // The answer was complete, except that it lacked this row.
+  // The answer was complete, but lacked this row.
   const whole = row.error_tag === leftOut.tag;
   return {
     requestId: row.request_id,

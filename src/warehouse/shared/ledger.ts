@@ -13,8 +13,8 @@ export function slicesLackingRows(job: string, generation: string): string {
 }
 
 /**
- * Throws if the warehouse has another generation of the job, because row numbers would belong to other rows. `current`: the
- * generation there, or undefined.
+ * Throws if the warehouse has another generation of the job, because row numbers would belong to other rows. `current`: the generation in
+ * the warehouse, or undefined.
  */
 export function checkGeneration(job: string, generation: string, current: unknown): void {
   if (current === generation) return;

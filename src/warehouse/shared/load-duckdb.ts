@@ -2,8 +2,8 @@ import type * as DuckDb from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 
 /**
- * Loads DuckDB on first use, because that takes a quarter of a second. Throws `WarehouseUnusable` where its binary for this machine is
- * missing: npm leaves it out with `--omit=optional`, and there is none for some machines.
+ * Loads DuckDB on first use, because loading takes a quarter of a second. Throws `WarehouseUnusable` if DuckDB's binary for this machine is
+ * missing: npm leaves the binary out with `--omit=optional`, and some machines have no binary.
  */
 export async function loadDuckDb(): Promise<typeof DuckDb> {
   try {

@@ -1,9 +1,9 @@
 /**
- * Matches an escaped backslash, a whole surrogate pair, or half of a pair. Only half of a pair is captured; the other two stay
- * unchanged.
+ * Matches an escaped backslash, a whole surrogate pair, or half of a pair. Only half of a pair is captured; backslashes and whole pairs
+ * stay unchanged.
  */
 const SURROGATES = /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
-/** Like `SURROGATES`; it also captures NUL. */
+/** Like `SURROGATES`; this expression also captures NUL. */
 const NULS_TOO =
   /\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2})/g;
 
@@ -11,14 +11,14 @@ const mend = (json: string, escapes: RegExp) =>
   json.replace(escapes, (match, name: string | undefined) => (name === undefined ? match : `\\\\${name}`));
 
 /**
- * Repairs half surrogate pairs. JSON may have half of a pair as an escape (`\ud800`). It is not a character, so no database can
- * hold it as text. The escape is replaced by its six characters as plain text, so that it stays visible.
+ * Repairs half surrogate pairs. JSON may have half of a pair as an escape (`\ud800`). Half of a pair is not a character, so no database can
+ * hold it as text. The escape is replaced by its six characters as plain text, so that the escape stays visible.
  */
 export function mendSurrogates(json: string): string {
   return mend(json, SURROGATES);
 }
 
-/** Like `mendSurrogates`. It also replaces NUL (`\u0000`), which PostgreSQL's text cannot hold. */
+/** Like `mendSurrogates`, and also replaces NUL (`\u0000`), which PostgreSQL's text cannot hold. */
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }

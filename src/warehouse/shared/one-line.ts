@@ -1,6 +1,6 @@
 /**
- * Returns the bytes of a JSON text on one line; JSON has line feeds only between its tokens. If the text has escapes that a
- * database cannot hold as text, they are repaired. If there is nothing to change, which is usual, the same bytes are returned.
+ * Returns the bytes of a JSON text on one line; JSON has line feeds only between its tokens. Escapes that a database cannot hold as text
+ * are repaired. If there is nothing to change, which is usual, the same bytes are returned.
  */
 export function inOneLine(
   json: Uint8Array,
@@ -29,7 +29,7 @@ export function hasHalves(bytes: Buffer): boolean {
         bytes[at + 7] === 0x75 &&
         hex(bytes[at + 8]) === 13 &&
         hex(bytes[at + 9]) >= 12;
-      // After an escaped backslash this may be plain text, not an escape. The repair decides.
+      // After an escaped backslash the bytes may be plain text, not an escape. The repair decides.
       if (!pair || bytes[at - 1] === 0x5c) return true;
       at += 12;
     }

@@ -1,14 +1,14 @@
 import type { RelationColumn } from '../../events/event-tables.js';
 
 /**
- * Compression of text columns of events and of their state. By default DuckDB tries all its methods on each column of each row
- * group. For text columns this took a tenth of the CPU of loads, and mostly chose the same method.
+ * Compression of text columns of events and of their state. By default DuckDB tries all its methods on each column of each row group. For
+ * text columns these trials took a tenth of the CPU of loads, and DuckDB mostly chose the same method.
  */
 export const compressions: Readonly<Record<string, readonly string[]>> = {
   zstd: ['data', 'extra'],
-  // Nearly every row has a different value.
+  // Nearly every row has a different value in these columns.
   uncompressed: ['id', 'event_id', 'object_id', 'item_id', 'external_id', 'url'],
-  // Many rows have the same value.
+  // Many rows have the same value in these columns.
   dictionary: [
     ...['type', 'payload', 'origin', 'webset_id', 'source_id', 'enrichment_id', 'monitor_id'],
     ...['status', 'source', 'format', 'entity_type', 'behavior', 'cron', 'timezone'],
@@ -16,8 +16,8 @@ export const compressions: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the suffix of a column's type in CREATE TABLE. It is empty for columns that are not listed above: DuckDB chooses
- * their compression.
+ * Returns the suffix of a column's type in CREATE TABLE. The suffix is empty for columns that are not listed above: DuckDB chooses their
+ * compression.
  */
 export function compressionOf({ name }: RelationColumn): string {
   const method = Object.keys(compressions).find((one) => compressions[one]?.includes(name));

@@ -16,7 +16,7 @@ export const duckDbDialect: EventDialect = {
   text: (json, path) => `json_extract_string(${json}, '${pathOf(path)}')`,
   time,
   withFields: (from, fields) =>
-    // All fields in one expression: a separate expression for each field would parse the object again.
+    // One expression reads all fields, because a separate expression for each field would parse the object again.
     `SELECT * EXCLUDE (facts), ${fields.map((field, index) => `${typed(field, `facts[${index + 1}]`)} AS ${field.name}`).join(', ')}
      FROM (SELECT *, json_extract_string(o, [${fields.map(({ path }) => `'${pathOf(path)}'`).join(', ')}]) AS facts FROM ${from} s) t`,
   withMembers: (from, names) =>

@@ -8,7 +8,7 @@ const pointer = (path: readonly string[]) => literal(path.map((name) => `/${name
 export const duckDbResults: ResultDialect = {
   prefix: '',
   read(from, plain, values) {
-    // All fields in one expression: a separate expression for each field would parse the element again.
+    // One expression reads all fields, because a separate expression for each field would parse the element again.
     const lists = new Map<string, string[]>();
     const shown = values.map((value) => {
       const { o, column } = value;
@@ -32,8 +32,8 @@ export const duckDbResults: ResultDialect = {
 };
 
 /**
- * A value that is read as a text. If the row has an error message, because fields of its answer do not fit their types, a value
- * that is not a text becomes NULL.
+ * Returns the expression of a value that is read as a text. A row has an error message if fields of its answer do not fit their types. In
+ * such a row, a value that is not a text becomes NULL.
  */
 function onlyText(o: string, path: Path, text: string): string {
   return `CASE WHEN error_message IS NULL OR json_type(${o}, ${pointer(path)}) = 'VARCHAR' THEN ${text} END`;

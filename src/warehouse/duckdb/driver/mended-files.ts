@@ -30,7 +30,7 @@ async function* mended(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of chunks) {
     const text = rest + chunk;
-    // Whole lines only, so that no escape is split.
+    // Only whole lines are repaired, so that no escape is split.
     const end = text.lastIndexOf('\n') + 1;
     rest = text.slice(end);
     yield mendSurrogates(text.slice(0, end));

@@ -22,8 +22,8 @@ const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", 
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Query of the unit records in the files of parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its
- * line unchanged, because DuckDB would rewrite its numbers. A line is skipped if it is not JSON (the torn end of a file that is
+ * Query of the unit records in the files of parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line
+ * unchanged, because DuckDB would rewrite the numbers in the result. A line is skipped if it is not JSON (the torn end of a file that is
  * being written) or has half of a surrogate pair. The caller must check that no unit is missing.
  */
 export function unitRecords(bytes = MAX_OBJECT): string {
@@ -41,12 +41,12 @@ export function unitRecords(bytes = MAX_OBJECT): string {
 }
 
 const MIN_OBJECT = 65_536;
-/** The longest line that the usual memory of a warehouse can read. */
+/** The longest line, in bytes, that can be read with the usual memory of a warehouse. */
 export const MAX_OBJECT = 16_777_216;
 
 /**
- * A read function with the maximum size of a line. DuckDB allocates buffers of twice that size: its default of 16 MiB takes 32
- * MB of new memory at every load, even for files of 3 MB. A longer line counts as unreadable.
+ * A read function with the maximum size of a line. DuckDB allocates buffers of twice the maximum: its default of 16 MiB takes 32 MB of new
+ * memory at every load, even for files of 3 MB. A longer line counts as unreadable.
  */
 export function upTo(source: string, bytes: number): string {
   return source.replace(/\)$/, `, maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))})`);

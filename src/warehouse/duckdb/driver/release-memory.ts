@@ -1,4 +1,4 @@
-/** A process with less memory releases nothing. */
+/** A process with less memory than this releases nothing. */
 const LARGE_PROCESS_MB = 440;
 const WORTH_GIVING_BACK_MB = 40;
 
@@ -6,9 +6,8 @@ const WORTH_GIVING_BACK_MB = 40;
 let heldThen = 0;
 
 /**
- * Whether this process should now release the free memory of its allocators, which is some 60 MB after statements on several
- * threads. Setting DuckDB's memory limit releases it. A release takes some 10 ms, so it must free at least
- * `WORTH_GIVING_BACK_MB`.
+ * Whether this process should now release the free memory of its allocators, which is some 60 MB after statements on several threads.
+ * Setting DuckDB's memory limit releases this memory. A release takes some 10 ms, so it must free at least `WORTH_GIVING_BACK_MB`.
  */
 export function worthGivingBack(): boolean {
   const held = process.memoryUsage.rss() / 1_048_576;

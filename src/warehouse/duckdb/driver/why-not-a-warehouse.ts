@@ -9,9 +9,9 @@ const dataFiles = (
 ).split(' ');
 
 /**
- * Why a file cannot be a DuckDB warehouse, such as `is a folder`; null if it can. An existing file is judged by its contents, a
- * new one by its name. DuckDB itself opens some data files as if they were databases. Throws the system's error if the file
- * cannot be read.
+ * Returns why a file cannot be a DuckDB warehouse, such as `is a folder`; null if the file can. An existing file is judged by its contents,
+ * a new file by its name. DuckDB itself opens some data files as if they were databases. Throws the system's error if the file cannot be
+ * read.
  */
 export function whyNoDatabase(file: string): string | null {
   const there = statSync(file, { throwIfNoEntry: false });

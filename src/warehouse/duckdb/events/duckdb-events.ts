@@ -9,7 +9,7 @@ import { Warehouse } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
 /**
- * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call it once for each file and process.
+ * Returns the webset events of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process.
  */
 export function createDuckDbEvents(options: { readonly file: string }): EventWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
@@ -28,8 +28,8 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 }
 
 /**
- * During loads the current state is updated on a second connection, and so on a second core. After the last load it is updated
- * on both cores, because no load uses the other core then.
+ * During loads the current state is updated on a second connection, and so on a second core. After the last load the state is updated on
+ * both cores, because no load uses the other core then.
  */
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
@@ -51,7 +51,7 @@ function transactionOn(connection: DuckDBConnection): EventTransaction {
 }
 
 /**
- * Runs prepared statements. Otherwise the connection would first split the text into statements on another thread, and each
+ * Runs prepared statements. Without preparation, the connection would first split the text into statements on another thread, and each
  * switch of threads waits for a free thread.
  */
 async function withPrepared<T>(

@@ -16,7 +16,7 @@ const { time } = duckDbDialect;
  */
 const FILE_BYTES = 1_048_576;
 
-/** Writes pages into scratch files for DuckDB, one page a line. The bytes of a page are not re-coded. */
+/** Writes pages into scratch files for DuckDB, one page on each line. The bytes of a page are not re-coded. */
 export async function stagePages(batch: readonly WindowPages[]): Promise<StagedPages> {
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-events-'));
   const remove = () => rm(dir, { recursive: true, force: true });
@@ -71,7 +71,7 @@ async function writeOne({ name, pieces, bytes }: ScratchFile): Promise<void> {
 }
 
 /**
- * Query of the events in the files. Events are read as structs, or with `whole` as maps: that takes longer and keeps unknown
+ * Query of the events in the files. Events are read as structs, or with `whole` as maps. Reading maps takes longer and keeps unknown
  * fields. DuckDB's buffers have twice the size of the longest line.
  */
 function query(files: readonly string[], longest: number, whole: boolean): string {

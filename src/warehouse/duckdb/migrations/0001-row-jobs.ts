@@ -1,7 +1,7 @@
 /**
- * Jobs, their rows, the load ledger and unknown outcomes; 0002 adds the comments. Never changed once released: a later change is a new
- * file. Only the ledger and the unknown outcomes have keys: anti-join and append is faster than a primary key on rows. The view reads text,
- * highlights and summary from the response: DuckDB would compute generated columns at each insert and then discard them.
+ * Jobs, their rows, the load ledger and unknown outcomes; 0002 adds the comments. This migration never changes once it is released: a later
+ * change is a new file. Only the ledger and the unknown outcomes have keys: anti-join and append is faster than a primary key on rows. The
+ * view reads text, highlights and summary from the response: DuckDB would compute generated columns at each insert and then discard them.
  */
 export const rowJobs = {
   name: '0001-row-jobs',

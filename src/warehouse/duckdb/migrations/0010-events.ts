@@ -2,7 +2,7 @@ import { makeEventTables } from '../../events/make-tables.js';
 import { compressionOf } from '../dialect/compression.js';
 import { duckDbDialect } from '../dialect/event-dialect.js';
 
-/** Webset events and the current state made from them. Anti-join and append is faster than keys. */
+/** Webset events and the current state made from these events. Anti-join and append is faster than keys. */
 export const events = {
   name: '0010-events',
   sql: makeEventTables(duckDbDialect, { prefix: '', suffix: compressionOf, keys: false }),

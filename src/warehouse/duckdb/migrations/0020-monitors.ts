@@ -2,7 +2,7 @@ import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.
 import { duckDbMonitors } from '../dialect/monitor-dialect.js';
 
 /**
- * Monitors: batches and their audit, quiet hours, runs and results. A job's view that has the name of one of these tables is
+ * Monitors: batches and their audit, quiet hours, runs and results. If a job's view has the name of one of these tables, the view is
  * renamed.
  */
 export const monitors = {

@@ -1,4 +1,4 @@
-/** Parts of a slice that could not be loaded in one transaction. */
+/** The loaded parts of slices. A slice has parts if the slice could not be loaded in one transaction. */
 export const loadParts = {
   name: '0070-load-parts',
   sql: `

@@ -10,7 +10,7 @@ const own = ['row_store', 'enriched_rows', 'searchflow_runs'];
 const text = (name: string) =>
   `CASE WHEN error_message IS NULL OR json_type(response, '$.${name}') = 'VARCHAR' THEN json_extract_string(response, '$.${name}') END AS ${name}`;
 
-/** Exact dollars, and only texts in columns for texts. A job with the name spend keeps its view. */
+/** The views have exact dollars, and only texts in columns for texts. A job with the name spend keeps its view. */
 export const exactDollars = {
   name: '0071-exact-dollars',
   sql: (_taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => `

@@ -8,12 +8,12 @@ import { stateMarks } from './0060-state-marks.js';
 import { loadParts } from './0070-load-parts.js';
 import { exactDollars } from './0071-exact-dollars.js';
 
-/** A step of a warehouse's schema; never changed once it was released. */
+/** A step of a warehouse's schema. A released step is never changed. */
 export interface Migration {
   readonly name: string;
   /**
-   * The SQL, or a function that makes it. `taken`: lower-case names of existing tables and views; `ofJobs`: those of jobs'
-   * views.
+   * The SQL, or a function that makes the SQL. `taken`: lower-case names of existing tables and views; `ofJobs`: lower-case names of the
+   * views of jobs.
    */
   readonly sql: string | ((taken: ReadonlySet<string>, ofJobs: ReadonlySet<string>) => string);
 }

@@ -6,7 +6,7 @@ import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { duckDbMonitors } from '../dialect/monitor-dialect.js';
 import { Warehouse } from '../open/warehouse.js';
 
-/** Monitors in a DuckDB file, beside the rows of jobs. One object for each file and process, as for `createDuckDbRows`. */
+/** Returns the monitors of a DuckDB file. The same file may hold the rows of jobs. Call this function once for each file and process. */
 export function createDuckDbMonitors(options: { readonly file: string }): MonitorWarehouse {
   const warehouse = Warehouse.at(resolve(options.file));
   return createMonitorStore(

@@ -18,7 +18,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
       `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
     );
   }
-  // The file has one writer at a time, so no other process migrates it meanwhile.
+  // The file has one writer at a time, so no other process migrates the file meanwhile.
   for (const step of migrations.filter(({ name }) => !done.includes(name))) {
     await inTransaction(connection, () => run(connection, step));
   }

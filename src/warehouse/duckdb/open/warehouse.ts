@@ -13,19 +13,22 @@ import { whyNoDatabase } from '../driver/why-not-a-warehouse.js';
 import { checkSchema } from './check-schema.js';
 import { migrate } from './migrate.js';
 
-/** An open warehouse blocks other processes, even those that only read. So it is closed this soon after its last use. */
+/**
+ * Time in ms after the last use, after which a warehouse is closed. The time is short, because an open warehouse blocks other processes,
+ * even processes that only read.
+ */
 const IDLE_MS = 250;
 
-/** Size at which a checkpoint writes the log into the file. Until then the changes are also in memory. */
+/** Size at which a checkpoint writes the log into the file. Until then the changes in the log are also in memory. */
 const LARGE_LOG_MB = 48;
 
 /**
- * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and
- * threads are those of `USUAL`. One thread is enough: a slice is too small to share, and a second thread would wait actively
- * for the first (loads took 1.6 times the CPU). Rare checkpoints halve the cost of loading; DuckDB replays a log of this size
- * in well under a second. Checkpoints do not merge row groups that are not full, because that took a fifth of the CPU of loads
- * of events. Closing the file merges these row groups, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd
- * (see `compressions`): with it, JSON takes a sixth of the space, and less time. Older files keep their format.
+ * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and threads come
+ * from `USUAL`. One thread is enough: a slice is too small to share, and a second thread would wait actively for the first (loads took 1.6
+ * times the CPU). Rare checkpoints halve the cost of loading; DuckDB replays a log of this size in well under a second. Checkpoints do not
+ * merge row groups that are not full, because such merges took a fifth of the CPU of loads of events. Closing the file merges these row
+ * groups, see `MERGES`. New files have the format of DuckDB 1.2, which has zstd (see `compressions`). With zstd, JSON takes a sixth of the
+ * space, and less time. Older files keep their format.
  */
 const LIMITS = {
   checkpoint_threshold: `${LARGE_LOG_MB}MB`,
@@ -34,26 +37,25 @@ const LIMITS = {
 } as const;
 
 /**
- * Number of rows in one row group. A checkpoint reads the last group and writes it again. With DuckDB's own 122,880 rows a
- * group has 170 MB of events, and writing it again took about a fifth of the CPU of loads; see docs/decisions/0013.
+ * Number of rows in one row group. A checkpoint reads the last group and writes that group again. With DuckDB's own 122,880 rows a group
+ * has 170 MB of events, and writing such a group again took about a fifth of the CPU of loads; see docs/decisions/0013.
  */
 const ROW_GROUP_ROWS = 6144;
 
 /** Memory (MB) and threads of a statement by default. */
 export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
 
-/** For work that sorts and joins all rows of a job, or compares whole contents. With less memory it spills more, or fails. */
+/**
+ * Resources for work that sorts and joins all rows of a job, or compares whole contents. With less memory such work spills more, or fails.
+ */
 const WHOLE_JOB: Needs = { memory: 256 };
 
-/**
- * Number of row groups of a table that are merged when the file is closed. The space of deleted rows is so released in small
- * steps.
- */
+/** Number of row groups of a table that are merged when the file is closed. So the space of deleted rows is released in small steps. */
 const MERGES = 2;
 
 /**
- * Queues of work. Work of different queues may run at the same time, because it writes different tables: `incoming` for loads,
- * `state` for the state made from them.
+ * Queues of work. Work of different queues may run at the same time, because each queue writes tables of its own. `incoming`: loads;
+ * `state`: updates of the current state with loaded events.
  */
 export type WorkQueue = 'incoming' | 'state';
 const WORK_QUEUES: readonly WorkQueue[] = ['incoming', 'state'];
@@ -64,7 +66,7 @@ export interface Needs {
   readonly threads?: number;
 }
 
-/** Raises the resources of the statements that follow to at least these. */
+/** Raises the resources of later statements to at least `more`. */
 export type Grant = (more: Needs) => Promise<void>;
 
 type Work<T> = (connection: DuckDBConnection, grant: Grant) => Promise<T>;
@@ -74,11 +76,11 @@ const warehouses = new Map<string, Warehouse>();
 const nothing = () => undefined;
 
 /**
- * One DuckDB file, for all work of this process. It is opened for use, closed when idle, and used by one caller at a time, or
- * by one of each queue. Its methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
+ * One DuckDB file, for all work of this process. The file is opened for use and closed when idle. Work of one queue runs one at a time. All
+ * methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
  */
 export class Warehouse {
-  /** The warehouse of a file: one object for all callers in this process, also if they use links. `file`: absolute path. */
+  /** The warehouse of a file: one object for all callers in this process, including callers that use links. `file`: absolute path. */
   static at(file: string): Warehouse {
     const path = realPath(file);
     const warehouse = warehouses.get(path) ?? new Warehouse(path);
@@ -125,7 +127,7 @@ export class Warehouse {
           this.#checkpointLargeLog();
         }
       } catch (error) {
-        // After a fatal error DuckDB refuses all further use of the instance: the next use opens it again.
+        // After a fatal error DuckDB refuses all further use of the instance, so the next use opens a new instance.
         if (/FATAL|has been invalidated/.test(String(error))) await this.#drop();
         throw warehouseError(error, this.file);
       } finally {
@@ -149,21 +151,21 @@ export class Warehouse {
     );
   }
 
-  /** Closes the file after the waiting work. A later use opens it again. */
+  /** Closes the file after the waiting work. A later use opens the file again. */
   close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     return this.#inTurn(WORK_QUEUES, async () => {
       if (this.#idle !== null) clearTimeout(this.#idle);
       if (this.#instance === null) return;
-      // Without this checkpoint, closing would run one on the event loop.
+      // Without this checkpoint, closing would run a checkpoint on the event loop.
       await checkpoint(await this.#instance, MERGES);
       await this.#drop();
     });
   }
 
   /**
-   * Starts a checkpoint while both queues wait. DuckDB itself runs a checkpoint only while no other transaction writes, which
-   * with two queues may not happen for minutes.
+   * Starts a checkpoint while both queues wait. DuckDB itself runs a checkpoint only while no other transaction writes. With two queues
+   * there may be no such moment for minutes.
    */
   #checkpointLargeLog(): void {
     const { size = 0 } = statSync(`${this.file}.wal`, { throwIfNoEntry: false }) ?? {};
@@ -201,9 +203,9 @@ export class Warehouse {
   }
 
   /**
-   * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other
-   * code changes these settings. Setting the memory limit also releases memory to the system. So after work has ended (`over`)
-   * even an unchanged limit is set again, if that releases enough memory.
+   * Sets memory and threads of the instance to the most that running work needs; the calls run one after the other. No other code changes
+   * these settings. Setting the memory limit also releases memory to the system. So after work has ended (`over`), an unchanged limit is
+   * set again, too, if this would release enough memory.
    */
   #applyNeeds(connection: DuckDBConnection, over = false): Promise<unknown> {
     const granted = this.#inForce.then(async (last) => {
@@ -214,7 +216,7 @@ export class Warehouse {
       if (threads !== last.threads) await connection.run(`SET GLOBAL threads = ${threads}`);
       return { memory, threads };
     });
-    // If the instance did not accept a setting, the next call sets it again.
+    // If the instance did not accept a setting, the next call sets the setting again.
     this.#inForce = granted.catch(() => ({ memory: 0, threads: 0 }));
     return granted;
   }
@@ -236,8 +238,8 @@ export class Warehouse {
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
     makeFolder(dirname(this.file), 0o777);
-    // The instance comes from the process-wide cache. A second instance on the file in this process, such as one of the user's
-    // own code, would take the lock from the first, and both would write.
+    // The instance comes from the process-wide cache. A second instance on the file in this process, for example in the user's own code,
+    // would take the lock from the first, and both would write.
     const instance = await DuckDBInstance.fromCache(this.file, {
       ...LIMITS,
       memory_limit: `${USUAL.memory}MB`,
@@ -265,7 +267,7 @@ export class Warehouse {
 
 const memoryLimit = (megabytes: number) => `SET GLOBAL memory_limit = '${megabytes}MB'`;
 
-/** Writes the log into the file and merges up to `merges` row groups of a table. If this fails, the data stays in the log. */
+/** Writes the log into the file and merges up to `merges` row groups of a table. If the checkpoint fails, the data stays in the log. */
 async function checkpoint(instance: DuckDBInstance, merges: number): Promise<void> {
   const connection = await instance.connect();
   try {
@@ -277,8 +279,8 @@ async function checkpoint(instance: DuckDBInstance, merges: number): Promise<voi
 }
 
 /**
- * Attaches the file again with the size of row groups, which only ATTACH can set. The instance stays in the process-wide cache,
- * and its database keeps its name, so that all users of the instance share the database. Call it once for each instance.
+ * Attaches the file again with the size of row groups, which only ATTACH can set. The instance stays in the process-wide cache, and its
+ * database keeps its name, so that all users of the instance share the database. Call this function once for each instance.
  */
 async function attachWithRowGroups(connection: DuckDBConnection, file: string): Promise<void> {
   const reader = await connection.runAndReadAll(

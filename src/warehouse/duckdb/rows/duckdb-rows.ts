@@ -18,16 +18,16 @@ import { recordRun } from './record-run.js';
 import { summarize } from './summarize.js';
 import { recordUnknown } from './unknown-outcomes.js';
 
-/** Time for which an export waits until another process closes the file, such as another export of the same rows. */
+/** Time in ms for which an export waits while another process, such as another export, has the file open. */
 const FREE_MS = 10_000;
 const POLL_MS = 200;
 
 const inKeys = 'IN (SELECT unnest($keys))';
 
 /**
- * Returns a DuckDB file as a warehouse. The file is opened for each use and closed when idle, because only one process can have
- * it open. While another process has the file, every method rejects with `WarehouseBusy`. Call it once for each file and
- * process: see `createWarehouses`.
+ * Returns a DuckDB file as a warehouse. The file is opened for each use and closed when idle, because only one process can have the file
+ * open. While another process has the file, every method rejects with `WarehouseBusy`. Call this function once for each file and process:
+ * see `createWarehouses`.
  */
 export function createDuckDbRows(options: {
   readonly file: string;
@@ -145,7 +145,7 @@ export function createDuckDbRows(options: {
   };
 }
 
-/** Runs work that begins with opening the file, and retries it while another process has the file. */
+/** Runs work that begins with opening the file, and retries the work while another process has the file. */
 async function onceFree<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + FREE_MS;
   for (;;) {

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 
 /**
- * Writes the freshness rules where SQL can read them: a temporary table `freshness` of one row, for {@link stale}. Missing bodies
+ * Writes the freshness rules into a temporary table `freshness` of one row, which the SQL of {@link stale} reads. Missing bodies
  * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
 export async function useFreshness(connection: DuckDBConnection, freshness: Freshness | undefined): Promise<void> {

@@ -12,12 +12,12 @@ import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.
 import { makePending } from './pending.js';
 
 /**
- * Bytes of answers in one part of a slice. A slice is loaded in parts if it needs more memory than the warehouse has. An answer
- * above this size is a part of its own.
+ * Bytes of answers in one part of a slice. A slice is loaded in parts if the load of the whole slice needs more memory than the warehouse
+ * has. An answer above this size is a part of its own.
  */
 const PART_BYTES = 2_097_152;
 /**
- * Bytes of memory that a load needs for each byte of its answers, beside the usual memory: buffers of the reader, and copies of
+ * Bytes of memory that a load needs for each byte of its answers, in addition to the usual memory: buffers of the reader, and copies of
  * values.
  */
 const MEMORY_FACTOR = 60;
@@ -37,8 +37,8 @@ interface Part {
 }
 
 /**
- * `RowWarehouse.load`. Loads a whole slice in one transaction. If that needs too much memory, or if a line may be longer than
- * the reader's limit, loads the slice in parts.
+ * Runs `RowWarehouse.load`: loads a whole slice in one transaction. If the transaction needs too much memory, or if a line may be longer
+ * than the reader's limit, loads the slice in parts.
  */
 export async function loadWholeOrInParts(
   warehouse: Warehouse,

@@ -22,8 +22,8 @@ export interface RowRange {
 }
 
 /**
- * Loads one slice, or a part of it, in the caller's transaction: rows and ledger line, or neither. For a part, the unit files
- * may have lines of any length.
+ * Loads one slice, or a part of a slice, in the caller's transaction: rows and ledger line, or neither. For a part, the unit files may have
+ * lines of any length.
  */
 export async function loadSlice(
   connection: DuckDBConnection,
@@ -90,7 +90,7 @@ async function ledgerLine(
   return { rows: Number(loaded.getRowsJson()[0]?.[0]), already: false };
 }
 
-/** Refuses an attempt of another generation, whose row numbers now belong to other rows. */
+/** Returns the origin of a job. Refuses an attempt of another generation, because its row numbers now belong to other rows. */
 async function currentOrigin(connection: DuckDBConnection, { job, generation }: LoadBatch): Promise<string> {
   const jobs = await connection.runAndReadAll('SELECT generation, origin FROM searchflow_jobs WHERE job = $job', {
     job,
@@ -103,8 +103,8 @@ async function currentOrigin(connection: DuckDBConnection, { job, generation }: 
 type RowFacts = { job: string; origin: string; generation: string; slice: number; now: bigint };
 
 /**
- * Inserts the pending rows that have a unit. A first statement reads the unit files once, directly into the table. A slower
- * statement reads them again if the first did not find exactly one line for each row: a unit has two lines, or a line that
+ * Inserts the pending rows that have a unit. A first statement reads the unit files once, directly into the table. If this statement does
+ * not find exactly one line for each row, a slower statement reads the files again. In this case a unit has two lines, or a line that
  * DuckDB cannot read.
  */
 async function loadUnits(
@@ -148,7 +148,7 @@ export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
 const newest = (records: string): string =>
   `(SELECT * FROM ${records} u QUALIFY row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) = 1)`;
 
-/** Message of a failed answer: `error.message`, or `error` if that is a text. */
+/** Message of a failed answer: `error.message`, or `error` if `error` is a text. */
 export const reason = `coalesce(json_extract_string(result, '$.error.message'),
   CASE json_type(result, '$.error') WHEN 'VARCHAR' THEN json_extract_string(result, '$.error') END)`;
 

@@ -7,7 +7,7 @@ import { reason, textFact } from './load-slice.js';
 const misread = `e.job = $job AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
-/** `RowWarehouse.misreadAnswers`. */
+/** See `RowWarehouse.misreadAnswers`. */
 export async function misreadAnswers(connection: DuckDBConnection, job: string): Promise<readonly MisreadAnswer[]> {
   const reader = await connection.runAndReadAll(
     `SELECT unit_key, url, request_id, epoch_ms(fetched_at), status, response::VARCHAR FROM row_store e WHERE ${misread}
@@ -24,7 +24,7 @@ export async function misreadAnswers(connection: DuckDBConnection, job: string):
   }));
 }
 
-/** `RowWarehouse.putAnswers`. */
+/** See `RowWarehouse.putAnswers`. */
 export async function putAnswers(connection: DuckDBConnection, job: string, unitFile: string): Promise<number> {
   const { listValue } = await import('@duckdb/node-api');
   const changed = await connection.runAndReadAll(

@@ -7,7 +7,7 @@ import { chooseViewName, makeView } from '../dialect/job-view.js';
 import { stale, useFreshness } from './freshness.js';
 import { reconcile } from './vanished-rows.js';
 
-/** `RowWarehouse.openJob`, in the caller's transaction. */
+/** See `RowWarehouse.openJob`. Runs in the caller's transaction. */
 export async function openJob(
   connection: DuckDBConnection,
   job: JobRecord,
@@ -32,7 +32,7 @@ export async function openJob(
   return slicesToLoad(connection, job);
 }
 
-/** `RowWarehouse.unloadedSlices`, in the caller's transaction. */
+/** See `RowWarehouse.unloadedSlices`. Runs in the caller's transaction. */
 export async function unloadedSlices(
   connection: DuckDBConnection,
   job: JobRecord,

@@ -4,10 +4,10 @@ import { MAX_OBJECT, plainPaths, stagedKeys, stagedRows, unpackedSize, upTo } fr
 import { stale, useFreshness } from './freshness.js';
 
 /**
- * Creates `pending`, a temporary table or view of the staged rows of one slice that must be loaded. A row is left out if the
- * job has it with the same row number, content and unit, and with an answer that is not stale. Returns whether the job has any
- * row with these numbers. Usually it has none; then all rows are pending, and nothing is compared. Call it once for each
- * connection.
+ * Creates `pending`, a temporary table or view of the staged rows of one slice that must be loaded. A staged row is left out if the
+ * warehouse has a row of the job with the same number, content and unit, and with an answer that is not stale. Returns whether the
+ * warehouse has any row of the job with the numbers of the staged rows. Usually there is no such row; then all rows are pending, and
+ * nothing is compared. Call this function once for each connection.
  */
 export async function makePending(
   connection: DuckDBConnection,
@@ -47,7 +47,7 @@ export async function makePending(
   return { occupied: true };
 }
 
-/** Unit keys of the slice's pending rows, each once. If the job was never opened here, these are the keys of all rows. */
+/** Unit keys of the slice's pending rows, each once. If the job was never opened here, the result has the keys of all rows. */
 export async function pendingKeys(
   connection: DuckDBConnection,
   job: string,

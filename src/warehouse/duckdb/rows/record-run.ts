@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RunRecord } from '../../../core/rows/row-warehouse.js';
 
-/** `RowWarehouse.recordRun`. */
+/** See `RowWarehouse.recordRun`. */
 export async function recordRun(connection: DuckDBConnection, run: RunRecord): Promise<void> {
   const { startedAt, endedAt, ...facts } = run;
   await connection.run(

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WarehouseSummary } from '../../../core/rows/row-warehouse.js';
 import { summaryOf, unknownJob } from '../../shared/warehouse-summary.js';
 
-/** `RowWarehouse.summary`. */
+/** See `RowWarehouse.summary`. */
 export async function summarize(connection: DuckDBConnection, job: string, file: string): Promise<WarehouseSummary> {
   const jobs = await connection.runAndReadAll('SELECT rows FROM searchflow_jobs WHERE job = $job', { job });
   const record = jobs.getRowsJson()[0];

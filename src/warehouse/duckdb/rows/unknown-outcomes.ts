@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { UnknownOutcome } from '../../../core/purchase/journal.js';
 
-/** `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
+/** See `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
 export async function recordUnknown(
   connection: DuckDBConnection,
   job: string,

@@ -31,7 +31,8 @@ export async function reconcile(
      FROM ${stagedKeys}`,
     { rows, files },
   );
-  // Within one run, rows with equal cells have equal keys. A row with the right answer is matched first, then a visible row.
+  // Within one run, rows with equal cells have equal keys. Of the stored rows with equal cells, a row with the right answer is matched
+  // first, then a visible row.
   await connection.run(
     `CREATE TEMP TABLE matched AS
      WITH known AS (SELECT h, any_value(k) AS k FROM staged GROUP BY h),
@@ -93,7 +94,7 @@ async function copyKnownAnswers(connection: DuckDBConnection, job: JobRecord, ro
     { generation: job.generation, now: BigInt(Date.now()), rows: rows as never },
     { rows: LIST(VARCHAR) } as never,
   );
-  // The answers to other options are replaced, as in a load.
+  // Answers to other options are replaced, as in a load.
   await connection.run('DELETE FROM row_store WHERE rowid IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await connection.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await connection.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');

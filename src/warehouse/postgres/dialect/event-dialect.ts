@@ -63,8 +63,8 @@ const ZONED = '(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
 const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 
 /**
- * SQL functions that read a text as a value, or as NULL if it does not fit: a cast would fail the whole load. Plain values are
- * cast directly, because a block with an exception handler costs more than the cast.
+ * SQL functions that read a text as a value, or as NULL if the text does not fit: a cast would fail the whole load. Plain values are cast
+ * directly, because a block with an exception handler costs more than the cast.
  */
 export function readers(prefix: string): string {
   const reader = (name: string, type: string, plain: string, expression: string) => `

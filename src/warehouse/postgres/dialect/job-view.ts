@@ -31,8 +31,8 @@ export async function chooseViewName(tx: PgTransaction, name: string): Promise<s
 }
 
 /**
- * Creates the view of a job. The view has the rows of the current input; the user's columns come first. `unchanged`: its
- * columns have the same sources as before, so an existing view with the same column names is kept.
+ * Creates the view of a job. The view has the rows of the current input; the user's columns come first. `unchanged`: the columns of the
+ * view have the same sources as before, so an existing view with the same column names is kept.
  */
 export async function makeView(
   tx: PgTransaction,
@@ -60,8 +60,8 @@ export async function makeView(
     ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
     ...results.map((name, index) => `${values[index]} AS ${identifier(name)}`),
   ];
-  // The old view is dropped first: CREATE OR REPLACE cannot change columns, and the columns may differ from those of the
-  // earlier input.
+  // The old view is dropped first: CREATE OR REPLACE cannot change columns, and the columns may differ from the columns of the earlier
+  // input.
   await tx.query(`DROP VIEW IF EXISTS ${qualified}`);
   await tx.query(
     `CREATE VIEW ${qualified} AS SELECT ${shown.join(', ')}

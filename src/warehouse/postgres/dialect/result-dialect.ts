@@ -33,8 +33,7 @@ function readValue(o: string, { type, path }: RelationColumn, prefix: string): s
       return `CASE WHEN json_typeof(${at}) IN ('object', 'array') THEN ${at} END`;
     case 'count':
       return listLength(at);
-    // If the row has an error message, because fields of its answer do not fit their types, a value that is not a text becomes
-    // NULL.
+    // A row has an error message if fields of its answer do not fit their types. In such a row, a value that is not a text becomes NULL.
     default:
       return `CASE WHEN error_message IS NULL OR json_typeof(${at}) = 'string' THEN ${text} END`;
   }

@@ -26,10 +26,10 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
   };
 }
 
-/** The object of a shared run's output that names the row. */
+/** The output of a shared run has a list of objects; this is the object that names the row. */
 const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
 
-/** Query of the objects in a shared run's output that name this row: its `row_part`s. */
+/** Query of the objects (`row_part`) that name this row in the output of a shared run. */
 export function partsOf(response: string, rowHash: string): string {
   const list = `${response} #> '{output,structured,${ROWS_FIELD}}'`;
   return `SELECT part AS row_part FROM json_array_elements(CASE WHEN json_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) part
@@ -41,12 +41,12 @@ export function listLength(json: string): string {
   return `CASE WHEN json_typeof(${json}) = 'array' THEN json_array_length(${json})::bigint END`;
 }
 
-/** A path as an array of texts; it can contain any name. */
+/** A path as an array of texts; the path can contain any name. */
 export function pathOf(path: Path): string {
   return `ARRAY[${path.map((name) => `'${name.replaceAll('\0', '\\u0000').replaceAll("'", "''")}'`).join(', ')}]::text[]`;
 }
 
-/** A text as a value of its type; NULL if it does not fit. Words such as `infinity` and `today` are not dates. */
+/** A text as a value of its type; NULL if the text does not fit. Words such as `infinity` and `today` are not dates. */
 export function typed(text: string, type: ValueType, prefix: string): string {
   const reader = (what: 'number' | 'integer' | 'time', value: string) => `${prefix}searchflow_${what}(${value})`;
   const dated = `CASE WHEN ${text} ~ '^\\d{4}-\\d\\d-\\d\\d' THEN ${text} END`;

@@ -8,7 +8,7 @@ import { mayHoldHalves, mendForPostgres } from '../../shared/mend-escapes.js';
 const PIECE = 262_144;
 
 /**
- * Start of COPY's binary format: a header, then a frame for each row, then a trailer. This format has no escapes, which would
+ * Start of COPY's binary format: a header, then a frame for each row, then a trailer. The binary format has no escapes; escapes would
  * double the work of the server.
  */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
@@ -16,17 +16,16 @@ const TRAILER = Buffer.from([0xff, 0xff]);
 /** Number of fields (one), then the length of the field in bytes. */
 const FRAME = 6;
 
-/** Creates the tables for lines of files, once for each connection; they are emptied at the end of each transaction. */
+/** Creates the tables for lines of files, once for each connection; the tables are emptied at the end of each transaction. */
 export async function makeLineTables(tx: PgTransaction): Promise<void> {
   await tx.query(`CREATE TEMP TABLE IF NOT EXISTS row_lines (line json) ON COMMIT DELETE ROWS;
     CREATE TEMP TABLE IF NOT EXISTS unit_lines (line json) ON COMMIT DELETE ROWS`);
 }
 
 /**
- * Copies the lines of a file (`.gz`: unpacked) unchanged into a table of lines; the server parses them. A line with an escape
- * that PostgreSQL's text cannot hold is repaired, and gets a field `exact` with the original line as text. Text after the last
- * line feed is left out: it is the torn end of a file that is being written. With `careful`, every line that is not JSON is
- * left out, too.
+ * Copies the lines of a file (`.gz`: unpacked) unchanged into a table of lines; the server parses the lines. A line with an escape that
+ * PostgreSQL's text cannot hold is repaired, and gets a field `exact` with the original line as text. Text after the last line feed is left
+ * out, because it is the torn end of a file that is being written. With `careful`, every line that is not JSON is left out, too.
  */
 export async function copyLines(
   tx: PgTransaction,

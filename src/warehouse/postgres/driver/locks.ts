@@ -1,6 +1,6 @@
 import type { PgTransaction } from '../../../postgres/index.js';
 
-/** Lock numbers of the job, and of a slice of it. */
+/** Lock numbers of the job, and of a slice of the job. */
 const ofJob = `hashtextextended(current_schema() || ' ' || $1, 1)`;
 const ofSlice = `hashtextextended(current_schema() || ' ' || $1 || ' ' || $2::text, 2)`;
 

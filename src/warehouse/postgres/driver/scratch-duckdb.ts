@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { loadDuckDb } from '../../shared/load-duckdb.js';
 
-/** As much as a warehouse file has for work on a whole job. */
+/** Memory in MB of a scratch DuckDB. A warehouse file has as much for work on a whole job. */
 const MEMORY_MB = 256;
 
-/** Runs `work` on a DuckDB in memory of its own, which spills into the directory `temporary`. */
+/** Runs `work` on a DuckDB with memory of its own, which spills into the directory `temporary`. */
 export async function withScratchDuckDb<T>(
   temporary: string,
   work: (connection: DuckDBConnection) => Promise<T>,

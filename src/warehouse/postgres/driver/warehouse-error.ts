@@ -4,7 +4,7 @@ import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
 
-/** Texts of errors, with the fix, by SQLSTATE or by its class. */
+/** Texts of errors, each with the fix, by SQLSTATE or by class of SQLSTATE. */
 const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[] = [
   [
     /^(42P01|3F000)$/,

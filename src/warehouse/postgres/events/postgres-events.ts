@@ -34,8 +34,8 @@ export function createPostgresEvents(
 }
 
 /**
- * Numbers of two locks, which are always taken in this order. `LOADS`: one transaction at a time looks up ids and inserts
- * events, because two at once would both find no ids. `STATE`: one transaction at a time updates the current state.
+ * Numbers of two locks, which are always taken in this order. `LOADS`: one transaction at a time looks up ids and inserts events, because
+ * two transactions at once would not see the ids of each other. `STATE`: one transaction at a time updates the current state.
  */
 const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;

@@ -17,18 +17,18 @@ interface Mending {
 }
 
 /**
- * Copies pages into a temporary table, one page a row; the server parses each page once. Values that jsonb cannot hold are
- * repaired. For a page with such values the column `exact` has the original events.
+ * Copies pages into a temporary table, one page in each row; the server parses each page once. Values that jsonb cannot hold are repaired.
+ * For a page with such values the column `exact` has the original events.
  */
 export async function stagePages(tx: PgTransaction, batch: readonly WindowPages[]): Promise<StagedPages> {
   await tx.query('CREATE TEMP TABLE event_pages (part integer, page integer, exact json, events jsonb) ON COMMIT DROP');
-  // Pages are read once and dropped. Compressing them would take longer than the rest of the load.
+  // Pages are read once and dropped. Compressing the pages would take longer than the rest of the load.
   await tx.query('ALTER TABLE event_pages ALTER COLUMN events SET STORAGE EXTERNAL');
   await tx.query('SAVEPOINT pages');
   try {
     await copy(tx, batch, { mend: mendForPostgres, isOdd: hasHalvesOrNul });
   } catch (error) {
-    // Numbers out of range are repaired only after the server has refused one.
+    // Numbers out of range are repaired only after the server has refused such a number.
     if (codeOf(error) !== '22003') throw error;
     await tx.query('ROLLBACK TO SAVEPOINT pages');
     await copy(tx, batch, { mend: (json) => mendForPostgres(quoteHuge(json)), isOdd: () => true });

@@ -12,9 +12,9 @@ export const exact = {
 };
 
 /**
- * Jobs, their rows, the load ledger, unknown outcomes and costs. Never changed once released: a later change is a new file.
- * `response` is json, not jsonb: it keeps numbers, their digits and the order of fields, and costs less to load. `->` and `->>` work
- * on both; `response::jsonb` serves the rest.
+ * Jobs, their rows, the load ledger, unknown outcomes and costs. This migration never changes once it is released: a later change is a new
+ * file. `response` is json, not jsonb: json keeps numbers, their digits and the order of fields, and costs less to load. `->` and `->>`
+ * work on both; for other operators, cast to jsonb (`response::jsonb`).
  */
 export const rowJobs = {
   name: '0001-row-jobs',

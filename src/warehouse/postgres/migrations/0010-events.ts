@@ -5,7 +5,7 @@ import { lz4 } from './lz4.js';
 
 const withData = ['events', ...[...stateTables, ...partTables].map(({ name }) => name)];
 
-/** Webset events and the current state made from them; see docs/decisions/0013. */
+/** Webset events and the current state made from these events; see docs/decisions/0013. */
 export const events = {
   name: '0010-events',
   sql: (schema: string) => {

@@ -4,8 +4,8 @@ import { resultRelations } from '../../rows/result-relations.js';
 import { postgresResults } from '../dialect/result-dialect.js';
 
 /**
- * Views of the answers of rows, by operation, and the template of a job's requests. A job's view that has the name of one of
- * the new views is renamed.
+ * Views of the answers of rows, by operation, and the template of a job's requests. If a job's view has the name of one of the new views,
+ * the view of the job is renamed.
  */
 export const rowResults: Migration = {
   name: '0030-row-results',

@@ -13,8 +13,8 @@ const text = (name: string) =>
 const replaced = ['enriched_rows', 'spend', ...resultRelations.map(({ name }) => name)];
 
 /**
- * Exact dollars, and only texts in text columns. PostgreSQL cannot change the type of a view's column. So each view is created
- * again, and so is every view that depends on it (views of jobs, and a person's own), with its owner, rights and comment.
+ * The views have exact dollars, and only texts in text columns. PostgreSQL cannot change the type of a view's column. So each view is
+ * created again, and so is every view that depends on it (views of jobs, and a person's own), with its owner, rights and comment.
  */
 export const exactDollars: Migration = {
   name: '0071-exact-dollars',

@@ -1,8 +1,9 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * The functions that read texts as values resolve names only in PostgreSQL's own schema. The views of a warehouse call them in sessions of
- * other programs, whose search path may have another schema in front of it. Costs less than a tenth of the time of a function.
+ * The functions that read texts as values resolve names only in PostgreSQL's own schema. The views of a warehouse call these functions in
+ * sessions of other programs, whose search path may begin with another schema. The setting costs less than a tenth of the time of a
+ * function.
  */
 export const readerPath: Migration = {
   name: '0072-reader-path',

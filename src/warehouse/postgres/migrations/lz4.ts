@@ -1,6 +1,6 @@
 /**
- * Statement that sets the compression of columns to lz4, which is several times as fast as the default. It changes nothing if
- * the server was built without lz4. `schema` is already quoted; it may contain `$$`, so the block has a named dollar quote.
+ * Statement that sets the compression of columns to lz4, which is several times as fast as the default. The statement changes nothing if
+ * the server was built without lz4. `schema` is already quoted. It may contain `$$`, so the block has a named dollar quote.
  */
 export function lz4(schema: string, columns: readonly (readonly [table: string, column: string])[]): string {
   const prefix = `${schema.replaceAll("'", "''")}.`;

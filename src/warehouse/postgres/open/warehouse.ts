@@ -14,12 +14,12 @@ import { checkSchema } from './check-schema.js';
 
 export const DEFAULT_SCHEMA = 'searchflow';
 
-/** Connections of a process. Loads of different slices run in parallel. */
+/** Maximum number of connections of a process. Loads of different slices run in parallel. */
 const CONNECTIONS = 4;
-/** After this time the caller gets `WarehouseBusy`, and retries. */
+/** Time in ms after which the caller gets `WarehouseBusy`, and retries. */
 const PATIENCE_MS = 30_000;
 
-/** Time for which a suspended process keeps its transaction and locks. */
+/** Time in ms for which a suspended process keeps its transaction and locks. */
 const STALLED_MS = 60_000;
 
 export interface WarehouseOptions {
@@ -35,8 +35,7 @@ export interface WarehouseOptions {
 }
 
 /**
- * One schema of a PostgreSQL database, with one pool of connections. Its methods throw errors as `WarehouseBusy` and
- * `WarehouseUnusable`.
+ * One schema of a PostgreSQL database, with one pool of connections. The methods throw errors as `WarehouseBusy` and `WarehouseUnusable`.
  */
 export class Warehouse {
   /** Host, port, database and schema; never a user or password. */
@@ -60,10 +59,10 @@ export class Warehouse {
     const { patienceMs = PATIENCE_MS, stalledMs = STALLED_MS } = options;
     this.#settings = {
       search_path: this.schema,
-      // Transactions wait for the locks of other processes, up to this time.
+      // Transactions wait for the locks of other processes, at most for this time.
       lock_timeout: `${Math.ceil(patienceMs / 2)}ms`,
       idle_in_transaction_session_timeout: `${stalledMs}ms`,
-      // Compiling a small statement takes longer than running it.
+      // JIT is off, because compiling a small statement takes longer than running it.
       jit: 'off',
       standard_conforming_strings: 'on',
     };
@@ -79,7 +78,7 @@ export class Warehouse {
     });
   }
 
-  /** Creates missing tables, and checks that existing ones are unchanged. */
+  /** Creates missing tables, and checks that existing tables are unchanged. */
   async make(): Promise<void> {
     this.#current = null;
     this.#made = null;
@@ -96,8 +95,8 @@ export class Warehouse {
   }
 
   /**
-   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an
-   * older version needs more rights, because it is migrated first.
+   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an older version
+   * needs more rights, because such a warehouse is migrated first.
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
     await this.#migrate();
@@ -111,8 +110,8 @@ export class Warehouse {
           ]);
           return work(tx);
         },
-        // A load of huge pages over a slow line takes minutes. This limit also ends a process that is suspended during a COPY,
-        // which the server does not count as idle.
+        // A load of huge pages over a slow line takes minutes. This limit also ends a process that is suspended during a COPY, because the
+        // server does not count a COPY as idle.
         { statementMs: stalledMs * 10 },
       ),
     );

@@ -16,7 +16,9 @@ interface Source {
   readonly when: string;
 }
 
-/** Takes the lines as they are. Nearly every load can do so: it needs a slice without existing rows. */
+/**
+ * Inserts the staged rows, with the lines as they are. Nearly every load can use this source: only a slice without existing rows is needed.
+ */
 const plain: Source = {
   first: `staged AS MATERIALIZED (${stagedRows}),`,
   rows: 'staged',
@@ -24,7 +26,7 @@ const plain: Source = {
   when: `NOT ${occupied}`,
 };
 
-/** Takes the rows of the temporary table `pending`. If a unit has several lines, takes the newest. */
+/** Inserts the rows of the temporary table `pending`. If a unit has several lines, the newest line is used. */
 const chosen: Source = {
   first: '',
   rows: 'pending',
@@ -34,7 +36,7 @@ const chosen: Source = {
   when: 'true',
 };
 
-/** Message of a failed answer: `error.message`, or `error` if that is a text. */
+/** Message of a failed answer: `error.message`, or `error` if `error` is a text. */
 export const reason = `coalesce(r.result #>> '{error,message}',
   CASE WHEN json_typeof(r.result -> 'error') = 'string' THEN r.result ->> 'error' END)`;
 
@@ -81,8 +83,8 @@ const statements = {
 };
 
 /**
- * Inserts the rows and the ledger line of a slice in one statement. Returns the number of rows. Returns null if a unit has no
- * answer or several, or if rows exist already: then the caller must roll back.
+ * Inserts the rows and the ledger line of a slice in one statement. Returns the number of rows. Returns null if a unit has no answer or
+ * several answers, or if rows exist already. After null the caller must roll back.
  */
 export async function insertRows(
   tx: PgTransaction,

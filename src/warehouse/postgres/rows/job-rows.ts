@@ -11,7 +11,8 @@ import { unknownJob } from '../../shared/warehouse-summary.js';
 import type { Warehouse } from '../open/warehouse.js';
 
 /**
- * The same columns and types as in a DuckDB warehouse, and the original row and answer if PostgreSQL's text cannot hold them.
+ * Columns and types of the rows: the same as in a DuckDB warehouse. The original row and answer are added if PostgreSQL's text cannot hold
+ * them.
  */
 const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
   http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
@@ -86,8 +87,8 @@ async function bring(tx: PgTransaction, query: string, file: string): Promise<nu
         longest = Math.max(longest, next - at);
         at = next;
       }
-      // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse: DuckDB cannot hold it as text
-      // either.
+      // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
+      // text either.
       done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
   });

@@ -23,7 +23,8 @@ export async function loadSlice(
 }
 
 /**
- * State of the slice in the warehouse. Refuses an attempt of another generation, whose row numbers now belong to other rows.
+ * Returns the state of the slice in the warehouse. Refuses an attempt of another generation, because its row numbers now belong to other
+ * rows.
  */
 async function loadedBefore(
   tx: PgTransaction,
@@ -39,7 +40,7 @@ async function loadedBefore(
   return { origin: (current as NonNullable<typeof current>).origin, loaded: null };
 }
 
-/** Inserts the lines as they are. If that fails, changes nothing and returns null. */
+/** Inserts the lines as they are. If the insert fails, changes nothing and returns null. */
 async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Promise<number | null> {
   await tx.query('SAVEPOINT units');
   try {
@@ -54,7 +55,7 @@ async function asItIs(tx: PgTransaction, batch: LoadBatch, origin: string): Prom
   return null;
 }
 
-/** Loads a slice that replaces other rows, or whose unit files have two lines for a unit, or lines that are not JSON. */
+/** Loads a slice that replaces other rows, or whose unit files are unusual: a unit has two lines, or a line is not JSON. */
 async function withCare(
   tx: PgTransaction,
   batch: LoadBatch,

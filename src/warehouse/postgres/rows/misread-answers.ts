@@ -7,7 +7,7 @@ import { reason, textFact } from './insert-rows.js';
 const misread = `e.job = $1 AND e.unit_key IS NOT NULL
   AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
 
-/** `RowWarehouse.misreadAnswers`. */
+/** See `RowWarehouse.misreadAnswers`. */
 export async function misreadAnswers(tx: Pick<PgTransaction, 'query'>, job: string): Promise<readonly MisreadAnswer[]> {
   const rows = await tx.query<MisreadAnswer & { readonly at: string }>(
     `SELECT DISTINCT ON (e.unit_key) e.unit_key AS key, e.url AS unit, e.request_id AS "requestId",
@@ -19,7 +19,7 @@ export async function misreadAnswers(tx: Pick<PgTransaction, 'query'>, job: stri
   return rows.map(({ at, ...row }) => ({ ...row, fetchedAt: Math.round(Number(at)) }));
 }
 
-/** `RowWarehouse.putAnswers`. */
+/** See `RowWarehouse.putAnswers`. */
 export async function putAnswers(tx: PgTransaction, job: string, unitFile: string): Promise<number> {
   await makeLineTables(tx);
   await copyLines(tx, 'unit_lines', unitFile);

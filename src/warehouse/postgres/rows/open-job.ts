@@ -18,7 +18,7 @@ interface Before {
   readonly request: StoredRequest | null;
 }
 
-/** `RowWarehouse.openJob`, in the caller's transaction. */
+/** See `RowWarehouse.openJob`. Runs in the caller's transaction. */
 export async function openJob(
   tx: PgTransaction,
   schema: string,
@@ -48,7 +48,7 @@ export async function openJob(
   return slicesToLoad(tx, job);
 }
 
-/** `RowWarehouse.unloadedSlices`, in the caller's transaction. */
+/** See `RowWarehouse.unloadedSlices`. Runs in the caller's transaction. */
 export async function unloadedSlices(
   tx: PgTransaction,
   job: JobRecord,

@@ -7,13 +7,13 @@ import { stale, useFreshness } from './freshness.js';
 export const stagedRows = `SELECT r.* FROM row_lines,
   json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text)`;
 
-/** Condition: the job in `$1` has rows with the numbers of the staged rows. An index finds them. */
+/** Condition: the job in `$1` has rows with the numbers of the staged rows. An index finds such rows. */
 export const occupied = `EXISTS (SELECT FROM row_store e WHERE e.job = $1
   AND e.row_number BETWEEN (SELECT min(n) FROM staged) AND (SELECT max(n) FROM staged))`;
 
 /**
- * Creates two temporary tables: `staged`, the rows among the lines, and `pending`, the staged rows to load. A row is left out of `pending`
- * if the job has it with the same row number, content and unit, and with an answer that is not stale.
+ * Creates two temporary tables: `staged`, the rows among the lines, and `pending`, the staged rows to load. A staged row is left out of
+ * `pending` if the warehouse has a row of the job with the same number, content and unit, and with an answer that is not stale.
  */
 export async function makePending(tx: PgTransaction, job: string, freshness: Freshness | undefined): Promise<void> {
   await useFreshness(tx, freshness);
@@ -27,7 +27,7 @@ export async function makePending(tx: PgTransaction, job: string, freshness: Fre
   );
 }
 
-/** Unit keys of the slice's pending rows, each once. If the job was never opened here, these are the keys of all rows. */
+/** Unit keys of the slice's pending rows, each once. If the job was never opened here, the result has the keys of all rows. */
 export async function pendingKeys(
   tx: PgTransaction,
   job: string,

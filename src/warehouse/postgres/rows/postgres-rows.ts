@@ -21,9 +21,9 @@ const anyKey = '= ANY ($1::text[])';
 
 /**
  * Returns a schema of a PostgreSQL database as a warehouse. `url`:
- * `postgres://user:password@host:5432/database?schema=name&sslmode=require`; the default schema is `searchflow`. Several
- * processes may load into it at the same time. While the database is unavailable or locked, every method waits and then rejects
- * with `WarehouseBusy`. Throws `WarehouseUnusable` for a text that is not an address.
+ * `postgres://user:password@host:5432/database?schema=name&sslmode=require`; the default schema is `searchflow`. Several processes may load
+ * into the schema at the same time. While the database is unavailable or locked, every method waits and then rejects with `WarehouseBusy`.
+ * Throws `WarehouseUnusable` for a text that is not an address.
  */
 export function createPostgresRows(
   options: WarehouseOptions & { readonly url: string },

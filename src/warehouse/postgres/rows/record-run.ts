@@ -2,7 +2,7 @@ import type { RunRecord } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** `RowWarehouse.recordRun`. */
+/** See `RowWarehouse.recordRun`. */
 export async function recordRun(tx: PgTransaction, run: RunRecord): Promise<void> {
   const { startedAt, endedAt, ...facts } = run;
   await tx.query(

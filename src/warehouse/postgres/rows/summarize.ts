@@ -2,7 +2,7 @@ import type { WarehouseSummary } from '../../../core/rows/row-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { summaryOf, unknownJob } from '../../shared/warehouse-summary.js';
 
-/** `RowWarehouse.summary`. */
+/** See `RowWarehouse.summary`. */
 export async function summarize(tx: PgTransaction, job: string, shown: string): Promise<WarehouseSummary> {
   const [record] = await tx.query<{ rows: string }>('SELECT rows FROM searchflow_jobs WHERE job = $1', [job]);
   if (record === undefined) throw unknownJob(job, shown);

@@ -2,7 +2,7 @@ import type { UnknownOutcome } from '../../../core/purchase/journal.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 
-/** `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
+/** See `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
 export async function recordUnknown(
   tx: PgTransaction,
   job: string,

@@ -65,7 +65,10 @@ async function readSlice(tx: PgTransaction, file: string): Promise<void> {
   await copyLines(tx, 'row_lines', file);
 }
 
-/** Within one run, rows with equal cells have equal keys. A row with the right answer is matched first, then a visible row. */
+/**
+ * Within one run, rows with equal cells have equal keys. Of the stored rows with equal cells, a row with the right answer is matched first,
+ * then a visible row.
+ */
 async function match(tx: PgTransaction, job: string): Promise<void> {
   await tx.query(
     `CREATE TEMP TABLE matched (rid bigint, good boolean, n bigint, slice integer, m text, bad boolean, outdated boolean,
@@ -120,7 +123,7 @@ async function copyKnownAnswers(tx: PgTransaction, job: JobRecord, rowsFiles: re
       [job.generation],
     );
   }
-  // The answers to other options are replaced, as in a load.
+  // Answers to other options are replaced, as in a load.
   await tx.query('DELETE FROM row_store WHERE id IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)');
   await tx.query('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
   await tx.query('INSERT INTO matched (n, good) SELECT n, true FROM copied');
