@@ -4,8 +4,8 @@ import { PostgresSilent } from './problem.js';
 /** Time in ms without an answer, after which the server is asked over another connection whether the statement still runs. */
 const ASK_AFTER_MS = 4000;
 /**
- * Longest wait for the server's answer on that other connection. {@link ASK_AFTER_MS} and this wait together stay below the 10 s after
- * which a wait must be reported.
+ * Longest wait for the server's answer over the other connection, in ms. {@link ASK_AFTER_MS} and this wait together stay below the 10 s
+ * after which a wait must be reported.
  */
 const ANSWER_MS = 3000;
 /** Interval at which the server is asked again. */

@@ -191,7 +191,7 @@ export function readSegment(path: string, each: (line: SegmentLine) => void): Se
     const text = data.toString('utf8', from, end < 0 ? data.length : end);
     const line = decodeLine(text);
     const to = end < 0 ? data.length : end + 1;
-    // The last line feed may be damaged.
+    // If the last line feed is damaged, the text before it can still be read.
     const legible = line ? [] : legibleLines(text);
     if (end < 0 && legible.length === 0) break;
     if (line) take(line);

@@ -1,15 +1,16 @@
 import type { Migration } from '../../../postgres/index.js';
 
 /**
- * The function `reserve`, except that runs that were left running no longer count as requests in flight: such a run has an outcome and no
+ * Replaces the function `reserve`: runs that were left running no longer count as requests in flight. Such a run has an outcome and no
  * claim. `isLeftRunning` of the file journal applies the same rule, with the same contract tests.
  */
 export const leftRunning: Migration = {
   name: '0013-left-running',
   sql: (schema) => `
--- Like intend, which older workers call. Under a cap a request takes the observed cost of answers if that is higher than its estimate, and
--- waits while the first requests of its kind are in flight; runs that were left running do not count as in flight. Writes an intent and returns no row. If it would exceed a cap, writes nothing
--- and returns that cap; of several, the one with the least left.
+-- Like intend, which older workers call. Under a cap a request takes the observed cost of answers if that cost is higher than its estimate,
+-- and waits while the first requests of its kind are in flight; runs that were left running do not count as in flight. Writes an intent and
+-- returns no row. If the purchase would exceed a cap, writes nothing and returns that cap. If it would exceed several caps, returns the cap
+-- with the least left.
 CREATE OR REPLACE FUNCTION ${schema}.reserve(p_id uuid, p_process uuid, p_team text, p_owner text, p_book text, p_operation text, p_tier text,
   p_keys uuid[], p_estimate bigint, p_list bigint, p_deadline_ms double precision, p_cap_job text, p_cap bigint)
 RETURNS TABLE (scope text, cap double precision, remaining double precision, open double precision, resets_ms double precision,

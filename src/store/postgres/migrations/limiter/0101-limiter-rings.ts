@@ -4,8 +4,8 @@ import type { Migration } from '../../../../postgres/index.js';
  * Tables of the team's limit, and the rule of the ring: the functions of `core/limiter/ring` in SQL, with the same test cases. Times are Unix
  * milliseconds of the database's clock.
  *
- * Buckets are unlogged: after a crash they are empty, and a new bucket starts with a full ring, which is right because the starts of the last
- * second are not known. Blocks are logged.
+ * Buckets are unlogged, so there are no buckets after a crash. A new bucket starts with a full ring, because the starts of the last second
+ * are not known. Blocks are logged.
  */
 export const limiterRings: Migration = {
   name: '0101-limiter-rings',
