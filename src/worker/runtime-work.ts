@@ -141,7 +141,7 @@ export class RuntimeWork {
   async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
     const { client } = await this.#connect();
     const how = {
-      ...(request.maxCostDollars === undefined ? {} : { maxCostDollars: request.maxCostDollars }),
+      maxCostDollars: request.maxCostDollars,
       ...(request.skipRefused ? { skipRefused: true } : {}),
     };
     const asked = askedOf(request, Date.now());

@@ -115,7 +115,7 @@ function walkOf({ origin }: WalkDeps, input: WalkInput): Walk {
       stream: streamOf(input),
       into,
       types: [...new Set(types)].sort(),
-      ...(host === undefined ? {} : { host }),
+      host,
     };
   } catch (error) {
     throw badInput(

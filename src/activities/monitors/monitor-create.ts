@@ -20,9 +20,7 @@ type Made = MadeMonitor['monitor'];
 /** The activities of the workflow `createMonitor`. */
 export function createMonitorCreateActivities(deps: ActivityDeps) {
   const storeOf = async ({ secretFile, host }: CreateStep) =>
-    secretFile === undefined
-      ? deps.secrets
-      : deps.monitors.secrets({ file: secretFile, ...(host === undefined ? {} : { host }) });
+    secretFile === undefined ? deps.secrets : deps.monitors.secrets({ file: secretFile, host });
 
   /**
    * Reads from the store whether the secret of each monitor was kept. A secret may be missing, because the answer to a creation may have

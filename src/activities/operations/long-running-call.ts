@@ -54,7 +54,7 @@ export async function buyLongRunning(
   let age: NodeJS.Timeout | undefined;
   const current = (): RunSnapshot => ({ ...snapshot(), waitingFor });
   const control = cancellation({
-    ...(sliceMs === undefined ? {} : { timeUpMs: sliceMs }),
+    timeUpMs: sliceMs,
     progress: (progress) => {
       waitingFor = progress.waitingFor;
       const { startedAt } = snapshot();

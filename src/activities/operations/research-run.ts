@@ -44,7 +44,7 @@ export function createResearchRunActivities(deps: ActivityDeps) {
         onPoll: (_unit, task, startedAt) => {
           seen = snapshotOf(task, startedAt);
         },
-        ...(variant === undefined ? {} : { variant }),
+        variant,
       });
       const end = await buyLongRunning(deps, purchaseRequest, { sliceMs: step.sliceMs, snapshot: () => seen });
       if (end.record === null) return { ended: null, look: end.snapshot };

@@ -84,8 +84,8 @@ export function contentsOutcomes(
     errorTag: match.errorTag,
     httpStatus: match.httpStatus,
     source: match.source,
-    ...(match.wholeStatus === undefined ? {} : { wholeStatus: match.wholeStatus }),
-    ...(match.misread === undefined ? {} : { misread: match.misread }),
+    wholeStatus: match.wholeStatus,
+    misread: match.misread,
     result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? statusInstead(match)),
   }));
 }

@@ -39,7 +39,7 @@ export function rowPurchase(
         maxRunMs,
         refused: 'record',
         request,
-        ...(variant === undefined ? {} : { variant }),
+        variant,
       });
     return requestPurchase(deps, requests, slice);
   }
@@ -68,7 +68,7 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
       const [one] = units as readonly [Unit];
       const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, signal);
       const ended = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
-      return { ...bought, units: [{ ...one, ...ended, result, ...(misread === undefined ? {} : { misread }) }] };
+      return { ...bought, units: [{ ...one, ...ended, result, misread }] };
     },
   };
 }

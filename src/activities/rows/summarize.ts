@@ -85,7 +85,7 @@ export function summaryOf({ staged, csv, startedAt, stopped, before, counts, tot
     name: staged.name,
     phase: stopped ? 'stopped' : 'done',
     ...(stopped ? { stoppedFor: stopped.reason, message: stopped.message } : {}),
-    ...(staged.limit === undefined ? {} : { limit: staged.limit }),
+    limit: staged.limit,
     into: staged.into,
     csv,
     warehouse: counts,

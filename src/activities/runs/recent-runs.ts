@@ -69,7 +69,7 @@ export class RecentRuns<R> {
     let clockAheadMs = 0;
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page++) {
-      const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      const input = { limit: PAGE, cursor };
       const reported = await this.#page(input, options);
       if (reported === null) return { runs, whole: false, clockAheadMs };
       clockAheadMs = reported.clockAheadMs;

@@ -141,7 +141,7 @@ export class RunFollower<R> {
     let cursor: string | undefined;
     try {
       for (let page = 0; page < MAX_PAGES && left.size > 0; page++) {
-        const { data } = await this.#send(list, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+        const { data } = await this.#send(list, { limit: PAGE, cursor });
         const reported = readPage(data);
         const followedRuns = new Map([...this.#runs].map((followed) => [followed.item.id, followed]));
         for (const run of reported?.items ?? []) {

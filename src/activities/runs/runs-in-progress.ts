@@ -91,7 +91,7 @@ export class RunsInProgress<R> {
     const ended = new Set<string>();
     let cursor: string | undefined;
     for (let page = 0; page < pages; page++) {
-      const input = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      const input = { limit: PAGE, cursor };
       const reported = readPage((await callInTurn(this.#deps, list, input, this.#options)).data);
       const going = inProgress.size;
       let oldest = Number.POSITIVE_INFINITY;

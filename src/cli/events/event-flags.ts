@@ -27,7 +27,7 @@ export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<Event
   const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
   return {
     ...(types.length === 0 ? {} : { types: types.sort() }),
-    ...(windows === undefined ? {} : { parallel: windows }),
+    parallel: windows,
   };
 }
 

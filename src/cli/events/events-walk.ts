@@ -87,8 +87,8 @@ function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): 
 /** Returns the flags that override settings. */
 export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
   return {
-    ...(qps === undefined ? {} : { qps }),
-    ...(rateProfile === undefined ? {} : { rateProfile }),
-    ...(into === undefined ? {} : { into }),
+    qps,
+    rateProfile,
+    into,
   };
 }

@@ -19,8 +19,8 @@ export function toFilter({ name, status, metadata = [] }: FilterFlags, mistakes:
     else pairs.set(key, value);
   }
   const filter = {
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
+    name,
+    status,
     // `fromEntries` makes own fields even for names such as `__proto__`.
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(pairs) }),
   };

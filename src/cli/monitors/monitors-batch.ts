@@ -45,7 +45,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
     mistakes.push('Deleting is permanent and stdin is not a terminal. Pass --yes or --wait-for-approval.');
   }
   const by = whoami(context);
-  const wanted = { action, filter, by, ...(limit === undefined ? {} : { limit }) };
+  const wanted = { action, filter, by, limit };
   const problem = mistakes.length > 0 ? null : batchProblem(wanted);
   if (problem !== null) mistakes.push(`${problem}.`);
   return withMonitors(

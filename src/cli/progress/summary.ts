@@ -163,7 +163,7 @@ export function summaryData(ending: Ending): object {
     phase: summary.phase,
     origin: ending.origin,
     rows,
-    ...(summary.limit === undefined ? {} : { limit: summary.limit }),
+    limit: summary.limit,
     byStatus: { success, error, invalid, missing, vanished },
     tags,
     requests: summary.requests,

@@ -49,7 +49,7 @@ export async function resume(
       return watchWalk(context, session, await control.resume(walk), { json: flags.json ?? false });
     }
     const handle = await session.runtime.resume(job, {
-      ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+      maxCostDollars,
       ...(flags.skipRefused ? { skipRefused: true } : {}),
     });
     session.working(handle.job);

@@ -63,7 +63,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   return {
     input: file,
     urlColumn: flags.urlColumn ?? null,
-    ...(flags.defaultScheme === undefined ? {} : { defaultScheme: flags.defaultScheme }),
+    defaultScheme: flags.defaultScheme,
     delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),
@@ -75,7 +75,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     retryFailed: flags.retryFailed ?? false,
     rebuy: flags.rebuy ?? false,
     ...(flags.reparse ? { reparse: true } : {}),
-    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
+    maxCostDollars,
     ...readMaxRunTime(flags.maxRunTime, mistakes),
     ...(flags.skipRefused ? { skipRefused: true } : {}),
   };

@@ -55,7 +55,7 @@ export function toRowRequest(flags: RowRequestFlags, cwd: string, mistakes: stri
   return {
     operation,
     ...request,
-    ...(rowsPerRun === undefined ? {} : { rowsPerRun }),
+    rowsPerRun,
   };
 }
 

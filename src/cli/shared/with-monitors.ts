@@ -20,7 +20,7 @@ export async function withMonitors(
   options: { readonly loads?: boolean; readonly owns?: boolean } = {},
 ): Promise<ExitCode> {
   const { qps, into } = flags;
-  const named = { ...(qps === undefined ? {} : { qps }), ...(into === undefined ? {} : { into }) };
+  const named = { qps, into };
   const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
     work(new MonitorControl(access, context.cwd), session, config);
   return withAccess(context, named, mistakes, asMonitors, options);

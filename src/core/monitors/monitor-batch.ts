@@ -97,7 +97,7 @@ export function filterOfCalls(action: MonitorAction, filter: MonitorFilter): Mon
 
 /** The filter without its status. This filter still finds a monitor whose status the action has changed. */
 export function filterWithoutStatus({ name, metadata }: MonitorFilter): MonitorFilter {
-  return { ...(name === undefined ? {} : { name }), ...(metadata === undefined ? {} : { metadata }) };
+  return { name, metadata };
 }
 
 /** Monitors by the effect that an action would have. */

@@ -1,4 +1,5 @@
 import type { Json } from '../text/json.js';
+import { withoutUndefined } from '../text/without-undefined.js';
 
 /** A filter of monitors: a monitor must match all fields (API reference: /monitors). */
 export type MonitorFilter = {
@@ -52,11 +53,7 @@ export function filterText({ name, status, metadata }: MonitorFilter): string {
 /** A filter as JSON, for tables. */
 export function filterJson(filter: MonitorFilter): Json {
   const { name, status, metadata } = filter;
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(status === undefined ? {} : { status }),
-    ...(metadata === undefined ? {} : { metadata }),
-  };
+  return withoutUndefined({ name, status, metadata });
 }
 
 function isObject(value: unknown): value is { readonly [name: string]: unknown } {

@@ -1,4 +1,5 @@
 import type { Json } from '../text/json.js';
+import { withoutUndefined } from '../text/without-undefined.js';
 import type { EnrichCsvInput } from './job.js';
 
 /** Input of the `runAgentRows` workflow: plain JSON, usable from any Temporal SDK. For other fields see `EnrichCsvInput`. */
@@ -56,12 +57,8 @@ export function toEnrichInput(input: AgentRowsInput): EnrichCsvInput {
   return {
     ...job,
     operation: 'agent',
-    template: { ...request, query, ...(systemPrompt === undefined ? {} : { systemPrompt }) },
+    template: { ...request, query, ...withoutUndefined({ systemPrompt }) },
     // The schema is not rendered, because it may contain braces of its own.
-    options: {
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-      ...(effort === undefined ? {} : { effort }),
-      ...(dataSources === undefined ? {} : { dataSources }),
-    },
+    options: withoutUndefined({ outputSchema, effort, dataSources }),
   };
 }

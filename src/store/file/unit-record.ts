@@ -21,7 +21,7 @@ export function unitLine(outcome: UnitOutcome, operation: string, requestId: str
     error_tag: outcome.errorTag,
     http_status: outcome.httpStatus,
     source: outcome.source,
-    ...(misread === undefined ? {} : { misread }),
+    misread,
     ...(wholeStatus === undefined ? {} : { told: JSON.stringify(wholeStatus) }),
   });
   return `${head.slice(0, -1)},"result":${jsonText(outcome.result)}}`;

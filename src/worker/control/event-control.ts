@@ -85,7 +85,7 @@ export class EventControl {
   /** Resumes a running walk. A walk that is not running is started again from its position in the warehouse. */
   async resume(walk: WalkEntry): Promise<WalkHandle> {
     const { stream, into, host, origin } = walk;
-    const input = { ...inputOfStream(stream), into, origin, ...(host === undefined ? {} : { host }) };
+    const input = { ...inputOfStream(stream), into, origin, host };
     return (await this.#start(walk, input)).handle;
   }
 

@@ -7,7 +7,7 @@ import { UsageError } from '../config/runtime-types.js';
 export function noteWalk(entries: JobEntries, walk: Walk, workflowId: string): Promise<void> {
   const { origin, stream, into, host } = walk;
   const job = jobOfWorkflow(workflowId);
-  return entries.putWalk({ job, workflowId, origin, stream, into, ...(host === undefined ? {} : { host }) });
+  return entries.putWalk({ job, workflowId, origin, stream, into, host });
 }
 
 /** Short name of a walk: `events-sync`, `events-backfill` or `events-verify`. */

@@ -163,7 +163,7 @@ export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
 
   /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for an approval. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
-    return this.update(monitorUpdates[how], { by, ...(why === undefined ? {} : { why }) });
+    return this.update(monitorUpdates[how], { by, why });
   }
 }
 

@@ -90,7 +90,7 @@ function outcomesOf(
       raw: () => Buffer.from(body),
       misread: kept.misread.map(ofResult),
     });
-    return [{ ...unit, ...success, result, ...(misread === undefined ? {} : { misread }) }];
+    return [{ ...unit, ...success, result, misread }];
   }
   const endpoint = { agent: 'getAgentRun', research: 'getResearchTask' }[operation] ?? operation;
   const kept = readKept(operations[endpoint as keyof typeof operations] as never, Buffer.from(body));

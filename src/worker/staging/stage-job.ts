@@ -169,12 +169,12 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
   return {
     input: input.input,
     urlColumn: input.urlColumn ?? null,
-    ...(input.defaultScheme === undefined ? {} : { defaultScheme: input.defaultScheme }),
-    ...(input.limit === undefined ? {} : { limit: input.limit }),
-    ...(input.operation === undefined ? {} : { operation: input.operation }),
-    ...(input.template === undefined ? {} : { template: input.template }),
-    ...(input.rowsPerRun === undefined ? {} : { rowsPerRun: input.rowsPerRun }),
-    ...(input.variant === undefined ? {} : { variant: input.variant }),
+    defaultScheme: input.defaultScheme,
+    limit: input.limit,
+    operation: input.operation,
+    template: input.template,
+    rowsPerRun: input.rowsPerRun,
+    variant: input.variant,
     delimiter: input.delimiter ?? null,
     job: input.job ?? null,
     into: input.into ?? null,
@@ -197,8 +197,8 @@ export function boundsOf({
   skipRefused,
 }: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused'> {
   return {
-    ...(maxCostDollars === undefined ? {} : { maxCostDollars }),
-    ...(maxRunSeconds === undefined ? {} : { maxRunSeconds }),
+    maxCostDollars,
+    maxRunSeconds,
     ...(skipRefused ? { skipRefused } : {}),
   };
 }

@@ -94,11 +94,7 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   refuseOtherFields('contents', options);
-  transport.check(
-    contentsEndpoint,
-    { ...options, urls: ['https://example.com/'] },
-    variant === undefined ? {} : { variant },
-  );
+  transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] }, { variant });
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
@@ -135,7 +131,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
     options: sharesRuns ? forRows(options) : options,
     ...(template === null ? {} : { template }),
     ...(sharesRuns ? { rowsPerRun } : {}),
-    ...(variant === undefined ? {} : { variant }),
+    variant,
     ...(unitColumn === null ? {} : schemeOf(request)),
     batch: 1,
   };

@@ -47,7 +47,7 @@ export class PostgresStore implements Store {
     const { deadAfterMs } = this.#config;
     this.#journal ??= PgJournal.open(this.#postgres, {
       team: teamOf(this.#config),
-      ...(deadAfterMs === undefined ? {} : { deadAfterMs }),
+      deadAfterMs,
     });
     return this.#journal;
   }

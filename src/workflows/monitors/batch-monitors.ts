@@ -32,10 +32,10 @@ import { filterText } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/monitor-names.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
-import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);

@@ -11,10 +11,10 @@ import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import { queryNames } from '../../core/rows/job.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
-import { withoutUndefined } from '../shared/without-undefined.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
 const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);

@@ -80,7 +80,7 @@ describe('--max-cost', () => {
   it.each([0, 5, 'none'] as const)('of %s is kept by a schedule: each of its runs may cost this much', (dollars) => {
     const access = { config: { origin: 'x' }, shared: false } as Parameters<typeof rowsWork>[1];
     expect(rowsWork(bounded(dollars), access).input).toMatchObject({ maxCostDollars: dollars });
-    expect(rowsWork(plan, access).input).not.toHaveProperty('maxCostDollars');
+    expect(JSON.stringify(rowsWork(plan, access).input)).not.toContain('maxCostDollars');
   });
 });
 
