@@ -46,7 +46,7 @@ export async function askTemporal(
       const { phase, message } = shown.progress;
       return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
     }
-    if (state?.phase === 'paused' && (abandoned || !isFresh(about))) return { message: null, ...state };
+    if (state?.phase === 'paused') return { message: null, ...state };
     if (abandoned) return orphaned(state, lastHeartbeatOf(about));
     return { phase: isFresh(about) ? 'running' : 'waiting', since: begun };
   }
