@@ -13,6 +13,11 @@ export class CsvError extends Error {
   }
 }
 
+/** An input that may be readable at the next attempt: it changed while it was read, or the system had a passing problem. */
+export class InputUnsteady extends CsvError {
+  readonly isTransient = true;
+}
+
 /** Returns the beginning of all messages about a cell: `line 12, column 2 ("url")`. */
 export function cellPosition(line: number, column: number, name: string | undefined): string {
   return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { CsvError } from './csv-error.js';
+import { CsvError, InputUnsteady } from './csv-error.js';
 
 const CHUNK = 256 * 1024;
 
@@ -56,12 +56,20 @@ async function openFile(path: string): Promise<FileHandle> {
     return file;
   } catch (error) {
     if (error instanceof CsvError) throw error;
-    throw new CsvError(`${path} ${ioProblem(error)}`);
+    throw ioError(error, path);
   }
 }
 
-function ioProblem(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code;
+/** System errors about the file itself, which a person must fix. Other errors may pass. */
+const ofFile: readonly unknown[] = ['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO'];
+
+function ioError(error: unknown, name: string, where = ''): CsvError {
+  const { code } = error as NodeJS.ErrnoException;
+  const message = `${name} ${ioProblem(code, error)}${where}`;
+  return ofFile.includes(code) ? new CsvError(message) : new InputUnsteady(message);
+}
+
+function ioProblem(code: string | undefined, error: unknown): string {
   if (code === 'ENOENT') return 'does not exist';
   if (code === 'EACCES' || code === 'EPERM') return 'cannot be read by this user (permission denied)';
   if (code === 'EMFILE' || code === 'ENFILE') return 'could not be opened: too many files are open';
@@ -71,7 +79,7 @@ function ioProblem(error: unknown): string {
 async function* fileChunks(file: FileHandle, name: string, counter: { bytes: number }): AsyncGenerator<Buffer> {
   for (;;) {
     const piece = await file.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, null).catch((error: unknown) => {
-      throw new CsvError(`${name} ${ioProblem(error)} at byte ${counter.bytes}`);
+      throw ioError(error, name, ` at byte ${counter.bytes}`);
     });
     if (piece.bytesRead === 0) return;
     counter.bytes += piece.bytesRead;
@@ -133,5 +141,5 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 
 function checkUnchanged(before: Stats, after: Stats, read: number, name: string): void {
   if (before.size === after.size && before.mtimeMs === after.mtimeMs && read === after.size) return;
-  throw new CsvError(`${name} changed while it was read; try again once it is complete`);
+  throw new InputUnsteady(`${name} changed while it was read; try again once it is complete`);
 }

@@ -53,7 +53,7 @@ export const localFailures = {
  * would hang silently.
  */
 const MAX_UNEXPECTED = 10;
-/** Number of attempts that may fail because of a bad input. An input file that is being replaced may be complete at the next attempt. */
+/** Attempts at an input that may be readable a moment later, such as a file that is being replaced. Other bad inputs are final at once. */
 const MAX_INPUT = 3;
 /** Names of input errors. Errors are matched by name, because some of their classes cannot be imported here. */
 const ofInput = ['CsvError', 'UsageError'];
@@ -128,7 +128,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
     return ApplicationFailure.create({
       type: localFailures.badInput,
       message: error.message,
-      nonRetryable: attempt >= MAX_INPUT || ('isFinal' in error && error.isFinal === true),
+      nonRetryable: attempt >= MAX_INPUT || !('isTransient' in error && error.isTransient === true),
     });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {

@@ -71,11 +71,4 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
 /** Bad input of any kind, described in one clear sentence or several lines. Nothing was bought. The command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-  /** Whether activities do not retry the error. Errors about files are retried, because the file may be replaced a moment later. */
-  readonly isFinal: boolean;
-
-  constructor(message: string, { isFinal = false, ...options }: ErrorOptions & { readonly isFinal?: boolean } = {}) {
-    super(message, options);
-    this.isFinal = isFinal;
-  }
 }

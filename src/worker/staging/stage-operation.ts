@@ -78,14 +78,9 @@ interface Context {
 
 /** How the rows are staged. Throws for a request that the service would refuse for every row, before a row is read. */
 export function stageOperation(context: Context, request: OperationRequest): OperationStage {
-  try {
-    return (request.operation ?? 'contents') === 'contents'
-      ? stageContents(context, request)
-      : stageRequests(context, request);
-  } catch (error) {
-    // The mistake is final: it is in the request, because the file was not read yet.
-    throw error instanceof UsageError ? new UsageError(error.message, { isFinal: true }) : error;
-  }
+  return (request.operation ?? 'contents') === 'contents'
+    ? stageContents(context, request)
+    : stageRequests(context, request);
 }
 
 function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -21,6 +21,8 @@ beforeAll(async () => {
   sandbox = await startSandbox({ failureRate: 0 });
   folder.write(plainRows(4));
   writeFileSync(join(folder.dir, 'empty.csv'), '');
+  writeFileSync(join(folder.dir, 'holes.csv'), '');
+  truncateSync(join(folder.dir, 'holes.csv'), 1_000_000);
   writeFileSync(join(folder.dir, 'header.csv'), 'name,url\n');
   host = await startHost(temporal, folder.config(sandbox.url));
 });
@@ -58,6 +60,8 @@ const cases: readonly (readonly [why: string, workflow: string, input: object])[
   ['a template without a query', 'enrichCsv', { ...rows, operation: 'answer', template: { text: true } }],
   ['options that the service refuses', 'enrichCsv', { ...rows, urlColumn: 'url', options: { text: 5 } }],
   ['a file that is missing', 'enrichCsv', { ...rows, input: join(folder.dir, 'missing.csv') }],
+  ['a directory', 'enrichCsv', { ...rows, input: folder.dir }],
+  ['a file of holes', 'enrichCsv', { ...rows, input: join(folder.dir, 'holes.csv') }],
   ['a file without a header', 'enrichCsv', { ...rows, input: join(folder.dir, 'empty.csv') }],
   ['a file without rows', 'enrichCsv', { ...rows, input: join(folder.dir, 'header.csv') }],
   ['a delimiter that gives another column', 'enrichCsv', { ...rows, urlColumn: 'url', delimiter: ';' }],
@@ -74,7 +78,7 @@ const cases: readonly (readonly [why: string, workflow: string, input: object])[
   ['a filter in a schedule', 'scheduledJob', daily('exportMonitorRuns', { into, filter })],
 ];
 
-it('nothing is written where a workflow refuses its input by the header of the file, or because the service refuses it', async () => {
+it('nothing is written, and nothing is tried again, where a workflow refuses its input by the header of the file, or because the service refuses it', async () => {
   const before = tree();
   const started = cases.map(async ([why, workflow, args]) => {
     const workflowId = `refused-${workflow}-${why}`;
@@ -83,9 +87,12 @@ it('nothing is written where a workflow refuses its input by the header of the f
       () => 'done',
       (error: Error) => error.name,
     );
-    return [why, workflow, end];
+    const { events } = await handle.fetchHistory();
+    const attempts = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []) ?? [];
+    return [why, workflow, end, Math.max(1, ...attempts)];
   });
-  expect(await Promise.all(started)).toEqual(cases.map(([why, workflow]) => [why, workflow, 'WorkflowFailedError']));
+  const refused = cases.map(([why, workflow]) => [why, workflow, 'WorkflowFailedError', 1]);
+  expect(await Promise.all(started)).toEqual(refused);
   expect(tree()).toEqual(before);
 });
 

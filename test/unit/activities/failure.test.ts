@@ -90,12 +90,19 @@ describe('a failure of ours', () => {
     ['a dropped table', named('error', { code: '42P01' }), 1, { type: 'StoreUnusable', nonRetryable: true }],
     ['a store that refuses the login', named('PostgresRefused'), 1, { type: 'StoreUnusable', nonRetryable: true }],
     [
-      'a file that may be replaced now',
-      named('CsvError'),
+      'a file that changed while it was read',
+      named('CsvError', { isTransient: true }),
       2,
       { type: 'BadInput', message: 'what happened', nonRetryable: false },
     ],
-    ['a file that is still wrong', named('UsageError'), 3, { type: 'BadInput', nonRetryable: true }],
+    [
+      'a file that changes again and again',
+      named('CsvError', { isTransient: true }),
+      3,
+      { type: 'BadInput', nonRetryable: true },
+    ],
+    ['a file that is no table', named('CsvError'), 1, { type: 'BadInput', nonRetryable: true }],
+    ['a wrong input', named('UsageError'), 1, { type: 'BadInput', nonRetryable: true }],
     [
       'an unknown error, too often',
       named('TypeError'),

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -240,6 +249,32 @@ describe('stageCsv', () => {
     expect(await refusal(packed.subarray(0, packed.length - 12))).toContain('is truncated');
     packed[packed.length - 6] = (packed[packed.length - 6] ?? 0) ^ 1;
     expect(await refusal(packed)).toContain('is damaged');
+  });
+
+  it('is final where the file is wrong; the system and a changing file are tried again', async () => {
+    const transient = (path: string, more: Partial<StageOptions> = {}) =>
+      stage({ path }, more).then(
+        () => null,
+        (error: object) => 'isTransient' in error && error.isTransient,
+      );
+    const holes = join(dir, 'holes.csv');
+    writeFileSync(holes, '');
+    truncateSync(holes, 5_000_000);
+    const loop = join(dir, 'loop.csv');
+    symlinkSync(loop, loop);
+    const longName = join(dir, `${'n'.repeat(300)}.csv`);
+    for (const path of [dir, join(dir, 'missing.csv'), join(holes, 'in.csv'), holes, loop, longName])
+      expect.soft([path, await transient(path)]).toEqual([path, false]);
+    const growing = join(dir, 'changing.csv');
+    writeFileSync(growing, `url\n${'https://a.com/\n'.repeat(100_000)}`);
+    let grown = false;
+    const grow = () => {
+      if (!grown) appendFileSync(growing, 'https://b.com/\n');
+      grown = true;
+    };
+    expect(await transient(growing, { onProgress: grow })).toBe(true);
+    // The kernel refuses each read of the start of this file.
+    expect(await transient('/proc/self/mem')).toBe(true);
   });
 
   it('refuses a file that changes while it is read', async () => {
