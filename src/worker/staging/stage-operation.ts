@@ -36,6 +36,9 @@ const RUNS_PER_SLICE = 25;
 const LONG_RUNNING_WINDOW = 8;
 const MAX_ROWS_PER_RUN = 100;
 
+/** Stands for the URL of a row in checks of the other fields. */
+const EXAMPLE_URL = 'https://example.com/';
+
 type Fields = { readonly [name: string]: Json };
 
 /** The part of a stage request that depends on the operation. */
@@ -89,7 +92,7 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   refuseOtherFields('contents', options);
-  transport.check(contentsEndpoint, { ...options, urls: ['https://example.com/'] }, { variant });
+  asUsageError(() => transport.check(contentsEndpoint, { ...options, urls: [EXAMPLE_URL] }, { variant }));
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
@@ -132,30 +135,49 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
   };
   const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
   if (requests === null) throw new UsageError(`The operation ${operation} is not available for rows.`);
-  const check: UnitCheck = (unit) => {
-    try {
-      requests.check(transport, unit);
-      return null;
-    } catch (error) {
-      // A mistake in a field that no row fills in concerns all rows, so the command is refused.
-      const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
-      if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
-      return (error as ApiError).message;
-    }
-  };
+  const check: UnitCheck = (unit) =>
+    asUsageError(() => {
+      try {
+        requests.check(transport, unit);
+        return null;
+      } catch (error) {
+        // A mistake in a field that no row fills in concerns all rows, so the command is refused.
+        const field = error instanceof ApiError ? /^\w+/.exec(error.field ?? '')?.[0] : undefined;
+        if (field === undefined || !(field in ownFields(template, unitColumn))) throw error;
+        return (error as ApiError).message;
+      }
+    });
+  const row = sharesRuns ? rowTemplate(template) : null;
+  // The fields that all rows share are checked before a row is read; the rows decide about the others.
+  check(exampleUnit(unitColumn, sharesRuns ? { input: { data: [row ?? {}] } } : template));
   const rows = isLongRunning(operation) ? RUNS_PER_SLICE * rowsPerRun : null;
   return {
     units:
       unitColumn !== null
         ? { ...urlsOf(request), check }
         : sharesRuns
-          ? { kind: 'rows', row: rowTemplate(template), rowsPerRun, check }
+          ? { kind: 'rows', row, rowsPerRun, check }
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
     rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },
     window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
     facts,
   };
+}
+
+/** A unit like those of the rows, whose own fields need not be right. */
+function exampleUnit(unitColumn: string | null, fields: Json): string {
+  return unitColumn === null ? JSON.stringify(fields) : EXAMPLE_URL;
+}
+
+/** Turns the refusal of a request that was not sent into a `UsageError`: the options or the template are wrong. */
+function asUsageError<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    const isRefused = error instanceof ApiError && error.facts.phase === 'refused';
+    throw isRefused ? new UsageError(error.message, { cause: error }) : error;
+  }
 }
 
 /** The requests of the operations for rows. */

@@ -330,6 +330,8 @@ describe('a request that no row of the file can have', () => {
     ['enrichCsv', { ...rows, variant: 'v9' }, 'contents has no variant of that name'],
     ['enrichCsv', { ...rows, options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of'],
     ['enrichCsv', { ...rows, options: { urls: [] } }, 'urls: the URLs of contents come from the rows'],
+    ['enrichCsv', { ...rows, urlColumn: 'url', options: { text: 5 } }, 'text: '],
+    ['enrichCsv', { ...rows, operation: 'answer', template: { query: '{{name}}', text: 'yes' } }, 'text: '],
     ['enrichCsv', { ...rows, rowsPerRun: 2 }, 'Only agent runs can share a request between rows.'],
   ];
 
@@ -339,7 +341,8 @@ describe('a request that no row of the file can have', () => {
       const workflowId = `no-row-${index}`;
       const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue, args: [given] });
       const { cause } = await handle.result().catch((error: Error) => error as { readonly cause: unknown });
-      expect.soft(cause).toMatchObject({ nonRetryable: true, message: expect.stringContaining(message) });
+      const text = expect.stringContaining(message);
+      expect.soft(cause).toMatchObject({ type: 'BadInput', nonRetryable: true, message: text });
       const { events } = await handle.fetchHistory();
       const started = events?.flatMap((event) => event.activityTaskStartedEventAttributes?.attempt ?? []);
       expect.soft([message, started]).toEqual([message, [1]]);

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -26,9 +26,9 @@ afterAll(async () => {
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
 
-function stage(text: string, request: Partial<StageRequest>, name = 'rows.csv') {
+function stage(text: string, request: Partial<StageRequest>, name = 'rows.csv', stateDir = dir) {
   writeFileSync(join(dir, name), text);
-  return stageEnrichment(context, { ...common, input: name, ...request });
+  return stageEnrichment({ ...context, stateDir }, { ...common, input: name, ...request });
 }
 
 async function rowsOf(staged: Awaited<ReturnType<typeof stage>>['staged']) {
@@ -84,6 +84,10 @@ describe('a request that fits no row', () => {
     [{ options: { numResults: 1e9 } }, 'numResults is a field of search, findSimilar, not of contents.'],
     [{ options: { urls: ['https://b.example/'] } }, 'urls: the URLs of contents come from the rows of the file.'],
     [{ options: { ids: ['https://b.example/'] } }, 'ids: the URLs of contents come from the rows of the file.'],
+    [{ options: { text: 5 } }, 'text: '],
+    [{ operation: 'findSimilar', urlColumn: 'site', options: { numResults: '5' } }, 'numResults: '],
+    [{ operation: 'search', template: ask, options: { numResults: '5' } }, 'numResults: '],
+    [{ operation: 'agent', template: {}, options: { query: 'Find', effort: 5 }, rowsPerRun: 2 }, 'effort: '],
     [{ options: { livecrawl: 'maybe' } }, 'livecrawl is "maybe"'],
     [{ variant: 'v9' }, 'has no variant of that name'],
     [{ operation: 'search', template: ask, variant: 'v0' }, 'has no variant of that name'],
@@ -114,8 +118,10 @@ describe('a request that fits no row', () => {
     ],
     [{ operation: 'research', template: { instructions: '{{site}}' }, variant: 'v9' }, 'has no variant of that name'],
   ])('is refused before anything is written: %j', async (request, message) => {
-    await expect(stage(url, request, 'refused.csv')).rejects.toThrow(message);
-    expect(existsSync(join(dir, 'stages', 'refused'))).toBe(false);
+    // No draft of a stage can be made below a file.
+    await expect(stage(url, request, 'refused.csv', join(dir, 'refused.csv'))).rejects.toMatchObject({
+      ...{ name: 'UsageError', message: expect.stringContaining(message) },
+    });
   });
 
   it.each<Partial<StageRequest>>([
