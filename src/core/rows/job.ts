@@ -34,7 +34,8 @@ export const isJobId = (id: unknown): id is string => typeof id === 'string' && 
  * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
  * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row.
  */
-export type PauseReason = 'person' | 'credits' | 'budget' | 'key' | 'rate' | 'service' | 'request';
+export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request'] as const;
+export type PauseReason = (typeof pauseReasons)[number];
 
 /**
  * `stopped`: a scheduled run had a reason to pause, or the command of the job was stopped. The id of a stopped job is free. The next run,

@@ -1,51 +1,80 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/processes/exit-codes.js';
-import type { Allowed, JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { ID_PATTERN, pauseReasons, type StagedJob } from '../../core/rows/job.js';
+import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+
+const [text, number, flag] = [z.string(), z.number(), z.boolean()];
+const count = z.int().nonnegative();
+/** Unix ms of a time that a `Date` can have. */
+const time = z.int().min(0).max(8.64e15);
 
 const staged = z.looseObject({
-  job: z.string(),
-  name: z.string(),
-  input: z.string(),
-  into: z.string(),
-  generation: z.string(),
-});
+  job: text.regex(ID_PATTERN),
+  ...{ name: text, origin: text, operation: text, input: text, into: text, generation: text, stageDir: text },
+  columns: z.array(text),
+  unitColumn: text.nullable(),
+  options: z.record(text, z.unknown()),
+  ...{ rows: count, badRows: count, distinctUnits: count, slices: count, rowsPerSlice: count, window: count },
+  batch: count,
+  defaultScheme: z.enum(['http', 'https']).optional(),
+  ...{ rowsPerRun: count.optional(), limit: count.optional(), variant: text.optional(), host: text.optional() },
+} satisfies { readonly [Field in Exclude<keyof StagedJob, 'template'>]: z.ZodType });
 
-const number = z.number();
 /** Recorded counts that cannot be read are dropped, and the rows are counted again. */
 const counts = z
   .object({
-    ...{ rows: number, success: number, error: number, invalid: number, missing: number, vanished: number },
-    tags: z.record(z.string(), number),
+    ...{ rows: count, success: count, error: count, invalid: count, missing: count, vanished: count },
+    tags: z.record(text, count),
   })
   .optional()
   .catch(undefined);
 
+const state = z.looseObject({
+  phase: z.enum(['running', 'paused', 'done', 'stopped', 'failed', 'cancelled']),
+  reason: z.enum(pauseReasons).optional(),
+  message: text.optional(),
+  since: time,
+  counts,
+} satisfies { readonly [Field in keyof JobState]-?: z.ZodType });
+
+const asked = z.looseObject({
+  maxCostDollars: z.union([number, z.literal('none')]).optional(),
+  maxRunSeconds: number.optional(),
+  skipRefused: flag.optional(),
+  freshness: z
+    .looseObject({
+      freshAfter: number.optional(),
+      retryTags: z.array(text).optional(),
+      retryBefore: number.optional(),
+      rebuyBefore: number.optional(),
+    } satisfies { readonly [Field in keyof Freshness]-?: z.ZodType })
+    .optional(),
+} satisfies { readonly [Field in keyof NonNullable<JobEntry['asked']>]-?: z.ZodType });
+
 const job = z.object({
   staged,
-  named: z.boolean(),
-  csv: z.string().nullable(),
-  completed: z.string().nullable(),
-  earlier: z.array(z.object({ staged, csv: z.string().nullable() })).optional(),
-  workflowId: z.string().optional(),
-  asked: z.looseObject({}).optional(),
-  state: z.looseObject({ phase: z.string(), since: z.number(), counts }).optional(),
-});
+  named: flag,
+  csv: text.nullable(),
+  completed: text.nullable(),
+  earlier: z.array(z.object({ staged, csv: text.nullable() })).optional(),
+  workflowId: text.optional(),
+  asked: asked.optional(),
+  state: state.optional(),
+} satisfies { readonly [Field in keyof JobEntry]-?: z.ZodType });
 
 const walk = z.looseObject({
-  job: z.string(),
-  workflowId: z.string(),
-  origin: z.string(),
-  stream: z.string(),
-  into: z.string(),
-});
+  ...{ job: text, workflowId: text, origin: text, stream: text, into: text },
+  host: text.optional(),
+} satisfies { readonly [Field in keyof WalkEntry]-?: z.ZodType });
 
 const owned = z.object({
-  workflowId: z.string(),
-  job: z.string(),
-  owners: z.array(z.object({ id: z.string(), host: z.string(), pid: z.number() })),
+  workflowId: text,
+  job: text,
+  owners: z.array(z.object({ id: text, host: text, pid: number })),
 });
 
-const allowed = z.array(z.object({ field: z.string(), what: z.string(), host: z.string().nullable() }));
+const allowed = z.array(z.object({ field: text, what: text, host: text.nullable() }));
 
 /** An entry cannot be read. Its job or walk is left alone; all other entries are listed. */
 export class EntryDamaged extends UsageError {}

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import type { JobEntry } from '../../../src/core/rows/job-entries.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
 import { pruneJournal } from '../../../src/worker/host/worker-here.js';
@@ -39,11 +38,15 @@ it('the warehouse of a finished job is queried without messages, and only if the
   await journal.close();
   const store = await openStore(config);
   onTestFinished(() => store.close());
-  const staged = { job: 'job-1', name: 'job', input: 'x.csv', generation: 'gen', slices: 1, origin: 'sandbox' };
+  const staged = {
+    ...{ job: 'job-1', name: 'job', input: 'x.csv', generation: 'gen', slices: 1, origin: 'sandbox' },
+    ...{ operation: 'contents', columns: ['url'], unitColumn: 'url', options: {}, batch: 100 },
+    ...{ rows: 1, badRows: 0, distinctUnits: 1, rowsPerSlice: 1, window: 3, stageDir: '/stage' },
+  };
   const into = `postgres://ann:canary@127.0.0.1:${port}/dw`;
   await store.entries.put({
     ...{ staged: { ...staged, into }, named: false, csv: null, completed: 'gen' },
-  } as unknown as JobEntry);
+  });
 
   await pruneJournal(config, store, () => true);
   expect(logins).toBe(0);
