@@ -8,6 +8,7 @@ import {
 } from '../../core/monitors/monitor-batch.js';
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle } from '../../worker/control/monitor-control.js';
 import { TextView } from '../progress/progress-view.js';
@@ -166,7 +167,7 @@ async function decideHere(
 
 function waitingText({ job, approveUntil }: BatchProgress): string {
   const until = approveUntil === null ? '' : ` until ${new Date(approveUntil).toISOString().replace('.000Z', 'Z')}`;
-  return `Waiting for approval${until}. To approve:\n  searchflow monitors approve ${printable(job)}`;
+  return `Waiting for approval${until}. To approve:\n  searchflow monitors approve ${shellWord(printable(job))}`;
 }
 
 function runningText({ affected, plan, calls, message }: BatchProgress): string {

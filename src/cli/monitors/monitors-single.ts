@@ -4,6 +4,7 @@ import { text as readAll } from 'node:stream/consumers';
 import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
 import type { Json } from '../../core/text/json.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { askYesNo } from '../shared/ask.js';
@@ -58,7 +59,7 @@ async function showCreated(
     terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
   for (const other of made.others) {
     terminal.say(
-      `A lost call created a second monitor. To delete it:\n  searchflow monitors delete ${printable(other)}`,
+      `A lost call created a second monitor. To delete it:\n  searchflow monitors delete ${shellWord(printable(other))}`,
     );
   }
   if (made.secret === 'kept') {
@@ -75,7 +76,7 @@ async function showCreated(
     const { made: second } = await control.create(definition, secretFile);
     return showCreated(context, control, definition, secretFile, second, json);
   }
-  terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${id}`);
+  terminal.say(`Run this, and then the same command again:\n  searchflow monitors delete ${shellWord(printable(id))}`);
   return exitCodes.failed;
 }
 

@@ -1,3 +1,4 @@
+import { shellWord } from '../../core/text/shell-word.js';
 import { type Runtime, UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
@@ -17,7 +18,7 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
     const handle = (await walkNamed(runtime, job)) ?? (await runtime.attach(job));
     await handle.pause();
     context.terminal.say(
-      `Pausing ${printable(handle.job)}; paid requests in flight still land. To resume it:\n  searchflow resume ${printable(job)}`,
+      `Pausing ${printable(handle.job)}; paid requests in flight still land. To resume it:\n  searchflow resume ${shellWord(printable(job))}`,
     );
     return exitCodes.ok;
   });

@@ -1,3 +1,4 @@
+import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
@@ -32,7 +33,7 @@ function sinceText({ since }: JobStatus, now: number): string {
 function resumeTextOf({ job, phase }: JobStatus): string {
   if (phase === 'waiting') return ' To run it:\n  searchflow worker';
   if (['paused', 'stopped', 'failed', 'cancelled'].includes(phase))
-    return ` To resume it:\n  searchflow resume ${printable(job)}`;
+    return ` To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
   return '';
 }
 

@@ -1,5 +1,6 @@
 import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
@@ -42,8 +43,8 @@ export async function keepSchedule(
   terminal.say(`Schedule ${printable(called)} ${made ? 'created' : 'changed'}: ${printable(view.when)}${state}.`);
   terminal.say(
     view.paused
-      ? `To resume it:\n  searchflow schedule resume ${called}`
-      : `To run it now:\n  searchflow schedule trigger ${called}`,
+      ? `To resume it:\n  searchflow schedule resume ${shellWord(printable(called))}`
+      : `To run it now:\n  searchflow schedule trigger ${shellWord(printable(called))}`,
   );
   terminal.say(await whoRuns(access.config, control));
   if (needsCredentials(context, access.config)) {

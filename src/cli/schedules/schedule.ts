@@ -1,3 +1,4 @@
+import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { toMoment } from '../options/moment-option.js';
@@ -54,7 +55,7 @@ export function pause(context: Context, asked: string, flags: { readonly why?: s
     const before = await control.pause(name, flags.why ?? `by ${whoami(context)}, ${moment(Date.now())}`);
     const state = before === null ? 'paused' : `already paused${before === '' ? '' : ` (${printable(before)})`}`;
     context.terminal.say(
-      `${printable(name)} is ${state}. To resume it:\n  searchflow schedule resume ${printable(name)}`,
+      `${printable(name)} is ${state}. To resume it:\n  searchflow schedule resume ${shellWord(printable(name))}`,
     );
     const queued = queuedText(await control.show(name));
     if (queued !== '') context.terminal.say(`Still queued: ${queued}.`);
@@ -83,7 +84,7 @@ export function trigger(context: Context, asked: string): Promise<ExitCode> {
   return withSchedules(context, asked, [], async (control, name, who) => {
     const what = triggered(await control.trigger(name));
     context.terminal.say(
-      `${printable(name)} ${what}. To see the result:\n  searchflow schedule show ${printable(name)}`,
+      `${printable(name)} ${what}. To see the result:\n  searchflow schedule show ${shellWord(printable(name))}`,
     );
     context.terminal.say(await who());
   });

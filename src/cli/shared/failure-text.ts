@@ -1,4 +1,5 @@
 import { exitCodeOfFailure } from '../../core/processes/exit-codes.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { printable, printableLines } from '../text/printable.js';
 import { commandOnOwnLine, namesWay, withoutResume } from '../text/way-to-resume.js';
@@ -63,7 +64,7 @@ function jobFailedText({ message, job }: JobFailed): string {
 function withWayToResume(message: string, job: string): string {
   const reason = withoutResume(message) ?? '';
   if (namesWay(reason)) return commandOnOwnLine(reason);
-  return `${reason.replace(/\.$/, '')}.\nPaid results are kept. To resume it:\n  searchflow resume ${job}`;
+  return `${reason.replace(/\.$/, '')}.\nPaid results are kept. To resume it:\n  searchflow resume ${shellWord(job)}`;
 }
 
 /** Peer dependencies of the package. */

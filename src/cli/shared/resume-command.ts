@@ -1,3 +1,5 @@
+import { shellWord } from '../../core/text/shell-word.js';
+
 /**
  * Returns the typed command line, which resumes the same work: with the npm script if the user used the script, and quoted
  * for a POSIX shell. `args`: the arguments after the command's name. User and password of a database are left out; a second
@@ -5,7 +7,7 @@
  */
 export function resumeCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): string {
   const shown = args.map(withoutCredentials);
-  const words = shown.map(quote);
+  const words = shown.map(shellWord);
   const note = shown.every((word, index) => word === args[index])
     ? ''
     : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.';
@@ -29,8 +31,4 @@ function withoutCredentials(word: string): string {
   address.password = '';
   for (const name of secret) searchParams.delete(name);
   return `${flag}${address.href}`;
-}
-
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,3 +1,11 @@
+/** A word of a command as `shellWord` writes it, without the dot of a sentence. */
+const WORD = String.raw`(?:[^\s'\\]|\\.|'[^']*')*(?:[^\s'\\.]|\\.|'[^']*')`;
+const lastClause = new RegExp(String.raw`[,;.:]?\s*[^,;.:]*:\s*searchflow resume ${WORD}$`);
+const thenResume = new RegExp(`, then resume ${WORD}\\.?$`);
+const lastCommand = new RegExp(
+  String.raw`: (searchflow resume ${WORD}(?: --max-cost \d+(?:\.\d+)?| --skip-refused)?)\.?$`,
+);
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -5,12 +13,12 @@ type Env = Readonly<Record<string, string | undefined>>;
  * In messages of earlier versions, the last clause names a command.
  */
 export function withoutCommand(message: string | null): string | null {
-  return withoutResume(message)?.replace(/[,;.:]?\s*[^,;.:]*:\s*searchflow resume [^\s,;]+$/, '.') ?? null;
+  return withoutResume(message)?.replace(lastClause, '.') ?? null;
 }
 
 /** Returns the reason of a pause without "then resume JOB", which is not a command to copy. A command in the reason is kept. */
 export function withoutResume(message: string | null): string | null {
-  return message?.replace(/, then resume \S+$/, '.') ?? null;
+  return message?.replace(thenResume, '.') ?? null;
 }
 
 /** Whether a message already says how to continue. Then no second way is added. */
@@ -18,10 +26,7 @@ export const namesWay = (message: string): boolean => /searchflow |same command|
 
 /** Returns a sentence whose last part, a command to copy, is on a line of its own. Stored messages have only one line. */
 export function commandOnOwnLine(sentence: string): string {
-  return sentence.replace(
-    /: (searchflow resume \S*[^\s.](?: --max-cost \d+(?:\.\d+)?| --skip-refused)?)\.?$/,
-    ':\n  $1',
-  );
+  return sentence.replace(lastCommand, ':\n  $1');
 }
 
 /** Returns a sentence whose commands can be copied. In a clone, npm runs the commands. */

@@ -1,5 +1,6 @@
 import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
+import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
@@ -103,7 +104,7 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
   const next =
     job === null
       ? 'Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused'
-      : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${job} --skip-refused`;
+      : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${shellWord(job)} --skip-refused`;
   return `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
 }
 
@@ -119,7 +120,8 @@ export function endingText({ type, message }: Pick<Failure, 'type' | 'message'>,
   return message;
 }
 
-const thenResume = (job: string | null): string => (job === null ? '; the next run continues' : `, then resume ${job}`);
+const thenResume = (job: string | null): string =>
+  job === null ? '; the next run continues' : `, then resume ${shellWord(job)}`;
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
 const isTooLarge = (message: string): boolean => /: 413\b/.test(message);
@@ -140,7 +142,7 @@ function budgetText(
     const next =
       job === null
         ? 'The next run continues with the same budget'
-        : `To raise the budget and resume: searchflow resume ${job} --max-cost ${enough}`;
+        : `To raise the budget and resume: searchflow resume ${shellWord(job)} --max-cost ${enough}`;
     return (
       `${dollars(spent)} of this run's budget of ${dollars(cap)} is spent, and the rest is not enough for another ` +
       `request${dearer}. ${next}`
@@ -152,7 +154,7 @@ function budgetText(
     const next =
       job === null
         ? `Raise ${setting}; the next scheduled run starts with a new budget of the same size`
-        : `Raise ${setting}, restart the worker and run: searchflow resume ${job}`;
+        : `Raise ${setting}, restart the worker and run: searchflow resume ${shellWord(job)}`;
     return (
       `${dollars(spent)} of the worker's budget of ${dollars(capMicros)} for a run of a job is spent, and the rest is not enough for ` +
       `another request. ${next}`
@@ -164,7 +166,7 @@ function budgetText(
     `flight${dearer}; the ${scope} ends at ${day}. ${
       job === null
         ? `The first run after that continues, or an earlier one after the budget is raised (searchflow limits set --per-${scope})`
-        : `Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume ${job}`
+        : `Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume ${shellWord(job)}`
     }`
   );
 }

@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Secret } from '../../core/connections/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../../core/connections/secret-store.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { removeDrafts, writeDurably } from '../../files/write-durably.js';
@@ -73,7 +74,7 @@ export class FileSecrets implements SecretStore {
       if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
         const found = (mode & 0o777).toString(8);
         throw new SecretStoreUnusable(
-          `the secret file ${this.#file} has mode ${found}, so other users may read it. Run: chmod 600 ${this.#file}`,
+          `the secret file ${this.#file} has mode ${found}, so other users may read it. Run: chmod 600 ${shellWord(this.#file)}`,
         );
       }
       return parse(await handle.readFile('utf8'), this.#file);

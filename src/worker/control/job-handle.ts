@@ -9,6 +9,7 @@ import {
   workflowIdOf,
 } from '../../core/rows/job.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/runtime-types.js';
 import { waitsFor } from './waits-for.js';
 import { cancelLive, resultOf } from './workflow-handle.js';
@@ -98,7 +99,7 @@ async function endOf(handle: WorkflowHandle): Promise<'done' | 'stopped' | 'canc
 function notRunningText(job: string, verb: string, end: Awaited<ReturnType<typeof endOf>>): string {
   if (end === 'done') return `${job} is done; there is nothing to ${verb}.`;
   const state = { stopped: 'is stopped', cancelled: 'is cancelled', failed: 'failed' };
-  return `${job} ${end === null ? 'is not running' : state[end]}. To resume it:\n  searchflow resume ${job}`;
+  return `${job} ${end === null ? 'is not running' : state[end]}. To resume it:\n  searchflow resume ${shellWord(job)}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { jobOfWorkflow, signalNames, workflowNames } from '../../core/rows/job.j
 import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
@@ -221,7 +222,7 @@ export class WorkOwners {
     await this.release(workflowId);
     if (!stopped) return;
     const isKnown = entry !== null || (await entries.walks()).some((walk) => walk.job === job);
-    const how = isKnown ? `To resume it:\n  searchflow resume ${job}` : 'Its command resumes it.';
+    const how = isKnown ? `To resume it:\n  searchflow resume ${shellWord(job)}` : 'Its command resumes it.';
     this.#config.say(
       `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept. ${how}`,
     );

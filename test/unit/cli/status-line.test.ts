@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { statusLine } from '../../../src/cli/rows/status-line.js';
-import type { JobStatus } from '../../../src/worker/config/runtime-types.js';
+import { failureText } from '../../../src/cli/shared/failure-text.js';
+import { withoutCommand, withoutResume } from '../../../src/cli/text/way-to-resume.js';
+import { type Failure, pauseOf } from '../../../src/core/rows/pause.js';
+import { type JobStatus, JobStopped } from '../../../src/worker/config/runtime-types.js';
 
 const now = Date.UTC(2026, 0, 2, 12, 0);
 const known: JobStatus = { job: 'q3-1', name: 'q3', phase: 'done', message: null, since: null, shown: null };
@@ -43,4 +46,32 @@ it.each<[string, Partial<JobStatus>, string]>([
   ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it:\n  searchflow resume q3-1'],
 ])('a job that %s is shown in one line with one command to continue', (_, changes, line) => {
   expect(statusLine({ ...known, ...changes }, now)).toBe(line);
+});
+
+describe('a name that a shell would read in another way', () => {
+  const job = "ann's rows (2.)";
+  const typed = String.raw`searchflow resume 'ann'\''s rows (2.)'`;
+  const paused = (type: string, details?: object) =>
+    pauseOf({ type, message: 'refused', details } as Failure, job, 1)?.message ?? '';
+
+  it('is quoted in the command of a status and of a failure', () => {
+    expect(statusLine({ ...known, job, name: job, phase: 'stopped' }, now)).toBe(
+      `${job} is stopped. To resume it:\n  ${typed}`,
+    );
+    expect(failureText(new JobStopped('its command ended', { job })).text).toContain(`To resume it:\n  ${typed}`);
+  });
+
+  it('is quoted in the reason of a pause, which is shown with one command on its own line', () => {
+    const budget = paused('BudgetExceeded', { scope: 'job', capMicros: 1e6, remainingMicros: 0, resetsAt: null });
+    expect(statusLine({ ...known, job, phase: 'paused', message: budget }, now)).toMatch(
+      /resume:\n {2}searchflow resume 'ann'\\''s rows \(2\.\)' --max-cost [\d.]+$/,
+    );
+    const key = paused('Unauthorized');
+    expect(key).toContain(String.raw`, then resume 'ann'\''s rows (2.)'`);
+    expect(withoutResume(key)).toMatch(/Set a valid key in SEARCHFLOW_API_KEY\.$/);
+    expect(withoutCommand(`Wait until then; then run: ${typed}`)).toBe('Wait until then.');
+    expect(statusLine({ ...known, job, phase: 'paused', message: key }, now).split('searchflow resume')).toHaveLength(
+      2,
+    );
+  });
 });
