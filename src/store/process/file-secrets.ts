@@ -12,8 +12,9 @@ import { removeDrafts, writeDurably } from '../../files/write-durably.js';
 const LOCK_MS = 10_000;
 
 /**
- * Secrets in one JSON file of mode 0600. Each change replaces the whole file under a lock, so a crash leaves the old file or the new one. A
- * file that other users may read is refused and not repaired, because other users may have read the secrets already.
+ * Secrets in one JSON file of mode 0600. Each change replaces the whole file under a lock, so a crash leaves the old file or the new one. The
+ * file of the lock is removed afterwards, also where the secret file is refused. A file that other users may read is refused and not
+ * repaired, because other users may have read the secrets already.
  */
 export class FileSecrets implements SecretStore {
   readonly #file: string;
@@ -54,7 +55,7 @@ export class FileSecrets implements SecretStore {
       edit(secrets);
       await this.#write(secrets);
     };
-    const run = (): Promise<void> => withLock(`${this.#file}.lock`, change, { waitMs: LOCK_MS });
+    const run = (): Promise<void> => withLock(`${this.#file}.lock`, change, { waitMs: LOCK_MS, passing: true });
     const next = this.#last.then(run, run);
     this.#last = next.catch(() => undefined);
     return next;

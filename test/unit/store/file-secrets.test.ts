@@ -1,6 +1,6 @@
 import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { draftOf } from '../../../src/files/write-durably.js';
@@ -32,7 +32,7 @@ it('the secret file replaces, removes and lists secrets, and leaves no other fil
   expect((await secrets.get('__proto__'))?.reveal()).toBe('old');
   expect([await secrets.remove('b'), await secrets.remove('b')]).toEqual([true, false]);
   expect(await secrets.names()).toEqual(['__proto__', 'a/../c']);
-  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
+  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json']);
 });
 
 it('the secret file loses nothing if two stores write it at once', async () => {
@@ -74,6 +74,7 @@ it('the secret file is refused if others may read it, with the remedy', async ()
   await chmod(file, 0o640);
   await expect(secrets.get('a')).rejects.toThrow(/mode 640, so other users may read it\. Run: chmod 600/);
   await expect(secrets.put('b', new Secret('x'))).rejects.toThrow('chmod 600');
+  expect(await readdir(dirname(file))).toEqual([basename(file)]);
 });
 
 it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canary":1}}}'])(
@@ -85,6 +86,7 @@ it.each(['', '{"v":1,', '[]', '{"secrets":["canary"]}', '{"secrets":{"a":{"canar
     expect(String(error)).toMatch(/^SecretStoreUnusable: the secret file .*damaged/);
     expect(String(error)).not.toContain('canary');
     expect(await readFile(join(folder, 'damaged.json'), 'utf8')).toBe(text);
+    expect(await readdir(folder)).not.toContain('damaged.json.lock');
   },
 );
 
@@ -93,7 +95,7 @@ it('fault 24: the remains of a killed change are removed by the next one', async
   await secrets.put('a', new Secret('canary'));
   await writeFile(draftOf(file), 'half of the canary', { mode: 0o600 });
   await new FileSecrets(file).remove('nothing');
-  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json', 'secrets.json.lock']);
+  expect((await readdir(join(folder, 'deeper'))).sort()).toEqual(['secrets.json']);
   expect(await secrets.names()).toEqual(['a']);
 });
 
