@@ -27,6 +27,8 @@ export interface FinishInput {
   readonly startedAt: number;
   /** Purchases for the job before this run. Null: there were no earlier purchases, so all purchases belong to this run. */
   readonly before: Spent | null;
+  /** Units that failed in this run. Absent from older workflows. */
+  readonly failedNow?: number;
   /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
   readonly scheduled?: boolean;
@@ -71,14 +73,14 @@ export async function summarize(
 }
 
 /** The facts from which a summary is made. */
-interface Counted extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'> {
+interface Counted extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped' | 'failedNow'> {
   readonly before: Spent;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
 }
 
 /** Returns the summary of a job. The cost in the summary is the cost since `before`. */
-export function summaryOf({ staged, csv, startedAt, stopped, before, counts, totals }: Counted): JobSummary {
+export function summaryOf({ staged, csv, startedAt, stopped, before, failedNow, counts, totals }: Counted): JobSummary {
   const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   return {
     job: staged.job,
@@ -90,6 +92,7 @@ export function summaryOf({ staged, csv, startedAt, stopped, before, counts, tot
     csv,
     warehouse: counts,
     requests: totals.requests - before.requests,
+    ...(failedNow === undefined ? {} : { failed: failedNow }),
     costMicros: totals.costMicros - before.costMicros,
     ...(estimateMicros === null ? {} : { estimateMicros }),
     totalCostMicros: totals.costMicros,

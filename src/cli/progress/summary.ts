@@ -108,9 +108,13 @@ function statusLines({ warehouse, limit }: JobSummary): string[] {
 function moneyLine(summary: JobSummary, left: string): string {
   const before = summary.totalCostMicros - summary.costMicros;
   const total = before > 0 ? `; ${dollars(summary.totalCostMicros)} over all runs of the job` : '';
+  const { failed = 0 } = summary;
+  if (summary.requests === 0 && failed > 0 && left === '')
+    return `Nothing was bought in this run: no request succeeded, and ${some(failed, 'unit')} failed${total}.`;
+  // Requests of an attempt that was killed may have been refused, so this does not say that none was sent.
   if (summary.requests === 0)
     return left === ''
-      ? `No request was sent: nothing was left to buy${total}.`
+      ? `Nothing was bought in this run: nothing was left to buy${total}.`
       : `Nothing was charged in this run: ${left} ${left.startsWith('1 ') ? 'was' : 'were'} left running at the service${total}.`;
   const { requests, costMicros, estimateMicros } = summary;
   const estimate = estimateMicros === undefined ? '' : ` (estimate ${dollars(estimateMicros)})`;

@@ -301,6 +301,8 @@ export interface JobSummary {
   /** Counts of the purchases of this run. */
   readonly requests: number;
   readonly costMicros: number;
+  /** Units that failed in this run, also those that the service refused. Absent from older workers. */
+  readonly failed?: number;
   /** Price of the same requests by the price table. Absent from older workers. */
   readonly estimateMicros?: number;
   /** Cost of all purchases for the job in the journal, over all runs of the job. */

@@ -38,6 +38,8 @@ export interface RowJobState {
   readonly skipRefused?: boolean;
   readonly requests: number;
   readonly failed: number;
+  /** Units that failed in this run of the job. Absent from older workers. */
+  readonly failedNow?: number;
   /** Loaded rows of slices that are not done, from the last count. Absent in the first version. */
   readonly partial?: LoadedRows['partial'];
   readonly costMicros: number;

@@ -175,10 +175,18 @@ class RowJob {
       this.#queue = new SliceQueue(this.#state.queue);
       const stopped = await this.#runSlices();
       this.#phase = 'running';
-      const { staged, csv, startedAt, before, freshness } = this.#state;
+      const { staged, csv, startedAt, before, freshness, failedNow = 0 } = this.#state;
       // A stopped run does not replace the CSV of the last complete run.
       const summary = await finishJob({
-        ...{ staged, csv: stopped ? null : csv, startedAt, before, stopped, ...(freshness ? { freshness } : {}) },
+        ...{
+          staged,
+          csv: stopped ? null : csv,
+          startedAt,
+          before,
+          failedNow,
+          stopped,
+          ...(freshness ? { freshness } : {}),
+        },
         ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.#input.scheduled ?? false },
       });
       this.#phase = stopped ? 'stopped' : 'done';
@@ -317,6 +325,7 @@ class RowJob {
       this.#set({
         requests: now.requests + result.requests,
         failed: now.failed + result.failed,
+        failedNow: (now.failedNow ?? 0) + result.failed,
         costMicros: now.costMicros + result.costMicros,
         unknownOutcomes: now.unknownOutcomes + result.unknownOutcomes,
       });

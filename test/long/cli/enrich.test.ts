@@ -99,7 +99,7 @@ describe('searchflow enrich, without a key', () => {
     const { code, err } = await runCommand(enrichSites, { cwd });
     expect({ code, err }).toEqual({
       code: 0,
-      err: expect.stringContaining('No request was sent: nothing was left to buy'),
+      err: expect.stringContaining('Nothing was bought in this run: nothing was left to buy'),
     });
     expect(existsSync(join(cwd, 'out/sites.csv'))).toBe(true);
   });

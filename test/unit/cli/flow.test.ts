@@ -100,7 +100,7 @@ describe('enrich', () => {
     });
     const { context, err } = fakeContext(runtime);
     expect(await run(context, {}, 'out.csv')).toBe(0);
-    expect(err()).toContain('No request was sent');
+    expect(err()).toContain('nothing was left to buy');
     expect(err()).toContain('/data/out.csv');
     expect(calls).toEqual(['plan', 'export', 'summary', 'unknownOutcomes', 'close drain']);
   });

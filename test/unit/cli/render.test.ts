@@ -231,9 +231,15 @@ describe('summary', () => {
     expect(summaryText({ ...ending, bill: { micros: 99_000, requests: 3 } })).toContain('with lost answers: $0.099');
   });
 
-  it('reports that a run which bought nothing sent no request', () => {
+  it('reports a run whose requests the service refused, and does not claim that nothing was left to buy', () => {
+    const text = summaryText({ ...ending, summary: { ...summary, requests: 0, costMicros: 0, failed: 20 } });
+    expect(text).toContain('Nothing was bought in this run: no request succeeded, and 20 units failed; $0.097 over');
+    expect(text).not.toMatch(/No request was sent|left to buy/);
+  });
+
+  it('reports that a run had nothing to buy', () => {
     const text = summaryText({ ...ending, summary: { ...summary, requests: 0, costMicros: 0 } });
-    expect(text).toContain('No request was sent: nothing was left to buy; $0.097 over all runs of the job.');
+    expect(text).toContain('Nothing was bought in this run: nothing was left to buy; $0.097 over all runs of the job.');
   });
 
   it('counts the runs that are left running, and does not claim that nothing was sent', () => {
@@ -242,7 +248,7 @@ describe('summary', () => {
     const text = summaryText(left);
     expect(text).toContain('Nothing was charged in this run: 5 runs were left running at the service.');
     expect(text).toMatch(/Left running past --max-run-time: 5 runs; .* --retry-failed to follow them again/);
-    expect(text).not.toContain('No request was sent');
+    expect(text).not.toContain('nothing was left to buy');
     const staged = { ...planned.staged, rowsPerRun: 3 };
     expect(summaryText({ ...left, plan: { ...planned, staged } })).toContain('the runs of 5 rows were left running');
   });
