@@ -100,12 +100,14 @@ class StoreRuntime implements Runtime {
   async attach(job: string): Promise<JobHandle> {
     const entry = await findKnownJob(this.#store.entries, job);
     const unopened = entry === null ? await this.#unopenedRun(job) : null;
-    const { staged, workflowId } =
+    const { staged, workflowId, schedule } =
       entry ??
-      (unopened ? { staged: null, workflowId: unopened.job } : await refuseUnknownJob(this.#store.entries, job));
+      (unopened
+        ? { staged: null, workflowId: unopened.job, schedule: undefined }
+        : await refuseUnknownJob(this.#store.entries, job));
     const [{ jobHandle }, { client }] = await Promise.all([import('./control/job-handle.js'), this.#connect()]);
     if (staged === null) return jobHandle(client, workflowId, workflowId);
-    return this.#withCsv(jobHandle(client, staged.job, workflowId), staged);
+    return this.#withCsv(jobHandle(client, staged.job, workflowId, schedule), staged);
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {

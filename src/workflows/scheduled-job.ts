@@ -29,7 +29,7 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     const summary = await executeChild(workflow, {
       workflowId,
       args: [{ ...input.input, scheduled: true }],
-      memo: childMemo(),
+      memo: { ...childMemo(), schedule },
       // If this run is terminated, its job is cancelled, so that paid calls still land.
       parentClosePolicy: 'REQUEST_CANCEL',
     });

@@ -66,10 +66,11 @@ export interface ActivityDeps extends Here {
   readonly monitors: MonitorWarehouses;
   /** The folder for temporary files. */
   readonly scratchDir: string;
-  /** Reads and stages the input of a job that is not staged yet. */
+  /** Reads and stages the input of a job that is not staged yet. `schedule`: the schedule that started the run. */
   stage(
     input: EnrichCsvInput,
     workflowId: string,
+    schedule?: string,
   ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
   /** The timeout of one call, in ms. */
   readonly timeoutMs: number;

@@ -57,13 +57,13 @@ export function createJobActivities(deps: ActivityDeps) {
   return {
     /** `stageInput`: reads, checks and slices the input of a job that is not staged yet. */
     async stageInput(
-      asked: First<EnrichCsvInput>,
+      asked: First<EnrichCsvInput> & { readonly schedule?: string },
     ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
       const { workflowExecution } = Context.current().info;
       return withHeartbeat(async () => {
         await onlyForServed(deps, asked);
-        const { startedBy: _startedBy, ...input } = asked;
-        return deps.stage(input, workflowExecution?.workflowId ?? '');
+        const { startedBy: _startedBy, schedule, ...input } = asked;
+        return deps.stage(input, workflowExecution?.workflowId ?? '', schedule);
       });
     },
 

@@ -29,9 +29,11 @@ export interface JobEntry {
   readonly earlier?: readonly Stage[];
   /** Id of the job's workflow, if another client chose the id. */
   readonly workflowId?: string;
+  /** The schedule that started the last run; absent for other runs. */
+  readonly schedule?: string;
   /** Absent in records of earlier versions. */
   readonly state?: JobState;
-  /** The command's other options, so that `resume` can start the job again. */
+  /** The other options of the last run, so that `resume` can start the job again. */
   readonly asked?: {
     readonly maxCostDollars?: MaxCost;
     readonly maxRunSeconds?: number;

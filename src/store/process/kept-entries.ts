@@ -59,6 +59,7 @@ const job = z.object({
   completed: text.nullable(),
   earlier: z.array(z.object({ staged, csv: text.nullable() })).optional(),
   workflowId: text.optional(),
+  schedule: text.optional(),
   asked: asked.optional(),
   state: state.optional(),
 } satisfies { readonly [Field in keyof JobEntry]-?: z.ZodType });

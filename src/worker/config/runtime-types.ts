@@ -250,6 +250,8 @@ export interface JobStatus {
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
+  /** The schedule that started the last run; absent for other runs. */
+  readonly schedule?: string;
   /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
 }

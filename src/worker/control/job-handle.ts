@@ -26,8 +26,8 @@ const LEFT_MS = 2000;
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;
 
-/** Handle of a job's workflow. */
-export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job)): JobHandle {
+/** Handle of a job's workflow. `schedule`: the schedule that started the job's last run. */
+export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job), schedule?: string): JobHandle {
   const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
   const result = () =>
     resultOf<JobSummary>(handle, JOB_CANCELLED, job).catch((error: unknown) => withRunsLeft(client, handle, error));
@@ -37,7 +37,7 @@ export function jobHandle(client: Client, job: string, workflowId = workflowIdOf
       await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(notRunningText(job, verb, await endOf(handle)));
+      throw new UsageError(notRunningText(job, verb, await endOf(handle), schedule));
     }
   };
   return {
@@ -96,10 +96,19 @@ async function endOf(handle: WorkflowHandle): Promise<'done' | 'stopped' | 'canc
   }
 }
 
-function notRunningText(job: string, verb: string, end: Awaited<ReturnType<typeof endOf>>): string {
+function notRunningText(
+  job: string,
+  verb: string,
+  end: Awaited<ReturnType<typeof endOf>>,
+  schedule: string | undefined,
+): string {
   if (end === 'done') return `${job} is done; there is nothing to ${verb}.`;
   const state = { stopped: 'is stopped', cancelled: 'is cancelled', failed: 'failed' };
-  return `${job} ${end === null ? 'is not running' : state[end]}. To resume it:\n  searchflow resume ${shellWord(job)}`;
+  const how =
+    schedule === undefined
+      ? `To resume it:\n  searchflow resume ${shellWord(job)}`
+      : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
+  return `${job} ${end === null ? 'is not running' : state[end]}. ${how}`;
 }
 
 /**

@@ -17,8 +17,11 @@ export async function jobStatus(
   client: Client | null,
   owned: (OwnedWork & { readonly living: readonly unknown[] }) | null,
 ): Promise<JobStatus> {
-  const { staged, state, completed } = entry;
-  const known = { job: staged.job, name: staged.name, message: null, since: null, shown: null };
+  const { staged, state, completed, schedule } = entry;
+  const known = {
+    ...{ job: staged.job, name: staged.name, message: null, since: null, shown: null },
+    ...(schedule === undefined ? {} : { schedule }),
+  };
   const abandoned = owned?.living.length === 0;
   const reported = client && (await (await temporal()).askTemporal(client, entry, workflowId, abandoned));
   if (reported) return { ...known, ...reported };

@@ -23,7 +23,13 @@ import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { noteState, refuseOtherUse } from '../staging/find-job.js';
-import { forgetEarlierStages, stageEnrichment, toStageRequest, whyPathsRefused } from '../staging/stage-job.js';
+import {
+  boundsOf,
+  forgetEarlierStages,
+  stageEnrichment,
+  toStageRequest,
+  whyPathsRefused,
+} from '../staging/stage-job.js';
 import { openStore } from '../store/open-store.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
@@ -143,7 +149,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     monitors: warehouses.monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
-    stage: async (input, workflowId) => {
+    stage: async (input, workflowId, schedule) => {
       if (input.host !== undefined && input.host !== hostname())
         throw new WarehouseBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
       const { input: file, into, csv } = input;
@@ -156,17 +162,21 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       if (refused !== null) throw ApplicationFailure.nonRetryable(refused, 'BadInput');
       const { staged, before } = await stageEnrichment(context, request);
       await store.stages.share(staged);
+      const { refreshAfterMs = null, retryFailed = false } = input;
+      const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
+      const asked = { ...boundsOf(input), ...(freshness ? { freshness } : {}) };
       // Messages of a paused job name commands. These commands must find the job, so the job needs an entry.
       const named = input.job !== undefined;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {
         refuseOtherUse(staged, named, jobs);
         const state = { phase: 'running' as const, since: Date.now() };
-        const now = { staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId };
+        const now = {
+          ...{ staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId, asked },
+          ...(schedule === undefined ? {} : { schedule }),
+        };
         return { owned, entry: { job: staged.job, now: entryAfter(before, now) } };
       });
       forgetEarlierStages(staged);
-      const { refreshAfterMs = null, retryFailed = false } = input;
-      const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
       return freshness ? { staged, freshness } : { staged };
     },
   };

@@ -190,12 +190,10 @@ export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEnt
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 
+type Bounds = Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused'>;
+
 /** The fields of a request that bound a run, as in the workflow's input. */
-export function boundsOf({
-  maxCostDollars,
-  maxRunSeconds,
-  skipRefused,
-}: EnrichRequest): Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused'> {
+export function boundsOf({ maxCostDollars, maxRunSeconds, skipRefused }: Bounds): Bounds {
   return {
     maxCostDollars,
     maxRunSeconds,

@@ -42,7 +42,10 @@ export async function planRowJob(
 }
 
 async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInput']> {
-  const found = await stageInput(forFirst(input));
+  // The memo of a scheduled run names its schedule.
+  const { schedule } = workflowInfo().memo ?? {};
+  const isNamed = input.scheduled === true && typeof schedule === 'string';
+  const found = await stageInput({ ...forFirst(input), ...(isNamed ? { schedule } : {}) });
   // A command that stages the rows writes the same memo. A later command compares the memo with its own rows.
   const { generation, host, limit } = found.staged;
   upsertMemo({

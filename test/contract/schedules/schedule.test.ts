@@ -2,8 +2,11 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { statusLine } from '../../../dist/cli/rows/status-line.js';
 import { jobHandle } from '../../../dist/worker/control/job-handle.js';
+import { jobStatus } from '../../../dist/worker/control/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
+import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { EnrichCsvInput, JobProgress, JobSummary } from '../../../src/core/rows/job.js';
 import type { ScheduledOutcome } from '../../../src/core/schedules/schedule.js';
 import type { Fault } from '../../../src/sandbox/index.js';
@@ -124,6 +127,29 @@ it('a schedule is paused, resumed and deleted by its name, and a missing one is 
   for (const way of ways) await expect(way()).rejects.toThrow(/There is no schedule/);
 });
 
+it('the status of a stopped run names the trigger of its schedule; a resume would keep its budget and wait for a person', async () => {
+  const { folder, control, name, workflowId, put } = begin(50, { maxCostDollars: 0.02 });
+  await put();
+  await control.trigger(name);
+  const find = async () =>
+    (await new FolderJobs(join(setting.config.stateDir, 'jobs')).all()).find((one) => one.staged.into === folder.into);
+  const phase = async () => (await find())?.state?.phase;
+  await expect.poll(phase, soon).toBe('stopped');
+  const entry = await find();
+  expect(entry).toMatchObject({ schedule: name, asked: { maxCostDollars: 0.02 } });
+  if (entry === undefined) throw new Error('there is no entry');
+  const typed = `To run it now:\n  searchflow schedule trigger ${name}`;
+  for (const client of [temporal.client, null]) {
+    const ask = () => jobStatus(entry, workflowId, client, null);
+    // The state is recorded a moment before the workflow ends.
+    await expect.poll(ask, soon).toMatchObject({ phase: 'stopped', schedule: name });
+    const status = await ask();
+    expect(statusLine(status, Date.now())).toMatch(new RegExp(`continues with the same budget\\. ${typed}$`));
+  }
+  const handle = jobHandle(temporal.client, entry.staged.job, workflowId, name);
+  await expect.poll(() => handle.pause().catch(({ message }: Error) => message), soon).toContain(typed);
+});
+
 it('fault 13: a run without budget stops, and the next runs continue with the rest until all is bought once', async () => {
   const { folder, control, name, put, run } = begin(50, { maxCostDollars: 0.02 });
   await put();
@@ -192,12 +218,12 @@ it.each([
 });
 
 it('a run shows which rows it covers, and leaves the job complete for a later command', async () => {
-  const { folder, put, run, workflowId } = begin(20);
+  const { folder, name, put, run, workflowId } = begin(20);
   await put();
   const { summary } = await run();
   const { memo } = await temporal.client.workflow.getHandle(workflowId).describe();
   const entry = JSON.parse(readFileSync(join(setting.config.stateDir, 'jobs', `${summary.job}.json`), 'utf8'));
-  expect(memo).toEqual({ generation: entry.completed, startedBy: 'searchflow' });
+  expect(memo).toEqual({ generation: entry.completed, schedule: name, startedBy: 'searchflow' });
   expect(entry.completed).toMatch(/^[0-9a-f]{12}$/);
   expect(await folder.query('SELECT generation, scheduled, phase FROM searchflow_runs')).toEqual([
     { generation: entry.completed, scheduled: true, phase: 'done' },

@@ -43,6 +43,18 @@ it.each<[string, Partial<JobStatus>, string]>([
     { phase: 'failed', message: 'The disk is full.' },
     'q3 failed: The disk is full. To resume it:\n  searchflow resume q3-1',
   ],
+  [
+    'is stopped as a run of a schedule',
+    { phase: 'stopped', schedule: "ann's", message: 'the key is refused; the next run continues' },
+    String.raw`q3 is stopped: the key is refused; the next run continues. To run it now:|  searchflow schedule trigger 'ann'\''s'`
+      .split('|')
+      .join('\n'),
+  ],
+  [
+    'is paused as a run of a schedule',
+    { phase: 'paused', schedule: 'daily', message: 'paused by a person' },
+    'q3 is paused: paused by a person. To resume it:\n  searchflow resume q3-1',
+  ],
   ['is cancelled', { phase: 'cancelled' }, 'q3 is cancelled. To resume it:\n  searchflow resume q3-1'],
 ])('a job that %s is shown in one line with one command to continue', (_, changes, line) => {
   expect(statusLine({ ...known, ...changes }, now)).toBe(line);

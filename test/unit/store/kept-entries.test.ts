@@ -19,6 +19,7 @@ const entry = (job: string): JobEntry => ({
   csv: '/x-out.csv',
   completed: null,
   workflowId: "sdk's run",
+  schedule: 'daily',
   state: {
     ...{ phase: 'paused', reason: 'budget', message: 'The budget is spent', since: 1_700_000_000_000 },
     counts: { rows: 9, success: 1, error: 0, invalid: 0, missing: 8, vanished: 0, tags: {} },
