@@ -258,8 +258,21 @@ export class RuntimeWork {
   async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
     await this.#here.run('worker', report);
     if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
+    await this.#recordCancelled();
     running();
     await this.#here.ended;
+  }
+
+  /** Records the end of the jobs that were cancelled while no worker was alive: they end on this worker. */
+  async #recordCancelled(): Promise<void> {
+    const cancelled = (await this.#store.entries.all()).filter(({ state }) => state?.cancelRequested);
+    if (cancelled.length === 0) return;
+    const { client } = await this.#connect();
+    for (const { staged, workflowId } of cancelled)
+      this.#parts
+        .ending(jobHandle(client, staged.job, workflowId), staged)
+        .result()
+        .catch(() => undefined);
   }
 
   /** Records the names in the input of a workflow as typed by a person. */

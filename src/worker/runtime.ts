@@ -7,7 +7,7 @@ import type { Spend } from '../core/purchase/spend.js';
 import type { JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
 import { workflowIdOf } from '../core/rows/job.js';
 import type { JobEntry, WalkEntry, Work } from '../core/rows/job-entries.js';
-import { JOB_CANCELLED } from '../core/rows/pause.js';
+import { CANCEL_WAITS, JOB_CANCELLED } from '../core/rows/pause.js';
 import { JobNotLoaded, type WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../core/schedules/schedule.js';
 import { isPostgresUrl } from '../postgres/index.js';
@@ -28,7 +28,7 @@ import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtim
 import { walkName } from './control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from './control/job-status.js';
 import type { RuntimeWork } from './runtime-work.js';
-import { findJob, findKnownJob, noteState, refuseUnknownJob } from './staging/find-job.js';
+import { findJob, findKnownJob, noteCancel, noteState, refuseUnknownJob } from './staging/find-job.js';
 import { openStore } from './store/open-store.js';
 import type { Store } from './store/store.js';
 import { connectIfRunning } from './temporal-server/running-server.js';
@@ -107,7 +107,15 @@ class StoreRuntime implements Runtime {
         : await refuseUnknownJob(this.#store.entries, job));
     const [{ jobHandle }, { client }] = await Promise.all([import('./control/job-handle.js'), this.#connect()]);
     if (staged === null) return jobHandle(client, workflowId, workflowId);
-    return this.#withCsv(jobHandle(client, staged.job, workflowId, schedule), staged);
+    const handle = this.#withCsv(jobHandle(client, staged.job, workflowId, schedule), staged);
+    return {
+      ...handle,
+      cancel: async (how) => {
+        await handle.cancel(how);
+        const { phase, message } = await this.status(staged.job);
+        if (phase === 'waiting' && message === CANCEL_WAITS) await noteCancel(this.#store.entries, entry as JobEntry);
+      },
+    };
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {

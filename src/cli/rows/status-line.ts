@@ -30,8 +30,8 @@ function sinceText({ since }: JobStatus, now: number): string {
   return ` since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC (${duration(Math.max(0, now - since) / 1000)})`;
 }
 
-function resumeTextOf({ job, phase, schedule }: JobStatus): string {
-  if (phase === 'waiting') return ' To run it:\n  searchflow worker';
+function resumeTextOf({ job, phase, schedule, message }: JobStatus): string {
+  if (phase === 'waiting') return ` To ${message === null ? 'run it' : 'start one'}:\n  searchflow worker`;
   // A resumed job would not be a run of its schedule: another trigger would be skipped while the job is paused.
   if (schedule !== undefined && ['stopped', 'failed', 'cancelled'].includes(phase))
     return ` To run it now:\n  searchflow schedule trigger ${shellWord(printable(schedule))}`;

@@ -10,6 +10,8 @@ export interface JobState {
   readonly message?: string;
   /** Unix ms. */
   readonly since: number;
+  /** Set if a person cancelled the job while no worker was alive. The next state replaces it. */
+  readonly cancelRequested?: true;
   /**
    * The rows of the job in its warehouse, counted while no slice was running, so that a status need not open the warehouse. Absent if the
    * rows were not counted, and always absent in the state `running`.

@@ -22,6 +22,10 @@ export const COMMAND_ENDED = 'its command ended';
 /** The message of a cancelled job without a further reason. */
 export const JOB_CANCELLED = 'the job was cancelled';
 
+/** Message of a cancelled job that has not ended yet: without a worker, and with one. */
+export const CANCEL_WAITS = 'it was cancelled, and a worker must end it';
+export const CANCEL_RUNS = 'it is being cancelled';
+
 /** Type of the failure where a cap allows not even one more unit. The detail of such a failure is an {@link OverBudgetFacts}. */
 export const BUDGET_EXCEEDED = 'BudgetExceeded';
 

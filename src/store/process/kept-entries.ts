@@ -35,6 +35,7 @@ const state = z.looseObject({
   reason: z.enum(pauseReasons).optional(),
   message: text.optional(),
   since: time,
+  cancelRequested: z.literal(true).optional(),
   counts,
 } satisfies { readonly [Field in keyof JobState]-?: z.ZodType });
 

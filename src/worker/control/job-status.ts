@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
-import { COMMAND_ENDED } from '../../core/rows/pause.js';
+import { CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 
 /** Loaded only to query a server: Temporal's client takes a third of a second to load. */
@@ -25,6 +25,7 @@ export async function jobStatus(
   const abandoned = owned?.living.length === 0;
   const reported = client && (await (await temporal()).askTemporal(client, entry, workflowId, abandoned));
   if (reported) return { ...known, ...reported };
+  if (state?.cancelRequested) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since: state.since };
   // A job that no server reports cannot be running, so the state that was recorded last is still true.
   if (state && state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state?.since ?? null };

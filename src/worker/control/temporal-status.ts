@@ -1,7 +1,7 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay, workflowNames } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
-import { COMMAND_ENDED } from '../../core/rows/pause.js';
+import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import { type JobStatus, JobStopped } from '../config/runtime-types.js';
 import { WalkHandle } from './event-control.js';
 import { jobHandle } from './job-handle.js';
@@ -42,6 +42,9 @@ export async function askTemporal(
     const answers = !abandoned && !waitsForWorker(about);
     const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
     const shown = answers ? await within(() => handle.progress(), longestMs) : null;
+    const isCancelled = isCancelRequested(about);
+    if (isCancelled && !shown && !isFresh(about)) return { phase: 'waiting', message: CANCEL_WAITS, since: begun };
+    if (isCancelled) return { phase: 'running', message: CANCEL_RUNS, since: begun, shown };
     if (shown && isUnderWay(shown.progress.phase)) {
       const { phase, message } = shown.progress;
       return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
@@ -129,6 +132,7 @@ export async function askUnopened(client: Client, taskQueue: string, workflowId:
     ? null
     : await inTime(client, () => jobHandle(client, workflowId, workflowId).progress());
   const since = about.startTime.getTime();
+  if (!shown && isCancelRequested(about)) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since };
   if (!shown) return { ...known, phase: isFresh(about) ? 'running' : 'waiting', since };
   const { phase, message } = shown.progress;
   return { ...known, phase, message, since };
@@ -148,6 +152,11 @@ function waitsForWorker({ raw }: WorkflowExecutionDescription): boolean {
   const { scheduledTime, startedTime } = raw.pendingWorkflowTask ?? {};
   if (!scheduledTime || startedTime) return false;
   return Date.now() - Number(scheduledTime.seconds ?? 0) * 1000 > UNTAKEN_MS;
+}
+
+/** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
+function isCancelRequested({ raw }: WorkflowExecutionDescription): boolean {
+  return raw.workflowExtendedInfo?.cancelRequested === true;
 }
 
 function isFresh(about: WorkflowExecutionDescription): boolean {

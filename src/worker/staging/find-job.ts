@@ -53,6 +53,15 @@ export function refuseOtherUse(
   }
 }
 
+/** Records that a job was cancelled while no worker was alive, for a status without a server. */
+export async function noteCancel(entries: JobEntries, { staged, workflowId }: JobEntry): Promise<void> {
+  await entries.claim(workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
+    const entry = jobs.find((one) => one.staged.job === staged.job);
+    if (entry?.state === undefined || entry.staged.generation !== staged.generation) return { owned };
+    return { owned, entry: { job: staged.job, now: { ...entry, state: { ...entry.state, cancelRequested: true } } } };
+  });
+}
+
 /** Most error tags that are kept with the counts of a job. A broken service may send more tags; the counts of such a job are not kept. */
 const MOST_TAGS = 100;
 

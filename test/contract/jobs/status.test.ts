@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
+import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
 import { jobHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
@@ -54,6 +56,18 @@ describe('without a worker a job', () => {
     const status = { phase: 'stopped', message: 'its command ended' };
     expect(await ask({ owners: [] })).toMatchObject(status);
     expect(await ask({ owners: [], away: true })).toMatchObject(status);
+  });
+
+  it('that was cancelled waits for a worker to end it, also while its server is down', async () => {
+    const waits = { phase: 'waiting', message: 'it was cancelled, and a worker must end it', shown: null };
+    for (const state of [running, paused]) {
+      const { handle, ask } = await begin(state);
+      await handle.cancel();
+      expect(await ask()).toMatchObject({ ...waits, since: state.since });
+      expect(await ask({ owners: [] })).toMatchObject(waits);
+    }
+    const { ask } = await begin({ ...paused, cancelRequested: true });
+    expect(await ask({ away: true })).toMatchObject({ ...waits, since: 1 });
   });
 
   it('that was terminated shows why, despite an earlier recorded state', async () => {
@@ -140,7 +154,46 @@ it('a run that an SDK started and no worker has opened is waiting for a worker, 
     ['unopened-rows', 'waiting', null],
     ['unopened-walk', 'waiting', null],
   ]);
+  await client.workflow.getHandle('unopened-rows').cancel();
+  expect(await runtime.status('unopened-rows')).toMatchObject({ message: expect.stringContaining('was cancelled') });
   await expect(runtime.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
+});
+
+it('a cancel without a worker is recorded, and the next worker records the end of the job', async () => {
+  const folder = new Folder();
+  const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
+  const opened = await Promise.all([openRuntime(config), openRuntime(config)]);
+  onTestFinished(async () => {
+    for (const runtime of opened) await runtime.close('now');
+    folder.remove();
+  });
+  const [typed, worker] = opened;
+  const { input, into } = folder;
+  const staged = {
+    ...{ job: 'cancelled-rows', name: 'rows', origin: 'sandbox', operation: 'contents', input, into, generation: 'g' },
+    ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100, stageDir: folder.dir },
+    ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3 },
+  };
+  const entries = new FolderJobs(join(config.stateDir, 'jobs'));
+  await entries.put({ staged, named: true, csv: null, completed: null, state: paused });
+  const workflowId = 'searchflow-cancelled-rows';
+  const { taskQueue } = config;
+  await temporal.client.workflow.start('enrichCsv', {
+    workflowId,
+    taskQueue,
+    args: [{ input, into, urlColumn: 'url' }],
+  });
+  await (await typed.attach('rows')).cancel();
+  const state = async () => (await entries.get('cancelled-rows'))?.state;
+  expect(await state()).toEqual({ ...paused, cancelRequested: true });
+  const working = worker.runWorker(
+    () => undefined,
+    () => undefined,
+  );
+  await expect.poll(state, soon).toMatchObject({ phase: 'cancelled' });
+  expect(await state()).not.toHaveProperty('cancelRequested');
+  await worker.close('drain');
+  await working;
 });
 
 describe('with a worker', () => {

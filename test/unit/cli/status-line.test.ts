@@ -14,6 +14,11 @@ it.each<[string, Partial<JobStatus>, string]>([
   ['runs', { phase: 'running' }, 'q3 is running.'],
   ['is waiting for a worker', { phase: 'waiting' }, 'q3 is waiting for a worker. To run it:\n  searchflow worker'],
   [
+    'is cancelled without a worker',
+    { phase: 'waiting', message: 'it was cancelled, and a worker must end it' },
+    'q3 is waiting for a worker: it was cancelled, and a worker must end it. To start one:\n  searchflow worker',
+  ],
+  [
     'is paused by a person',
     { phase: 'paused', message: 'paused by a person', since },
     'q3 is paused since 2026-01-02 11:48 UTC (12 min): paused by a person. To resume it:\n  searchflow resume q3-1',
