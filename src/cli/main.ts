@@ -45,7 +45,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     args,
     terminal,
     interrupts,
-    openRuntime: async (config) => (await import('../worker/runtime.js')).openRuntime(config),
+    openRuntime: async (config) => (await import('../worker/runtime/runtime.js')).openRuntime(config),
   };
   return (action as (context: Context) => Promise<ExitCode>)(context);
 }

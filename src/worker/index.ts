@@ -12,4 +12,4 @@ export {
   UsageError,
 } from './config/runtime-types.js';
 export { SearchflowPlugin, type SearchflowPluginOptions } from './host/plugin.js';
-export { openRuntime } from './runtime.js';
+export { openRuntime } from './runtime/runtime.js';

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { summaryOf } from '../activities/rows/summarize.js';
-import type { Spend } from '../core/purchase/spend.js';
-import type { JobSummary, Resumption, StagedJob } from '../core/rows/job.js';
-import { workflowIdOf } from '../core/rows/job.js';
-import type { JobEntry, WalkEntry, Work } from '../core/rows/job-entries.js';
-import { CANCEL_WAITS, JOB_CANCELLED } from '../core/rows/pause.js';
-import { JobNotLoaded, type WarehouseSummary } from '../core/rows/row-warehouse.js';
-import type { WatchedRun } from '../core/schedules/schedule.js';
-import { isPostgresUrl } from '../postgres/index.js';
-import { whyNoTarget } from '../warehouse/index.js';
+import { summaryOf } from '../../activities/rows/summarize.js';
+import type { Spend } from '../../core/purchase/spend.js';
+import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
+import { workflowIdOf } from '../../core/rows/job.js';
+import type { JobEntry, WalkEntry, Work } from '../../core/rows/job-entries.js';
+import { CANCEL_WAITS, JOB_CANCELLED } from '../../core/rows/pause.js';
+import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
+import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { isPostgresUrl } from '../../postgres/index.js';
+import { whyNoTarget } from '../../warehouse/index.js';
 import type {
   EnrichRequest,
   JobHandle,
@@ -23,18 +23,18 @@ import type {
   Reparsed,
   Runtime,
   RuntimeConfig,
-} from './config/runtime-types.js';
-import { JobFailed, JobStopped, UsageError, wasCancelled } from './config/runtime-types.js';
-import { walkName } from './control/find-walk.js';
-import { jobStatus, unopenedRun, unopenedRuns, walkState } from './control/job-status.js';
+} from '../config/runtime-types.js';
+import { JobFailed, JobStopped, UsageError, wasCancelled } from '../config/runtime-types.js';
+import { walkName } from '../control/find-walk.js';
+import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
 import type { RuntimeWork } from './runtime-work.js';
-import { findJob, findKnownJob, noteCancel, noteState, refuseUnknownJob } from './staging/find-job.js';
-import { openStore } from './store/open-store.js';
-import type { Store } from './store/store.js';
-import { connectIfRunning } from './temporal-server/running-server.js';
-import type { Temporal } from './temporal-server/temporal.js';
-import { loadedStates, type WalkState } from './warehouse/event-status.js';
-import { openWarehouses, type Warehouses } from './warehouse/warehouses.js';
+import { findJob, findKnownJob, noteCancel, noteState, refuseUnknownJob } from '../staging/find-job.js';
+import { openStore } from '../store/open-store.js';
+import type { Store } from '../store/store.js';
+import { connectIfRunning } from '../temporal-server/running-server.js';
+import type { Temporal } from '../temporal-server/temporal.js';
+import { loadedStates, type WalkState } from '../warehouse/event-status.js';
+import { openWarehouses, type Warehouses } from '../warehouse/warehouses.js';
 
 /**
  * Opens the runtime of a folder, for commands. All parts but the store are opened when they are needed; `plan`, `export` and `summary` need
@@ -105,7 +105,7 @@ class StoreRuntime implements Runtime {
       (unopened
         ? { staged: null, workflowId: unopened.job, schedule: undefined }
         : await refuseUnknownJob(this.#store.entries, job));
-    const [{ jobHandle }, { client }] = await Promise.all([import('./control/job-handle.js'), this.#connect()]);
+    const [{ jobHandle }, { client }] = await Promise.all([import('../control/job-handle.js'), this.#connect()]);
     if (staged === null) return jobHandle(client, workflowId, workflowId);
     const handle = this.#withCsv(jobHandle(client, staged.job, workflowId, schedule), staged);
     return {
@@ -334,7 +334,7 @@ class StoreRuntime implements Runtime {
   }
 
   #connect(): Promise<Temporal> {
-    this.#temporal ??= import('./temporal-server/temporal.js').then(({ connectTemporal }) =>
+    this.#temporal ??= import('../temporal-server/temporal.js').then(({ connectTemporal }) =>
       connectTemporal(this.#config, process.env),
     );
     return this.#temporal;
