@@ -42,7 +42,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
     const workflowId = agentRunId(config, request, options);
     const job = jobOfWorkflow(workflowId);
     session.working();
-    await session.runtime.own({ job, workflowId });
+    await session.runtime.work.own({ job, workflowId });
     const access = await session.runtime.workflows();
     const handle = await startAgentRun(access, request, options);
     terminal.say(

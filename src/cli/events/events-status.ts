@@ -44,7 +44,7 @@ async function show(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const found = await read(config, into);
-  const walks = (await runtime.walks()).filter(
+  const walks = (await runtime.jobs.walks()).filter(
     (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
   );
   const streams = await statuses(runtime, walks, found);

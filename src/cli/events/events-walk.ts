@@ -69,7 +69,7 @@ async function run(
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventTarget = { ...input, ...control.target(flags.into) };
     const { json = false } = flags;
-    await session.runtime.own(control.work(walk));
+    await session.runtime.work.own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
     const what = joined ? 'resumed' : 'started';

@@ -4,9 +4,9 @@ import { findWalk } from '../../worker/control/find-walk.js';
 
 /** Returns the walk that a command names; null for other jobs. */
 export async function walkNamed(
-  runtime: Pick<Runtime, 'walks' | 'workflows'>,
+  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
   name: string,
 ): Promise<WalkHandle | null> {
-  const found = findWalk(await runtime.walks(), name);
+  const found = findWalk(await runtime.jobs.walks(), name);
   return found && new EventControl(await runtime.workflows(), '.').attach(found);
 }

@@ -13,7 +13,7 @@ export type WalkStatus =
 
 /** Returns the state of a walk from the walk's worker and Temporal server. May start the server. */
 export async function walkStatusOf(
-  runtime: Pick<Runtime, 'walks' | 'workflows'>,
+  runtime: Pick<Runtime, 'jobs' | 'workflows'>,
   { job }: Pick<WalkEntry, 'job'>,
 ): Promise<WalkStatus> {
   const found = await answered(

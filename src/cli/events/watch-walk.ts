@@ -33,7 +33,7 @@ export async function watchWalk(
     // Progress is read before the running windows. So a window that ends between the two reads may be missing for a moment,
     // but is never counted twice.
     const progress = await handle.progress();
-    const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.limits()]);
+    const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.team.limits()]);
     const at = Date.now();
     const show = () => view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
     return { progress, show };
@@ -43,7 +43,7 @@ export async function watchWalk(
   view.end();
   if (followed.kind === 'parked') {
     // The walk waits for a person, so this command gives up the ownership of the walk.
-    await runtime.release(handle.workflowId);
+    await runtime.work.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
       terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));

@@ -30,7 +30,7 @@ export async function exportRuns(
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
     if (!loads) return exitCodes.ok;
     const { name, work } = control.exportWork(input);
-    await runtime.own({ job: name, workflowId: work.workflowId });
+    await runtime.work.own({ job: name, workflowId: work.workflowId });
     const done = await (await control.export(input)).result();
     if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
     else terminal.say(exportText(done));

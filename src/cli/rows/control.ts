@@ -15,7 +15,7 @@ import { watchToEnd } from './run-enrich.js';
 /** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
-    const handle = (await walkNamed(runtime, job)) ?? (await runtime.attach(job));
+    const handle = (await walkNamed(runtime, job)) ?? (await runtime.rows.attach(job));
     await handle.pause();
     context.terminal.say(
       `Pausing ${printable(handle.job)}; paid requests in flight still land. To resume it:\n  searchflow resume ${shellWord(printable(job))}`,
@@ -40,16 +40,16 @@ export async function resume(
     await refuseOtherService(session.runtime, job, config.origin);
     await checkConnection(config);
     session.working();
-    const walk = findWalk(await session.runtime.walks(), job);
+    const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
       if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
       session.working(walk.job);
-      await session.runtime.own(walk);
+      await session.runtime.work.own(walk);
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
       return watchWalk(context, session, await control.resume(walk), { json: flags.json ?? false });
     }
-    const handle = await session.runtime.resume(job, {
+    const handle = await session.runtime.rows.resume(job, {
       maxCostDollars,
       ...(flags.skipRefused ? { skipRefused: true } : {}),
     });
@@ -63,7 +63,7 @@ export async function resume(
  * the job started.
  */
 async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
-  const mine = (await runtime.known()).filter((one) => one.job === job || one.name === job);
+  const mine = (await runtime.jobs.known()).filter((one) => one.job === job || one.name === job);
   const [first] = mine;
   if (!first || mine.some((one) => one.origin === origin)) return;
   throw new UsageError(
@@ -80,7 +80,7 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
-    const handle = walk ?? (await runtime.attach(job));
+    const handle = walk ?? (await runtime.rows.attach(job));
     await handle.cancel();
     if (walk) {
       context.terminal.say(

@@ -30,14 +30,14 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   }
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
-    await runtime.checkTargets(job, csv === '-' ? { parquet } : flags);
+    await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : flags);
     if (parquet !== undefined) {
-      const { rows, files, folder } = await runtime.exportParquet(job, parquet);
+      const { rows, files, folder } = await runtime.rows.exportParquet(job, parquet);
       context.terminal.say(`${some(rows, 'row')} written to ${printable(folder)} in ${some(files, 'file')}`);
     }
     if (csv === undefined) return exitCodes.ok;
     if (csv !== '-') {
-      const { rows, file } = await runtime.export(job, csv);
+      const { rows, file } = await runtime.rows.export(job, csv);
       context.terminal.say(`${some(rows, 'row')} written to ${printable(file)}`);
       return exitCodes.ok;
     }
@@ -47,7 +47,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
     const own = mkdtempSync(join(folder, 'export-'));
     const scratch = join(own, 'stdout.csv');
     try {
-      await runtime.export(job, scratch);
+      await runtime.rows.export(job, scratch);
       await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
         ignoreLostReader,
       );

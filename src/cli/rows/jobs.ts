@@ -10,7 +10,7 @@ import { phaseWord } from './status-line.js';
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
 export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
-    const all = await runtime.jobs();
+    const all = await runtime.jobs.list();
     if (flags.json) context.terminal.data(JSON.stringify(all.map(jobData)));
     else if (all.length > 0) context.terminal.data(table(all, Date.now()).join('\n'));
     if (all.length === 0)

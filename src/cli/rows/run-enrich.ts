@@ -54,7 +54,7 @@ export async function runEnrich(
   if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; press Ctrl-D to end.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
     if (!manner.dryRun) await checkWarehouse(config, request.into);
-    const plan = await session.runtime.plan(request);
+    const plan = await session.runtime.rows.plan(request);
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
       else terminal.data(planText(plan, config));
@@ -70,7 +70,7 @@ export async function runEnrich(
     }
     if (plan.toBuy > 0) await checkConnection(config);
     session.working();
-    const handle = await session.runtime.start(plan);
+    const handle = await session.runtime.rows.start(plan);
     session.working(handle.job, canBeEnded(plan.staged.operation) ? RUNS_CONTINUE : undefined);
     return watchToEnd(context, config, session, handle, { ...manner, csv: request.csv, badRows: plan.badRows, plan });
   });
@@ -125,8 +125,8 @@ async function finishComplete(
 ): Promise<ExitCode> {
   const { runtime, sandbox } = session;
   const { job } = plan.staged;
-  const csv = wanted === null ? null : (await runtime.export(job, wanted)).file;
-  const [summary, unknown] = await Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+  const csv = wanted === null ? null : (await runtime.rows.export(job, wanted)).file;
+  const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
   if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
@@ -149,7 +149,7 @@ async function readAgain(
   plan: JobPlan,
   manner: EnrichManner,
 ): Promise<ExitCode> {
-  const { answers, understood, rows } = await session.runtime.reparse(plan);
+  const { answers, understood, rows } = await session.runtime.rows.reparse(plan);
   const { terminal } = context;
   if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are understood.`);
   else
@@ -172,7 +172,7 @@ export async function watchToEnd(
   const reader = new JobProgressReader();
   const poll = async () => {
     // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
-    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.limits()]);
+    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
     const at = Date.now();
     const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
     return { progress: shown.progress, show };
@@ -183,7 +183,7 @@ export async function watchToEnd(
   view.end();
   if (followed.kind === 'parked') {
     // The job waits for a person, so this command gives up the ownership of the job.
-    await runtime.release(handle.workflowId);
+    await runtime.work.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);
@@ -191,8 +191,8 @@ export async function watchToEnd(
   const { summary } = followed;
   // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
-  const written = isWritten ? summary.csv : (await runtime.export(summary.job, csv)).file;
-  const unknown = await runtime.unknownOutcomes(summary.job);
+  const written = isWritten ? summary.csv : (await runtime.rows.export(summary.job, csv)).file;
+  const unknown = await runtime.rows.unknownOutcomes(summary.job);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));

@@ -22,7 +22,7 @@ export async function scheduleRows(
   const { terminal } = context;
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     if (wish.timing !== 'never' && !manner.dryRun) await checkWarehouse(config, request.into);
-    const plan = await runtime.plan(request);
+    const plan = await runtime.rows.plan(request);
     const work = rowsWork(plan, { config, shared: runtime.shared });
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));

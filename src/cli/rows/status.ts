@@ -20,7 +20,7 @@ export async function status(context: Context, job: string, flags: { readonly js
   const { terminal } = context;
   const config = settings(context, {});
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, abandon }) => {
-    const walk = findWalk(await runtime.walks(), job);
+    const walk = findWalk(await runtime.jobs.walks(), job);
     // The code for the status of a walk is loaded only here, because it needs Temporal's client. The status of a job rarely
     // needs the client.
     if (walk)
@@ -31,7 +31,7 @@ export async function status(context: Context, job: string, flags: { readonly js
         walk,
         flags.json ?? false,
       );
-    const found = await runtime.status(job);
+    const found = await runtime.rows.status(job);
     const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       const data = { kind: 'progress', ...shown.progress, running: shown.running, ...statusData(found) };
@@ -44,7 +44,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       return exitCodes.ok;
     }
     try {
-      const counted = Promise.all([runtime.summary(job), runtime.unknownOutcomes(job)]);
+      const counted = Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
       const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };

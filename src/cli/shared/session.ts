@@ -86,7 +86,7 @@ export async function withRuntime(
         abandoned = true;
       },
     });
-    return isBounded ? whileAnswering(() => within(STORE_MS, opened.walks(), silent), done) : done;
+    return isBounded ? whileAnswering(() => within(STORE_MS, opened.jobs.walks(), silent), done) : done;
   };
 
   try {
@@ -109,7 +109,7 @@ export async function withRuntime(
   /** Stops the work that this command owns, within a time limit, while a worker can still summarize the work. */
   async function stopOwned(open: Runtime): Promise<void> {
     // Work that did not stop in time still belongs to this command; the next command stops that work.
-    const stopped = open
+    const stopped = open.work
       .stop(Promise.race([interrupts.second, after(leftUntil(OWNED_UNTIL_MS), undefined)]))
       .catch(() => undefined);
     // Recording the end of the work may hang, so the wait has a time limit.
@@ -154,7 +154,7 @@ export async function withRuntime(
       return code;
     }
     // An unreachable store must not delay the exit.
-    const owned = (await Promise.race([runtime?.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
+    const owned = (await Promise.race([runtime?.work.owned().catch(() => null), after(CUT_MS, null)])) ?? [];
     if (runtime?.clientOnly && owned.length === 0) {
       terminal.say(
         `Detached. ${worksOn === null ? 'The work' : worksOn} continues in the process that runs it. To watch it again:\n  ${resumeCommand(context.args, context.env)}`,

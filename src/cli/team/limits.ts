@@ -12,11 +12,11 @@ import { limitsData, limitsText } from './limits-text.js';
 export async function limits(context: Context, flags: ConfigFlags & { readonly json?: boolean }): Promise<ExitCode> {
   const config = settings(context, flags);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
-    const spend = await runtime.spend();
+    const spend = await runtime.team.spend();
     const [limiter, others, slots, caps, spent] = await Promise.all([
-      runtime.limits(),
-      runtime.otherLimits(),
-      runtime.slots(),
+      runtime.team.limits(),
+      runtime.team.otherLimits(),
+      runtime.team.slots(),
       spend.caps(),
       spend.spent(),
     ]);
@@ -27,7 +27,7 @@ export async function limits(context: Context, flags: ConfigFlags & { readonly j
       slots,
       caps,
       spent,
-      workerElsewhere: runtime.workerElsewhere(),
+      workerElsewhere: runtime.team.workerElsewhere(),
       now: Date.now(),
     };
     context.terminal.data(flags.json ? JSON.stringify(limitsData(all)) : limitsText(all));
@@ -55,7 +55,7 @@ export async function setLimits(context: Context, flags: CapFlags): Promise<Exit
     throw new UsageError('Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.');
   }
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
-    const spend = await runtime.spend();
+    const spend = await runtime.team.spend();
     const before = await spend.caps();
     const caps: SpendCaps = {
       dayMicros: dayMicros === undefined ? before.dayMicros : dayMicros,

@@ -280,11 +280,8 @@ export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
   readonly costMicros: number | null;
 }
 
-export interface Runtime {
-  /** Whether other workers share the store, and keep running when this process ends. */
-  readonly shared: boolean;
-  /** Whether another process of this folder runs the worker, and this process is only a client. */
-  readonly clientOnly: boolean;
+/** The row jobs of a folder, or of its store. */
+export interface RowJobs {
   /** Reads and stages the input, and returns a preview of a run. Starts no Temporal server and buys nothing. */
   plan(request: EnrichRequest): Promise<JobPlan>;
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
@@ -294,16 +291,13 @@ export interface Runtime {
    * another command owns it.
    */
   resume(job: string, how: Resumption): Promise<JobHandle>;
-  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
-  own(work: Work): Promise<void>;
-  /** The work that this command owns, which ends with the command. */
-  owned(): Promise<readonly Work[]>;
-  /** Makes the workers the owner of work that waits for a person. */
-  release(workflowId: string): Promise<void>;
-  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
-  stop(until: Promise<unknown>): Promise<void>;
   /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
   attach(job: string): Promise<JobHandle>;
+  /** Status of a job. Asks a running server, but starts none. */
+  status(job: string): Promise<JobStatus>;
+  /** Summary of a complete job from warehouse and journal, without Temporal. */
+  summary(job: string): Promise<JobSummary>;
+  unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
   /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
@@ -315,31 +309,58 @@ export interface Runtime {
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
   /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
   reparse(plan: JobPlan): Promise<Reparsed>;
-  /** Summary of a complete job from warehouse and journal, without Temporal. */
-  summary(job: string): Promise<JobSummary>;
-  /** Status of a job. Asks a running server, but starts none. */
-  status(job: string): Promise<JobStatus>;
-  /** The jobs of this folder, or of its store, newest first, without Temporal. */
+}
+
+/** The jobs and walks of a folder, or of its store. All lists are newest first. */
+export interface JobLists {
+  /** The jobs and walks, without Temporal. */
   known(): Promise<readonly KnownJob[]>;
-  /** The jobs with their status. Asks a running server, but starts none. */
-  jobs(): Promise<readonly JobListing[]>;
-  /** Walks on events of this folder, or of its store, newest first, without Temporal. `jobs` lists them too. */
+  /** The jobs and walks with their status. Asks a running server, but starts none. */
+  list(): Promise<readonly JobListing[]>;
+  /** The walks on events, without Temporal. */
   walks(): Promise<readonly WalkEntry[]>;
-  /** Number of paid requests that this process has sent and that have no answer yet. */
-  inFlight(): number;
-  unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
+}
+
+/** The work that a command owns: work that ends with its command. */
+export interface OwnWork {
+  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
+  own(work: Work): Promise<void>;
+  /** The work that this command owns. */
+  owned(): Promise<readonly Work[]>;
+  /** Makes the workers the owner of work that waits for a person. */
+  release(workflowId: string): Promise<void>;
+  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
+  stop(until: Promise<unknown>): Promise<void>;
+}
+
+/** Limits and spending of the team. */
+export interface TeamView {
   limits(): Promise<LimiterView>;
+  /** Other workers on the same task queue with a rate limit of their own. */
+  otherLimits(): Promise<readonly OtherLimit[]>;
   /**
    * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if no other process runs the
    * worker, and for a shared store.
    */
   workerElsewhere(): number | null;
-  /** Other workers on the same task queue with a rate limit of their own. */
-  otherLimits(): Promise<readonly OtherLimit[]>;
   /** Slots for runs at the service. */
   slots(): Promise<SlotsView>;
   /** The team's spending and caps. */
   spend(): Promise<Spend>;
+}
+
+/** What a command can do in a folder. Server, worker and warehouses are opened when they are needed. */
+export interface Runtime {
+  /** Whether other workers share the store, and keep running when this process ends. */
+  readonly shared: boolean;
+  /** Whether another process of this folder runs the worker, and this process is only a client. */
+  readonly clientOnly: boolean;
+  readonly rows: RowJobs;
+  readonly jobs: JobLists;
+  readonly work: OwnWork;
+  readonly team: TeamView;
+  /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
+  workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**
    * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `running` is called once the worker is ready, `report` for each
    * run that starts or ends.
@@ -350,8 +371,8 @@ export interface Runtime {
    * cannot be run; the call may then be repeated.
    */
   takeOver(): Promise<boolean>;
-  /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
-  workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
+  /** Number of paid requests that this process has sent and that have no answer yet. */
+  inFlight(): number;
   /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
   close(mode: 'drain' | 'now'): Promise<void>;
 }

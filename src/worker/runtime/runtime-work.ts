@@ -24,27 +24,26 @@ import { askedOf, forgetEarlierStages, stageEnrichment, toRunInput } from '../st
 import type { Store } from '../store/store.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
+import { withJobEnd } from './job-end.js';
+import type { RuntimeParts } from './runtime-parts.js';
 
-/** Parts of a runtime that {@link RuntimeWork} uses. */
-interface WorkParts {
-  readonly config: RuntimeConfig;
-  readonly store: Store;
-  readonly warehouses: Warehouses;
-  connect(): Promise<Temporal>;
-  /** Adds to a handle the steps that a command takes at the end of the job. */
-  ending(handle: JobHandle, staged: StagedJob): JobHandle;
+/** Staging and worker, which are loaded when a command first needs them: their libraries take most of a second to load. */
+export interface LazyWork {
+  load(): Promise<RuntimeWork>;
+  /** Null until they are loaded. */
+  readonly opened: RuntimeWork | null;
 }
 
 /** The part of a runtime that stages and starts jobs and runs a worker. */
 export class RuntimeWork {
-  readonly #parts: WorkParts;
+  readonly #parts: RuntimeParts;
   readonly #config: RuntimeConfig;
   readonly #store: Store;
   readonly #warehouses: Warehouses;
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
 
-  constructor(parts: WorkParts) {
+  constructor(parts: RuntimeParts) {
     this.#parts = parts;
     const { config, store, warehouses } = parts;
     this.#config = config;
@@ -56,6 +55,11 @@ export class RuntimeWork {
 
   get clientOnly(): boolean {
     return this.#here.refused;
+  }
+
+  /** Whether this process runs the worker. */
+  get worksHere(): boolean {
+    return !this.clientOnly;
   }
 
   get inFlight(): number {
@@ -101,7 +105,7 @@ export class RuntimeWork {
         reported = true;
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
-          return this.#parts.ending(handle, staged);
+          return this.#ending(handle, staged);
         await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
@@ -156,7 +160,7 @@ export class RuntimeWork {
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
       await handle.resume(how);
-      return this.#parts.ending(handle, staged);
+      return this.#ending(handle, staged);
     }
     if (why !== '') {
       this.#config.say(why);
@@ -167,7 +171,7 @@ export class RuntimeWork {
     await this.#store.stages.share(staged);
     const csv = request.csv === null ? null : resolve(request.csv);
     await this.#startWorkflow(handle.workflowId, staged, asked, csv);
-    return this.#parts.ending(handle, staged);
+    return this.#ending(handle, staged);
   }
 
   async #startWorkflow(
@@ -215,7 +219,7 @@ export class RuntimeWork {
       throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
     else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...how }, csv);
     else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
-    return this.#parts.ending(handle, staged);
+    return this.#ending(handle, staged);
   }
 
   async own(work: Work): Promise<void> {
@@ -269,8 +273,7 @@ export class RuntimeWork {
     if (cancelled.length === 0) return;
     const { client } = await this.#connect();
     for (const { staged, workflowId } of cancelled)
-      this.#parts
-        .ending(jobHandle(client, staged.job, workflowId), staged)
+      this.#ending(jobHandle(client, staged.job, workflowId), staged)
         .result()
         .catch(() => undefined);
   }
@@ -284,6 +287,10 @@ export class RuntimeWork {
     if (mode === 'drain') await this.#here.drain();
     // If the owners cannot be read now, the work stays with this command.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
+  }
+
+  #ending(handle: JobHandle, staged: StagedJob): JobHandle {
+    return withJobEnd(this.#parts, handle, staged, () => this.worksHere);
   }
 
   #connect(): Promise<Temporal> {

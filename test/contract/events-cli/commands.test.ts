@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Runtime, RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
+import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -28,7 +29,7 @@ const soon = { timeout: 20_000, interval: 20 };
 const into = join(cwd, 'x.duckdb');
 const jobs = new FolderJobs(join(cwd, 'jobs'));
 
-function type(line: string, changes: Partial<Runtime> = {}) {
+function type(line: string, changes: RuntimeAnswers = {}) {
   const config = { origin: service.url, taskQueue: 'nobody-walks-here', warehouse: null } as unknown as RuntimeConfig;
   return typeCommand(cwd, line, {
     walks: () => jobs.walks(),

@@ -60,7 +60,8 @@ it('a failed walk shows its reason without a worker; one that its server does no
   setting = await WalkSetting.open(temporal, { count: 400, from, to: '2025-02-01T00:00:00.000Z' });
   const jobs = new FolderJobs(join(setting.config.stateDir, 'jobs'));
   const access = { client: temporal.client, config: setting.config, shared: false, allow: async () => undefined };
-  const runtime = { walks: () => jobs.walks(), workflows: async () => access };
+  const lists = { known: async () => [], list: async () => [], walks: () => jobs.walks() };
+  const runtime = { jobs: lists, workflows: async () => access };
   const start = async () => (await controlOf().start({ kind: 'sync', into: setting.folder.into })).handle;
   setting.sandbox.setFaults([{ when: { nth: 2 }, do: { kind: 'status', status: 422 } }]);
   const failed = await start();

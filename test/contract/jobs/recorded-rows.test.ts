@@ -19,7 +19,7 @@ async function doneJob() {
   const counted = async () => {
     const runtime = await openRuntime(config);
     try {
-      return (await runtime.summary(job)).warehouse;
+      return (await runtime.rows.summary(job)).warehouse;
     } finally {
       await runtime.close('now');
     }

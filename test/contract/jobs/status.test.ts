@@ -146,17 +146,19 @@ it('a run that an SDK started and no worker has opened is waiting for a worker, 
   await start('enrichCsv', 'unopened-elsewhere', 'another-queue');
   await start('somethingElse', 'unopened-other');
   for (const job of ['unopened-rows', 'unopened-walk'])
-    expect(await runtime.status(job)).toMatchObject({ job, phase: 'waiting', isUnopened: true, shown: null });
+    expect(await runtime.rows.status(job)).toMatchObject({ job, phase: 'waiting', isUnopened: true, shown: null });
   for (const job of ['unopened-elsewhere', 'unopened-other', 'unopened-none'])
-    await expect(runtime.status(job)).rejects.toThrow(`There is no job ${job} here`);
-  const listed = async () => (await runtime.jobs()).map(({ job, phase, input }) => [job, phase, input]).sort();
+    await expect(runtime.rows.status(job)).rejects.toThrow(`There is no job ${job} here`);
+  const listed = async () => (await runtime.jobs.list()).map(({ job, phase, input }) => [job, phase, input]).sort();
   await expect.poll(listed, soon).toEqual([
     ['unopened-rows', 'waiting', null],
     ['unopened-walk', 'waiting', null],
   ]);
   await client.workflow.getHandle('unopened-rows').cancel();
-  expect(await runtime.status('unopened-rows')).toMatchObject({ message: expect.stringContaining('was cancelled') });
-  await expect(runtime.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
+  expect(await runtime.rows.status('unopened-rows')).toMatchObject({
+    message: expect.stringContaining('was cancelled'),
+  });
+  await expect(runtime.rows.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
 });
 
 it('a cancel without a worker is recorded, and the next worker records the end of the job', async () => {
@@ -183,7 +185,7 @@ it('a cancel without a worker is recorded, and the next worker records the end o
     taskQueue,
     args: [{ input, into, urlColumn: 'url' }],
   });
-  await (await typed.attach('rows')).cancel();
+  await (await typed.rows.attach('rows')).cancel();
   const state = async () => (await entries.get('cancelled-rows'))?.state;
   expect(await state()).toEqual({ ...paused, cancelRequested: true });
   const working = worker.runWorker(

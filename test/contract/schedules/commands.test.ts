@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ScheduledWork } from '../../../src/core/schedules/schedule.js';
-import type { Runtime, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
 import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.js';
+import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -46,7 +47,7 @@ const access = (): WorkflowAccess => ({
 });
 
 /** Runs a command line; its schedules are those of the server. */
-function type(line: string, changes: Partial<Runtime> = {}) {
+function type(line: string, changes: RuntimeAnswers = {}) {
   return typeCommand(cwd, line, {
     plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into } }),
     workflows: async () => access(),

@@ -89,8 +89,13 @@ it('a limit ends a paused run of the whole job, instead of resuming it', async (
   const all = plainRows(200);
   const { folder, run, config, bought } = openJob(here, all);
   const runtime = await openRuntime(config);
-  const plan = await runtime.plan({ ...wholeRequest, input: folder.input, into: folder.into, maxCostDollars: 0.04 });
-  const handle = await runtime.start(plan);
+  const plan = await runtime.rows.plan({
+    ...wholeRequest,
+    input: folder.input,
+    into: folder.into,
+    maxCostDollars: 0.04,
+  });
+  const handle = await runtime.rows.start(plan);
   const paused = async () => (await handle.progress()).progress.pausedFor;
   await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
   await runtime.close('drain');

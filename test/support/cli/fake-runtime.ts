@@ -6,7 +6,16 @@ import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
-import type { EnrichRequest, JobHandle, JobPlan, Runtime } from '../../../src/worker/config/runtime-types.js';
+import type {
+  EnrichRequest,
+  JobHandle,
+  JobLists,
+  JobPlan,
+  OwnWork,
+  RowJobs,
+  Runtime,
+  TeamView,
+} from '../../../src/worker/config/runtime-types.js';
 import { fakeTerminal } from './fake-terminal.js';
 
 export const request: EnrichRequest = {
@@ -112,15 +121,19 @@ export const spend: Spend = {
   usage: async () => [],
 };
 
+/** The methods of a runtime and of its views, which have different names. */
+type Answers = RowJobs & JobLists & OwnWork & TeamView & Omit<Runtime, 'rows' | 'jobs' | 'work' | 'team'>;
+export type RuntimeAnswers = Partial<Answers>;
+
 /** The port of the runtime, answered from memory; `calls` lists the calls, `asked` their arguments. */
-export function fakeRuntime(changes: Partial<Runtime> = {}): {
+export function fakeRuntime(changes: RuntimeAnswers = {}): {
   readonly runtime: Runtime;
   readonly calls: string[];
   readonly asked: unknown[][];
 } {
   const calls: string[] = [];
   const asked: unknown[][] = [];
-  const parts: Runtime = {
+  const parts: Answers = {
     shared: false,
     clientOnly: false,
     plan: async () => plan,
@@ -138,7 +151,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): {
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     known: async () => [],
-    jobs: async () => [],
+    list: async () => [],
     walks: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
@@ -155,8 +168,10 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): {
     close: async () => undefined,
     ...changes,
   };
-  const runtime = new Proxy(parts, {
-    get(target, name: keyof Runtime) {
+  const views: readonly string[] = ['rows', 'jobs', 'work', 'team'];
+  const runtime: unknown = new Proxy(parts, {
+    get(target, name: keyof Answers): unknown {
+      if (views.includes(name)) return runtime;
       const value = target[name];
       if (typeof value !== 'function') return value;
       return (...args: unknown[]) => {
@@ -166,7 +181,7 @@ export function fakeRuntime(changes: Partial<Runtime> = {}): {
       };
     },
   });
-  return { runtime, calls, asked };
+  return { runtime: runtime as Runtime, calls, asked };
 }
 
 const service = { url: '' };

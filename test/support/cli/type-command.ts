@@ -1,7 +1,8 @@
 import { buildProgram, saidAlready } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
-import type { Runtime, RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeAnswers } from './fake-runtime.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
 type Action = (context: Context) => Promise<number>;
@@ -10,7 +11,7 @@ type Action = (context: Context) => Promise<number>;
 export async function typeCommand(
   cwd: string,
   line: string,
-  changes: Partial<Runtime> = {},
+  changes: RuntimeAnswers = {},
   env: Readonly<Record<string, string>> = {},
 ) {
   const words = line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];

@@ -21,7 +21,7 @@ export async function enrich(
 ): Promise<Outcome> {
   const runtime = await openRuntime(config);
   try {
-    const plan = await runtime.plan({
+    const plan = await runtime.rows.plan({
       input: folder.input,
       urlColumn: null,
       delimiter: null,
@@ -36,7 +36,7 @@ export async function enrich(
       ...changes,
     });
     if (plan.status === 'complete') return { plan, summary: null };
-    const handle = await runtime.start(plan);
+    const handle = await runtime.rows.start(plan);
     return { plan, summary: await handle.result() };
   } finally {
     await runtime.close('drain');

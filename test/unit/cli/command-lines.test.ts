@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
-import type {
-  JobHandle,
-  JobStatus,
-  Runtime,
-  RuntimeConfig,
-  WorkflowAccess,
-} from '../../../src/worker/config/runtime-types.js';
+import type { JobHandle, JobStatus, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
@@ -26,7 +21,7 @@ afterAll(() => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-const type = (line: string, changes: Partial<Runtime> = {}, env: Record<string, string> = {}) =>
+const type = (line: string, changes: RuntimeAnswers = {}, env: Record<string, string> = {}) =>
   typeCommand(cwd, line, changes, env);
 
 /** Passes the time of fake timers until a command has ended. */
@@ -234,7 +229,7 @@ describe('a command line', () => {
       since: null,
       costMicros: null,
     } as const;
-    const jobs = { jobs: async () => [one, walk] };
+    const jobs = { list: async () => [one, walk] };
     expect((await type('jobs', jobs)).out.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^job +state +rows +cost +since {2}from, into$/),
       expect.stringMatching(/^brands-1 +paused +3,470 +\$1\.50 +1 h {2}\/in\.csv, \/out\.duckdb$/),
@@ -392,7 +387,7 @@ describe('a command line', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const never = () => new Promise<never>(() => undefined);
-    const silent = { jobs: never, status: never, spend: never, walks: never, close: never };
+    const silent = { list: never, status: never, spend: never, walks: never, close: never };
     expect(await patiently(type(line, silent, env))).toMatchObject({
       code: 1,
       refusal: `The store ${shown} (SEARCHFLOW_STORE) did not answer within 5 s. Start it, or correct its address.`,

@@ -13,7 +13,8 @@ import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 import { parseAddress } from '../../../src/postgres/index.js';
-import { JobFailed, type JobHandle, type Runtime, UsageError } from '../../../src/worker/config/runtime-types.js';
+import { JobFailed, type JobHandle, UsageError } from '../../../src/worker/config/runtime-types.js';
+import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import {
   fakeContext,
   fakeHandle,
@@ -36,7 +37,7 @@ const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string
   runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });
 
 /** A job that runs until something ends the command. */
-const endless: Partial<Runtime> = { start: async () => fakeHandle() };
+const endless: RuntimeAnswers = { start: async () => fakeHandle() };
 
 describe('enrich', () => {
   it('runs the job to its end, keeps stdout for data and names its service', async () => {

@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StagedJob } from '../../core/rows/job.js';
+import { JOB_CANCELLED } from '../../core/rows/pause.js';
+import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
+import { JobFailed, type JobHandle, JobStopped, wasCancelled } from '../config/runtime-types.js';
+import { noteState } from '../staging/find-job.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+/** Longest wait for the counts of a job that has ended. */
+const COUNT_MS = 2000;
+
+/**
+ * Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. `worksHere`: whether
+ * this process runs the worker, and so has the warehouse open.
+ */
+export function withJobEnd(
+  parts: RuntimeParts,
+  handle: JobHandle,
+  staged: StagedJob,
+  worksHere: () => boolean,
+): JobHandle {
+  return {
+    ...handle,
+    result: async () => {
+      const summary = await handle.result().catch(async (error: unknown) => {
+        // The job has no activity left that could record its end.
+        if (error instanceof JobFailed || error instanceof JobStopped) {
+          const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
+          await noteState(parts.store.entries, staged, {
+            phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
+            ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
+            since: Date.now(),
+            ...(counts ? { counts } : {}),
+          }).catch(() => undefined);
+        }
+        throw error;
+      });
+      const entry = await parts.store.entries.get(staged.job);
+      return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null)) };
+    },
+  };
+}
+
+/** Counts the rows of an ended job; null if counting takes long or fails. */
+async function countBriefly(parts: RuntimeParts, staged: StagedJob): Promise<WarehouseSummary | null> {
+  const counting = countRows(parts, staged).catch(() => null);
+  return Promise.race([counting, sleep(COUNT_MS, null, { ref: false })]);
+}
+
+/** Writes the CSV of a job of a shared store, whose workers may be on other machines, if the CSV's folder exists on this machine. */
+async function csvHere(parts: RuntimeParts, staged: StagedJob, csv: string | null): Promise<string | null> {
+  if (csv === null || !parts.store.shared || !existsSync(dirname(csv))) return null;
+  const { rows } = await parts.warehouses.of(staged).exportCsv(staged.job, csv);
+  if (rows >= staged.rows) return csv;
+  throw new Error(
+    `${csv} has ${rows} of ${staged.rows} rows, because the warehouse has lost some. Run the same command again`,
+  );
+}
+
+/** Counts the rows of a job in its warehouse; if the warehouse does not have the job, all its rows count as missing. */
+export async function countRows(parts: RuntimeParts, staged: StagedJob): Promise<WarehouseSummary> {
+  try {
+    return await parts.warehouses.of(staged).summary(staged.job);
+  } catch (error) {
+    if (!(error instanceof JobNotLoaded)) throw error;
+    const { rows } = staged;
+    return { rows, success: 0, error: 0, invalid: 0, missing: rows, vanished: 0, tags: {} };
+  }
+}

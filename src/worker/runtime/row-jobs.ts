@@ -1,0 +1,113 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { summaryOf } from '../../activities/rows/summarize.js';
+import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import { CANCEL_WAITS } from '../../core/rows/pause.js';
+import { isPostgresUrl } from '../../postgres/index.js';
+import { whyNoTarget } from '../../warehouse/index.js';
+import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed, RowJobs } from '../config/runtime-types.js';
+import { UsageError } from '../config/runtime-types.js';
+import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
+import { countRows, withJobEnd } from './job-end.js';
+import { jobStatuses, unopenedRunOf } from './job-lists.js';
+import type { RuntimeParts } from './runtime-parts.js';
+import type { LazyWork } from './runtime-work.js';
+
+/** Whether the warehouse of a job is a file of this machine that does not exist. */
+const isFileGone = ({ into, host = hostname() }: StagedJob): boolean =>
+  !isPostgresUrl(into) && host === hostname() && !existsSync(into);
+
+/** The row jobs of a folder, or of its store. */
+export class StoreRowJobs implements RowJobs {
+  readonly #parts: RuntimeParts;
+  readonly #work: LazyWork;
+
+  constructor(parts: RuntimeParts, work: LazyWork) {
+    this.#parts = parts;
+    this.#work = work;
+  }
+
+  async plan(asked: EnrichRequest): Promise<JobPlan> {
+    return (await this.#work.load()).plan(asked);
+  }
+
+  async start(plan: JobPlan): Promise<JobHandle> {
+    return (await this.#work.load()).start(plan);
+  }
+
+  async resume(job: string, how: Resumption): Promise<JobHandle> {
+    return (await this.#work.load()).resume(job, how);
+  }
+
+  async reparse(plan: JobPlan): Promise<Reparsed> {
+    return (await this.#work.load()).reparse(plan);
+  }
+
+  async attach(job: string): Promise<JobHandle> {
+    const entry = await findKnownJob(this.#parts.store.entries, job);
+    const unopened = entry === null ? await unopenedRunOf(this.#parts, job) : null;
+    const { staged, workflowId, schedule } =
+      entry ??
+      (unopened
+        ? { staged: null, workflowId: unopened.job, schedule: undefined }
+        : await refuseUnknownJob(this.#parts.store.entries, job));
+    const [{ jobHandle }, { client }] = await Promise.all([import('../control/job-handle.js'), this.#parts.connect()]);
+    if (staged === null) return jobHandle(client, workflowId, workflowId);
+    const worksHere = () => this.#work.opened?.worksHere ?? false;
+    const handle = withJobEnd(this.#parts, jobHandle(client, staged.job, workflowId, schedule), staged, worksHere);
+    return {
+      ...handle,
+      cancel: async (how) => {
+        await handle.cancel(how);
+        const { phase, message } = await this.status(staged.job);
+        if (phase === 'waiting' && message === CANCEL_WAITS)
+          await noteCancel(this.#parts.store.entries, entry as JobEntry);
+      },
+    };
+  }
+
+  async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {
+    const { staged } = await findJob(this.#parts.store.entries, job);
+    for (const kind of ['csv', 'parquet'] as const) {
+      const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), staged);
+      if (why !== null) throw new UsageError(`--${kind}: ${why}.`);
+    }
+  }
+
+  async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {
+    const { staged } = await findJob(this.#parts.store.entries, job);
+    const file = resolve(csv);
+    return { ...(await this.#parts.warehouses.of(staged).exportCsv(staged.job, file)), file };
+  }
+
+  async exportParquet(job: string, dir: string) {
+    const { staged } = await findJob(this.#parts.store.entries, job);
+    const folder = resolve(dir);
+    return { ...(await this.#parts.warehouses.of(staged).exportParquet(staged.job, folder)), folder };
+  }
+
+  async summary(job: string): Promise<JobSummary> {
+    const startedAt = Date.now();
+    const { staged, csv, state } = await findJob(this.#parts.store.entries, job);
+    const journal = await this.#parts.store.journal();
+    // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
+    const recorded = isFileGone(staged) ? null : state?.counts;
+    const counts = recorded ?? (await countRows(this.#parts, staged));
+    const totals = await journal.totals(`${staged.job}/`);
+    return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });
+  }
+
+  async status(job: string): Promise<JobStatus> {
+    const entry = await findKnownJob(this.#parts.store.entries, job);
+    if (entry === null)
+      return (await unopenedRunOf(this.#parts, job)) ?? refuseUnknownJob(this.#parts.store.entries, job);
+    return (await jobStatuses(this.#parts, [entry]))[0] as JobStatus;
+  }
+
+  async unknownOutcomes(job: string) {
+    const { staged } = await findJob(this.#parts.store.entries, job);
+    return (await (await this.#parts.store.journal()).totals(`${staged.job}/`)).unknown;
+  }
+}
