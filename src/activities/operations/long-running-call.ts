@@ -15,7 +15,7 @@ export function runOrderFields(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { call, askedAt }: RunStep<unknown, RunOptions>,
 ) {
-  const lone = lonePurchase(call.maxCostDollars === undefined ? {} : { maxCostDollars: call.maxCostDollars });
+  const lone = lonePurchase({ maxCostDollars: call.maxCostDollars });
   return {
     ...lone,
     mostMicros:

@@ -63,6 +63,5 @@ export function researchPurchase(
   wanted: Omit<RunsWanted<ResearchTaskRequest, ResearchTask>, 'end' | 'wire'> & { readonly variant?: string },
 ): PurchaseRequest {
   const { variant, ...rest } = wanted;
-  const wire = variant === undefined ? {} : { wire: { variant } };
-  return runPurchase(deps, deps.runs.research(variant), kindOf(variant), { ...rest, ...wire });
+  return runPurchase(deps, deps.runs.research(variant), kindOf(variant), { ...rest, wire: { variant } });
 }

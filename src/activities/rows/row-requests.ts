@@ -71,7 +71,7 @@ function bind<I, O>(
   key: (request: string) => string,
   list: (input: I, prices: PriceTable) => number = endpoint.estimate,
 ): RowRequests {
-  const send: SendOptions = variant === undefined ? {} : { variant };
+  const send: SendOptions = { variant };
   const request = (unit: string) => {
     const own = unitColumn === null ? (JSON.parse(unit) as { readonly [name: string]: Json }) : { url: unit };
     return { ...options, ...own };

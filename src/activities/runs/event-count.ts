@@ -25,7 +25,7 @@ export class EventCount {
     if (this.#off || performance.now() < this.#next) return;
     this.#next = Number.POSITIVE_INFINITY;
     try {
-      const input = { id: runId, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
+      const input = { id: runId, limit: PAGE, cursor: this.#cursor };
       const page = readPage((await callInTurn(this.#deps, listAgentRunEventsEndpoint, input)).data);
       for (const { id } of page?.items ?? []) this.#seen.add(String(id));
       this.count = this.#seen.size;

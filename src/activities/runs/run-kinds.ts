@@ -20,7 +20,7 @@ export function researchKind(variant?: string): RunKind<ResearchTask> {
     one: getResearchTaskEndpoint,
     // The list is not used for polls of tasks, because a read of the list counts against the rate.
     list: null,
-    ...(variant === undefined ? {} : { options: { variant } }),
+    options: { variant },
     idOf: researchIdOf,
     // A task without a status has ended if it has a result or an end time.
     ended: ({ status, data, output, finishedAt }) =>

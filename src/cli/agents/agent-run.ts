@@ -136,7 +136,7 @@ class Events {
   /** Prints new events. Prints nothing if the service keeps no events or the request fails. */
   async read(id: string): Promise<void> {
     for (;;) {
-      const input = { id, limit: PAGE, ...(this.#cursor === undefined ? {} : { cursor: this.#cursor }) };
+      const input = { id, limit: PAGE, cursor: this.#cursor };
       const page = await this.#calls.listAgentRunEvents(input).then(
         ({ data }) => data,
         () => null,

@@ -20,7 +20,7 @@ export async function jobStatus(
   const { staged, state, completed, schedule } = entry;
   const known = {
     ...{ job: staged.job, name: staged.name, message: null, since: null, shown: null },
-    ...(schedule === undefined ? {} : { schedule }),
+    schedule,
   };
   const abandoned = owned?.living.length === 0;
   const reported = client && (await (await temporal()).askTemporal(client, entry, workflowId, abandoned));

@@ -172,7 +172,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         const state = { phase: 'running' as const, since: Date.now() };
         const now = {
           ...{ staged, named, csv: input.csv ?? null, completed: before?.completed ?? null, state, workflowId, asked },
-          ...(schedule === undefined ? {} : { schedule }),
+          schedule,
         };
         return { owned, entry: { job: staged.job, now: entryAfter(before, now) } };
       });

@@ -313,7 +313,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     stateDir,
     userStateDir: join(homedir(), '.local', 'state', 'searchflow'),
     rate: options.rateProfile === undefined ? { qps } : { profile: options.rateProfile },
-    ...(options.prices === undefined ? {} : { prices: options.prices }),
+    prices: options.prices,
     keyQps: options.keyQps ?? null,
     store: options.store === undefined ? null : addressed('store', options.store, storeAddress),
     team: options.team ?? null,

@@ -74,8 +74,7 @@ async function firstBuilt({ dir, program, env, source, archiveSum, check }: Inst
   const attempt = async (name: string, run: (step: InstallStep) => Promise<string>) => {
     const own = join(dir, `${DRAFT}${name}-${process.pid}`);
     mkdirSync(own, { mode: 0o700 });
-    const sum = archiveSum === undefined ? {} : { archiveSum };
-    const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal, ...sum };
+    const step = { dir: own, version: TEMPORAL_VERSION, program, env, signal: stop.signal, archiveSum };
     const made = await run({ ...step, source: source ?? 'https://temporal.download' });
     chmodSync(made, 0o755);
     if ((await check(made)) === null) throw new Error(`${name}: the program does not run here`);

@@ -191,7 +191,7 @@ export class PgJournal implements Journal, Spend {
       const [row] = await this.#postgres.query<{ held: number }>(
         `SELECT count(*)::integer AS held FROM ${this.#schema}.claims WHERE key = ANY ($1)`,
         [wanted],
-        signal === undefined ? {} : { signal },
+        { signal },
       );
       if (wanted.length === 0 || (row?.held ?? 0) < wanted.length) return;
       await this.#notifier.next(seen, signal);
