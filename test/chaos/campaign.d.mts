@@ -3,13 +3,13 @@ export interface CampaignOptions {
   /** Number of disturbances; most of them are kills. */
   readonly kills?: number;
   readonly seed?: number;
-  /** Address of the warehouse; default: that of the shape. */
+  /** Database of the warehouse; each shape has a default. */
   readonly into?: 'duckdb' | 'postgres';
-  /** Rows of each job, and monitors of each batch. */
+  /** `rows`: number of rows of each job. `monitors`: number of monitors of each batch. */
   readonly rows?: number;
   readonly monitors?: number;
   say?(sentence: string): void;
-  /** Ends the campaign early, together with its processes. */
+  /** When the signal aborts, the campaign ends early and its processes are killed. */
   readonly interrupt?: AbortSignal;
 }
 
@@ -21,9 +21,9 @@ export interface CampaignReport {
   readonly done: Readonly<Record<string, number>>;
   readonly notes: readonly string[];
   readonly figures: Readonly<Record<string, unknown>>;
-  /** Broken promises. */
+  /** A sentence for each broken promise. */
   readonly findings: readonly string[];
 }
 
-/** Needs Linux and the built command. */
+/** Runs a campaign. It needs Linux and the built command. */
 export function runCampaign(options: CampaignOptions): Promise<CampaignReport>;

@@ -1,5 +1,6 @@
-// A seeded campaign: commands work on a strict service while processes are killed and stopped, the service fails, the disk fills and
-// the clock jumps. The judges then use the log and the purchases of the service, and SQL, never the counters of searchflow.
+// A seeded campaign: commands work on a strict service while processes are killed and stopped, the service fails, the disk fills and the
+// clock jumps. Afterwards the judges read the request log and the purchase log of the service, and the warehouse by SQL. They never use
+// counters of searchflow.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,14 +17,14 @@ import { startTemporal } from './temporal.mjs';
 
 const clock = fileURLToPath(new URL('../support/schedules/clock.mjs', import.meta.url));
 const KEY = 'canary-key-of-the-campaign';
-/** Longest time without any activity, and longest time of a whole campaign: a base and an addition for each kill. */
+/** A campaign without any activity ends after this time. */
 const SILENCE_MS = 180_000;
 /** Time after a disturbance in which a command may still end because of it. */
 const AFTER_MS = 10_000;
 const BASE_MS = 180_000;
 const EACH_MS = 60_000;
 
-/** The parts that a shape works with. */
+/** Starts the service, the database and the folders that a campaign of this shape needs. */
 async function open({ shape, seed, into, say }) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-chaos-'));
   const disk = into === 'postgres' ? null : smallDisk(dir);
@@ -31,7 +32,7 @@ async function open({ shape, seed, into, say }) {
   const clockFile = join(dir, 'clock');
   writeFileSync(clockFile, '0');
   mkdirSync(join(dir, 'out'));
-  // A list of events may have either order.
+  // The service can list events in either order; campaigns on PostgreSQL test the one order, campaigns on DuckDB the other.
   const events = { ...shape.service.events, order: into === 'postgres' ? 'oldest' : 'newest' };
   const service = await startService({ key: KEY, ...shape.service, events });
   const postgres = into === 'postgres' ? await startPostgres() : null;
@@ -69,11 +70,11 @@ async function close({ dir, disk, service, postgres, temporal }) {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Runs a command again and again until it ends with 0; another exit code is allowed only after a disturbance of it. */
+/** Runs a command again and again until it ends with 0. Another exit code is allowed only shortly after a disturbance or a fault. */
 async function toEnd(campaign, args, more = {}) {
   for (;;) {
     while (campaign.diskIsFull) await delay(100);
-    // It may join work that a recent disturbance ends.
+    // A disturbance just before the start counts, too: the command may join a workflow that still fails because of the disturbance.
     const begunAt = performance.now() - AFTER_MS;
     const sent = campaign.service.log.length;
     const command = startCommand(args, { cwd: campaign.dir, env: { ...campaign.env, ...more } });
@@ -85,7 +86,7 @@ async function toEnd(campaign, args, more = {}) {
     if (campaign.stopped) throw new Error('the campaign was stopped');
     const last = command.err().trim().split('\n').at(-1);
     if (code !== null) campaign.say(`${args.slice(0, 2).join(' ')} ended with ${code}: ${last}`);
-    // A fault that was planned before may affect it, too.
+    // A request of the command may have met a fault of the service instead of a disturbance.
     const hasFault = campaign.service.log.slice(sent).some(({ fault }) => fault);
     const isDisturbed = campaign.busy || campaign.disturbedAt.some((at) => at >= begunAt);
     if (code !== null && !isDisturbed && !hasFault) {
@@ -94,7 +95,7 @@ async function toEnd(campaign, args, more = {}) {
   }
 }
 
-/** Keeps this many workers alive until the campaign is over; each has its own state folder. */
+/** Keeps the worker with this number alive until the campaign is over. Each worker has a state folder of its own. */
 async function keepWorker(campaign, index) {
   while (!campaign.over) {
     const env = { ...campaign.env, SEARCHFLOW_STATE_DIR: join(campaign.dir, `state-${index}`) };
@@ -108,14 +109,14 @@ async function keepWorker(campaign, index) {
   }
 }
 
-/** Waits for a few more requests, or some time from now: both, so that every phase of a command is hit. */
+/** Waits for a few more requests, and sometimes only for some time, so that disturbances hit every phase of a command. */
 async function nextMoment({ service, random, between }, isOver) {
   const later = performance.now() + (random() < 0.3 ? 500 + random() * 4000 : Number.POSITIVE_INFINITY);
   const requests = service.log.length + 1 + Math.floor(random() * between);
   while (performance.now() < later && service.log.length < requests && !isOver()) await delay(10);
 }
 
-/** The disturbances that are possible here, by their weight. */
+/** The disturbances that are possible here, with their weights. */
 function possible(weights, { disk, postgres }) {
   return Object.fromEntries(
     Object.entries(weights).filter(
@@ -132,7 +133,7 @@ async function disturb(campaign, plan, isOver) {
       await nextMoment(campaign, isOver);
       if (isOver()) break;
       campaign.busy = true;
-      // Null if there was nothing of this kind at that moment.
+      // The result is null if there was no target for this kind of disturbance at that moment.
       what = await disturbances[kind](campaign, campaign.random);
       campaign.busy = false;
       campaign.disturbedAt.push(performance.now());
@@ -145,7 +146,7 @@ async function disturb(campaign, plan, isOver) {
   return done;
 }
 
-/** Ends a campaign that was interrupted, that has no more activity, or that takes too long. */
+/** Ends a campaign that was interrupted, that shows no more activity, or that takes too long. */
 function watch(campaign, mostMs, interrupt) {
   const begun = performance.now();
   let [last, lastAt] = [-1, begun];
@@ -172,8 +173,8 @@ function watch(campaign, mostMs, interrupt) {
 }
 
 /**
- * `kills`: number of disturbances. Returns the disturbances, the problems found (none: every promise held) and the figures
- * that the judges used.
+ * `kills`: number of disturbances. Returns the disturbances, the findings (empty if every promise held) and the figures that the judges
+ * used.
  */
 export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', into, say, interrupt, ...size }) {
   const shape = shapes[name];
@@ -197,7 +198,7 @@ export async function runCampaign({ kills = 5, seed = 1, shape: name = 'rows', i
       finished = true;
     });
     const run = shape.run({ ...campaign, toEnd: (...args) => toEnd(campaign, ...args), isFinished: () => finished });
-    // The first one that fails; the other one ends with the campaign.
+    // If the commands fail while the disturbances continue, the race below reports the failure.
     run.catch(() => undefined);
     await Promise.race([run, disturbing.then(() => run)]);
     done = await disturbing;

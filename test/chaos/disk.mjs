@@ -21,7 +21,10 @@ export function smallDisk(dir) {
   return {
     kind: 'full tmpfs',
     possible: true,
-    /** Leaves as little space as possible, without using memory for it: a size below the used one is refused, and others write meanwhile. */
+    /**
+     * Makes the tmpfs as small as its contents, so that the disk is full without using memory. The system refuses a size below the used
+     * one, and other processes write meanwhile, so each attempt allows 16 blocks more.
+     */
     fill() {
       for (let attempt = 0; ; attempt++) {
         const { blocks, bfree, bsize } = statfsSync(dir);

@@ -1,5 +1,4 @@
-// The disturbances of processes, service, disk and clock. Each one restores the state before it, except for the processes that it
-// killed.
+// The disturbances of processes, service, disk and clock. Each one ends by restoring the former state; only killed processes stay dead.
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processesOf, signal } from './processes.mjs';
@@ -24,7 +23,7 @@ const bursts = [
 
 const oneOf = (list, random) => list[Math.floor(random() * list.length)];
 
-/** By name; each returns what it did, or null if there was no target. `kills`: number of processes that it killed. */
+/** Disturbances by name. Each returns a sentence about what it did, or null if there was no target. */
 export const disturbances = {
   async command(campaign, random) {
     const victim = oneOf([...campaign.commands], random);
@@ -71,7 +70,7 @@ export const disturbances = {
     await campaign.postgres.start();
     return `killed PostgreSQL, away for ${ms} ms`;
   },
-  /** A process that sleeps and wakes: for longer than the time after which other processes, if any, declare it dead. */
+  /** Stops a process for longer than the time after which other processes declare it dead, then wakes it. */
   async stop(campaign, random) {
     const victim = oneOf([...campaign.workers, ...campaign.commands], random);
     if (!victim) return null;
@@ -118,7 +117,10 @@ export const disturbances = {
   },
 };
 
-/** The sequence of a campaign: each kind of a shape comes by its weight before any comes again, in a sequence given by the seed. */
+/**
+ * The sequence of disturbances in a campaign, made of rounds. In a round each kind comes as often as its weight says; the seed decides the
+ * order.
+ */
 export function planOf(weights, count, random) {
   const plan = [];
   while (plan.length < count) {

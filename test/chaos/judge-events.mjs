@@ -5,10 +5,10 @@ const tables = [
   ...['websets', 'webset_searches', 'webset_imports', 'webset_enrichments', 'webset_items', 'webset_monitors'],
   ...['webset_monitor_runs', 'webset_exports', 'webset_item_enrichments', 'events'],
 ];
-/** The columns about loading differ between runs. */
+/** Columns about the load, whose values differ from run to run. */
 const OWN = ['load_id', 'page', 'loaded_at', 'digest'];
 
-/** The judge of walks: every event once, the watermark at the newest, and the tables equal to those of an undisturbed run. */
+/** The judge of walks: every event is loaded once, the watermark is the newest event, and the tables equal those of an undisturbed run. */
 export async function judgeEvents(campaign) {
   const { service, findings, warehouse, postgres, dir, toEnd } = campaign;
   const straight = postgres ? await postgres.database('straight') : join(dir, 'out', 'straight.duckdb');
@@ -17,7 +17,7 @@ export async function judgeEvents(campaign) {
       ...(postgres ? { SEARCHFLOW_WAREHOUSE_URL: into } : {}),
       NODE_OPTIONS: '',
     });
-  // All late events appear, and a sync finds them.
+  // After ten minutes all late events are listed, and another sync finds them.
   service.events.advance(10 * 60_000);
   await sync(warehouse);
   await sync(straight);
@@ -41,7 +41,7 @@ export async function judgeEvents(campaign) {
   };
 }
 
-/** The contents of a warehouse: ids, marks, and a checksum of each table. */
+/** The contents of a warehouse: the ids of events, the watermarks, and a checksum of each table. */
 async function read(campaign, address) {
   const { isPostgres, query, close } = await openWarehouse(campaign, address);
   try {

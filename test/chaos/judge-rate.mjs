@@ -1,8 +1,10 @@
-/** The rate is not judged this close to a disturbance: a command that restarts does not know what its predecessor sent. */
+/**
+ * The rate is not judged within this time of a disturbance: a command that restarts does not know the requests of the command before it.
+ */
 const NEAR_MS = 3000;
 const SPREAD_MS = 300;
 
-/** The rate: refusals are few, and a client that had to wait sent nothing meanwhile. */
+/** The judge of the rate: refusals are few, and a client that the service told to wait sent nothing meanwhile. */
 export function judgeRate({ service, env, disturbedAt, findings }) {
   const { log } = service;
   const refusals = log.filter(({ refused }) => refused === 'rate');
@@ -14,7 +16,7 @@ export function judgeRate({ service, env, disturbedAt, findings }) {
         log.filter(({ at, units }) => units > 0 && at > refusal.at + SPREAD_MS && at < refusal.at + 950).length,
     )
     .reduce((sum, count) => sum + count, 0);
-  // A process that restarts may send as much as a second allows before it hears of the wait.
+  // A process that restarts does not know the block, so it may send the requests of one second before it is refused.
   const most = Math.ceil(log.length * 0.02) + disturbedAt.length * Number(env.SEARCHFLOW_QPS);
   if (refusals.length > most)
     findings.push(`${refusals.length} of ${log.length} requests refused for the rate, at most ${most}`);

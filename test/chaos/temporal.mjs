@@ -16,7 +16,7 @@ export async function startTemporal(dir) {
     address: `127.0.0.1:${port}`,
     async start() {
       const args = ['server', 'start-dev', '--headless', '--ip', '127.0.0.1', '--port', String(port)];
-      // Polls of a stopped worker must not hold tasks for the default time.
+      // The server hands tasks to a stopped worker as long as that worker's last poll is open; this setting makes that time short.
       const setting = ['--dynamic-config-value', 'matching.longPollExpirationInterval="2s"'];
       child = spawn(path, [...args, '--db-filename', join(dir, 'temporal.db'), '--log-level', 'never', ...setting], {
         stdio: 'ignore',

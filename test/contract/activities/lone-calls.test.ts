@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** A worker for a service that answers with `reply`; its purchases are its own. */
+/** Number of services so far; it gives each service an origin of its own, so that purchases are not shared. */
 let used = 0;
 const limiter = new MemoryLimiter(flatProfile(1000));
 async function service(handler: Handler) {
@@ -170,7 +170,8 @@ it('an answer that must be fresh is bought once for all attempts of an activity'
   const attempt = (nth: number) =>
     runActivity(deps, 'search', examples.search.input, { refreshAfterMs: 0 }, quiet({ ...info, attempt: nth }));
   await attempt(1);
-  // An attempt that counted from its own start would treat the first answer as too old.
+  // The second attempt starts after the first answer. If the age of answers counted from the start of an attempt, this answer would be too
+  // old.
   const landed = Date.now();
   await expect.poll(() => Date.now() > landed).toBe(true);
   await attempt(2);
@@ -197,7 +198,7 @@ describe('an activity that changes something at each call', () => {
     const info = { scheduledTimestampMs: Date.now() };
     const dying = runActivity(deps, 'triggerMonitor', { id: 'mon_1' }, {}, quiet(info)).catch(() => undefined);
     await expect.poll(() => server.requests.length).toBe(1);
-    // A journal does the same for a dead owner when it is opened again.
+    // The closed transport ends the attempt without an answer. A journal has the same state after the death of a process.
     await deps.transport.close();
     await dying;
     const again = { ...deps, transport: setting.worker({ baseUrl: server.url }).transport };

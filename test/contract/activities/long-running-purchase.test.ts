@@ -38,7 +38,7 @@ interface World {
 }
 
 let worlds = 0;
-/** A service, and a worker with purchases of its own. `again`: another worker of the same purchases. */
+/** Opens a service, and a worker with purchases of its own. `again`: the new worker uses the service and the purchases of this world. */
 async function open(options: AgentOptions = {}, again?: World): Promise<World> {
   const service = again?.service ?? (await startService({ agents: options }));
   if (!again) services.push(service);
@@ -84,7 +84,7 @@ const followed = ({ service }: World) =>
     .poll(() => [...service.agents.runs.values()].map(({ reads }) => reads > 0), { timeout: 20_000 })
     .toContain(true);
 
-// These tests wait more than they work.
+// These tests mostly wait, so they run in parallel.
 describe.concurrent('a run at the service', () => {
   it('lands once with its whole record and its real cost, however often it is requested', async () => {
     const world = await open();
@@ -135,7 +135,7 @@ describe.concurrent('a run at the service', () => {
     await world.buy([ask('a', { input: { data: [{ id: 1 }] } })]);
     expect(await totalsOf(world)).toMatchObject({ unknown: [], requests: 1 });
     expect(world.service.agents.starts).toHaveLength(1);
-    // A start that never arrived is not taken for the run of another one.
+    // A request whose start never arrived does not get the run of another request.
     world.service.next({ what: 'start', how: 'reset' });
     const receipt = await world.buy([ask('a', { input: { data: [{ id: 2 }] } })]);
     expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
@@ -159,7 +159,7 @@ describe.concurrent('a run at the service', () => {
         expect(receipt).toMatchObject({ complete: true, failed: 1, unknownOutcomes: 1 });
         expect(await world.record(next)).toMatchObject({ tag: 'UNKNOWN_OUTCOME' });
       }
-      // A run that runs although its start failed is found, although the answer names another run.
+      // A start fails, its run exists, and the answer names another run: the run of this start is found all the same.
       world.service.next({ what: 'start', how: 'names', id: first });
       expect(await world.buy([ask('c')])).toMatchObject({
         complete: true,
@@ -216,7 +216,7 @@ describe.concurrent('a run at the service', () => {
     expect(lost).toMatchObject({ operation: 'agent', estimateMicros: 25_000 });
     expect(await world.buy([ask('a'), ask('b')])).toMatchObject({ complete: true, requests: 0 });
     expect(world.service.agents.starts).toHaveLength(1);
-    // A person asks for it again.
+    // A person asks for the unit with the unknown outcome again.
     const retryTags = ['UNKNOWN_OUTCOME'];
     const again = await world.buy([ask('a'), ask('b')], { freshness: { retryTags, retryBefore: Date.now() + 1 } });
     expect(again).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
@@ -251,14 +251,14 @@ describe.concurrent('a run at the service', () => {
     expect(await world.buy(requests)).toMatchObject({ complete: true, bought: 2, failed: 1, unknownOutcomes: 0 });
     const tags = await Promise.all(requests.map(async (request) => (await world.record(request))?.tag));
     expect(tags.filter((tag) => tag !== null)).toEqual(['PREVIOUS_RUN_NOT_FOUND']);
-    // Without a tag it is no answer of the service: the service is not at this address.
+    // A 404 without an error tag does not come from the service, so the address is wrong.
     world.service.next({ what: 'start', how: 'status', status: 404, body: {} });
     await expect(world.buy([ask('d')])).rejects.toThrow('404');
   });
 
   it('waits for a slot that the service reports as taken, and fails no unit for it', async () => {
     const world = await open({ slots: 2, durationMs: { min: 1200, max: 1200 } });
-    // Runs of another client; only the list shows them.
+    // Another client starts runs, which this worker knows only from the service's list.
     const other = await open({}, world);
     const theirs = other.buy([ask('x'), ask('y')]);
     await expect.poll(() => world.service.agents.inProgress(), { timeout: 20_000, interval: 10 }).toBe(2);
@@ -295,7 +295,7 @@ it('a run that another purchase follows is neither ended nor waited for', async 
 it('the runs of all slices of a cancelled job are ended, also of the last slice of a range, and no others', async () => {
   const world = await open({ durationMs: { min: 60_000, max: 60_000 } });
   const slices = ['a', 'b', 'c', 'd'].map((query) => [ask(query), ask(`${query}, beyond the limit`)]);
-  // Slice 3 has a row beyond the limit, whose run belongs to another job.
+  // Slice 3 has a row beyond the limit of the job. The run of that row belongs to another job.
   const rowsPerSlice = 2;
   const staged = {
     ...{
@@ -332,7 +332,7 @@ it('the runs of all slices of a cancelled job are ended, also of the last slice 
   expect(ended).toEqual({ runs: 5, costMicros: 5 * 250_000, left: 0 });
   const going = [...world.service.agents.runs.values()].filter(({ endsAt }) => endsAt > performance.now());
   expect(going.map(({ request }) => request.query).sort()).toEqual(['b', 'b, beyond the limit', 'd, beyond the limit']);
-  // They are no answers to another job that asks for the same.
+  // The cancelled runs are not used as answers for another job with the same request.
   expect(await world.deps.journal.lookup([world.keyOf(ask('a'))])).toEqual([]);
 });
 

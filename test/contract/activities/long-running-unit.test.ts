@@ -28,7 +28,7 @@ type Script = Partial<Pick<LongRunning, 'start' | 'follow' | 'find' | 'bound' | 
   take?(signal: AbortSignal): Promise<void>;
 };
 
-/** A service with runs, made of functions. `course`: the calls to it and to the slots, in order. */
+/** A service with runs, made of functions. `course` records the calls of the service and of the slots, in order. */
 async function world(script: Script = {}, of?: Setting) {
   const s = of ?? (await setting());
   const course: string[] = [];
@@ -151,7 +151,7 @@ describe('a unit that is a run at the service', () => {
       bought: 1,
     });
     expect(successor.course).toEqual(['name run 1', 'follow run 1', 'free']);
-    // Its time begins again: it is followed since its start, and not for one last poll.
+    // The run is followed for its full time again. Its polls are timed from its start; a single last poll would be timed from now.
     expect(successor.followed[0]?.startedAt).toBeLessThanOrEqual(first.followed[0]?.startedAt ?? 0);
     expect((await first.journal.read([key])).get(key)).toMatchObject({ status: 'success' });
     expect(await successor.totals()).toMatchObject({ openMicros: 0, costMicros: 700, requests: 1 });
@@ -242,7 +242,7 @@ describe('a unit that is a run at the service', () => {
     const w = await world({ follow: async (one) => success([one], 2000), bound: (_, left) => Math.min(1000, left) });
     const cap = { bookPrefix: 'job/', limitMicros: 7500 };
     expect(await w.buy(['a', 'b', 'c'], { cap })).toMatchObject({ bought: 3, costMicros: 6000 });
-    // Half of the 1,500 that are left.
+    // The service charges twice the limit of a run, so 750 of the 1,500 that are left is the limit.
     expect(await w.buy(['d'], { cap })).toMatchObject({ complete: true, bought: 1 });
     expect(w.starts.map(({ limitMicros }) => limitMicros)).toEqual([1000, 1000, 1000, 750]);
   });
@@ -337,7 +337,7 @@ describe('a unit that is a run at the service', () => {
 });
 
 describe('a start whose process died', () => {
-  /** An intent whose process is gone, with the note of its run. */
+  /** Writes an intent of a process that died. `noted`: the note about its run. */
   async function dead(noted?: RunFacts | { readonly run: null }) {
     const s = await setting();
     const { key } = unit('a');
@@ -379,7 +379,7 @@ describe('a start whose process died', () => {
   });
 
   it('is not awaited for the time of a new start', async () => {
-    // An earlier attempt noted that its start had created nothing, and ended before it closed the intent.
+    // An earlier attempt noted that the start had created no run, and died before it closed the intent.
     const { s } = await dead({ run: null });
     const sleep = vi.spyOn(Waits.prototype, 'sleep').mockResolvedValue(undefined);
     const w = await world({ find: async () => null }, s);
@@ -391,7 +391,7 @@ describe('a start whose process died', () => {
   it('is followed by its note, without a search', async () => {
     const { s } = await dead({ run: 'noted', requestId: null });
     const w = await world({}, s);
-    // Nor is it asked for elsewhere: its answer is that of the run.
+    // The warehouse is not asked for an answer either, because the run will give the answer.
     const asked: string[] = [];
     const known = async (keys: readonly string[]) => {
       asked.push(...keys);
@@ -407,7 +407,7 @@ describe('a start whose process died', () => {
     const { s } = await dead();
     const w = await world({ find: async () => 'none' }, s);
     expect(await w.buy()).toMatchObject({ complete: true, bought: 1, unknownOutcomes: 0 });
-    // Not before a second search: the list may show the run late.
+    // The start is repeated only after a second search, because the list may show a run late.
     expect(w.searched).toHaveLength(2);
     expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [], costMicros: 700 });
@@ -438,7 +438,7 @@ describe('a start without an answer', () => {
     const { tag } = w.starts[0] as Start;
     expect(w.searched).toMatchObject([{ tag, message: expect.any(String) }]);
     expect(tag).toMatch(new RegExp(`^${unit('a').key}/.+`));
-    // Clocks differ: by five minutes at most.
+    // The search begins five minutes before the start, because the two clocks may differ by up to five minutes.
     expect(Date.now() - (w.searched[0]?.since ?? 0)).toBeGreaterThanOrEqual(300_000);
     expect(Date.now() - (w.searched[0]?.since ?? 0)).toBeLessThan(400_000);
   });
@@ -455,7 +455,7 @@ describe('a start without an answer', () => {
   });
 });
 
-// These tests wait for runs that are listed late.
+// These tests mostly wait for runs that the service lists late.
 describe.concurrent('a start without an answer that is not found', () => {
   it('is repeated with another tag if it certainly created nothing, and costs nothing', async () => {
     let calls = 0;
@@ -475,7 +475,7 @@ describe.concurrent('a start without an answer that is not found', () => {
     expect(await w.record('a')).toMatchObject({ error_tag: 'UNKNOWN_OUTCOME' });
     const reason = w.searched[0]?.message;
     expect(await w.totals()).toMatchObject({ openMicros: 0, unknown: [{ estimateMicros: 1000, reason }] });
-    // Once while its answer may come, once when it is overdue, and once more.
+    // The list is searched while the answer may still come, when the answer is overdue, and a last time.
     expect(w.searched.length).toBeLessThanOrEqual(3);
   });
 

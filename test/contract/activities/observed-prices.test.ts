@@ -16,7 +16,7 @@ import {
 } from '../../support/activities/purchase-setting.js';
 
 const real = priceTables.at(-1) as PriceTable;
-/** How many times dearer the service is than the price table that the worker uses. */
+/** The service charges this many times the price in the worker's price table. */
 const DEARER = 2.5;
 
 const cheaper = (dollars: number): number => dollars / DEARER;
@@ -54,7 +54,7 @@ afterAll(async () => {
 interface Case {
   readonly operation: RowOperation;
   readonly options: StagedJob['options'];
-  /** What the service charges for a request. */
+  /** The charge of the service for a request, in micro-dollars. */
   readonly micros: number;
   row(number: number): string;
 }
@@ -73,16 +73,16 @@ const cases: readonly Case[] = [
   { operation: 'agent', options: { effort: 'low' }, micros: 25_000, row: query('query') },
 ];
 
-/** A task costs its usage, 0.41 dollars at most. */
+/** The price of a task depends on its usage; it is 0.41 dollars at most. */
 const research: Case = { operation: 'research', options: {}, micros: 410_000, row: query('instructions') };
 
-/** The rows of one slice of a job; one request for 20 URLs, or for one row. */
+/** The rows for this number of requests, as one slice of a job. A request for contents has 20 URLs; any other request has one row. */
 function slice({ operation, options, row }: Case, requests: number, limitMicros: number) {
   const batch = operation === 'contents' ? 20 : 1;
   const urls = operation === 'contents' || operation === 'findSimilar';
   const staged = {
     ...{ job: operation, operation, options, batch, unitColumn: urls ? 'url' : null },
-    // The only form that reports the cost of a task.
+    // Only variant v1 reports the cost of a task.
     ...(operation === 'research' ? { variant: 'v1' } : {}),
   } as unknown as StagedJob;
   const units = Array.from({ length: requests * batch }, (_, index) => {
@@ -112,7 +112,8 @@ describe(`a cap when the service is ${DEARER} times as dear as the price table`,
     const end = await deps.purchase(slice(one, 15, limit), control).catch((error: unknown) => error);
     expect(end).toBeInstanceOf(OverBudget);
     expect(end).toBeInstanceOf(OverBudget);
-    // All four are bought, though the table would pay for ten; the fifth is not begun.
+    // The limit pays for four requests at the real price, and for ten at the price of the table. Four are bought, and the fifth is not
+    // sent.
     const bill = sandbox.bill().micros - before;
     expect(bill).toBe((await setting.journal.totals(`${operation}/`)).costMicros);
     expect(bill).toBe(limit);
@@ -183,6 +184,6 @@ it('slices of one job poll the budget one at a time for all while they wait for 
   });
   const ends = await Promise.all(slices.map((request) => purchase(request, { ...s.control, progress })));
   for (const end of ends) expect(end).toMatchObject({ complete: true, bought: 2 });
-  // The first two, and the polls of the third; without sharing, each of the twenty would have polled.
+  // Only a few requests asked the budget, because the slices wait at one gate. Without it each of the twenty slices would have polled.
   expect(askedThen[0]).toBeLessThan(20);
 });

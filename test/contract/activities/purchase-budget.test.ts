@@ -34,7 +34,7 @@ function later() {
   return { promise, keep };
 }
 
-/** Resolves when a purchase reports that it waits for its budget. */
+/** Returns a promise that resolves when a purchase reports that it waits for its budget. */
 function watching(s: Setting) {
   const waits = later();
   const progress = ({ waitingFor }: Progress) => {
@@ -54,7 +54,7 @@ describe('a purchase with a budget', () => {
     expect(await overBudget(s, request)).toMatchObject({ scope: 'job', remainingMicros: 500, openMicros: 0 });
     expect(sizes(s).sort()).toEqual([10, 10, 7]);
     expect(await spent(s)).toBe(27_000);
-    // The units that it could not pay for are free for another purchase.
+    // Another purchase can claim the units that this purchase could not pay for.
     expect(
       (
         await s.journal.claim(
@@ -112,7 +112,7 @@ describe('a purchase with a budget', () => {
       { units: units(40), unitsPerRequest: 1, cap: budget(1000) },
     );
     expect(await createPurchase(counted)(request, control)).toMatchObject({ complete: true, costMicros: 0 });
-    // Each once before it was known that money is short, each once when it was available, and the polls between.
+    // Each of the 40 requests asks at most once before the budget is short and once when money is free; the other 40 are polls in between.
     expect(asked).toBeLessThan(2 * 40 + 40);
   });
 

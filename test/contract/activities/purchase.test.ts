@@ -18,7 +18,7 @@ import {
 describe('purchase', () => {
   it('buys each unit once, in requests of the given size', async () => {
     const s = await setting();
-    // One at a time, so that the order of sending is the order of the units.
+    // Only one request is in flight at a time, so that requests are sent in the order of the units.
     const receipt = await createPurchase({ ...s, inFlight: new InFlight(1) })(
       s.request(async (batch) => success(batch), { units: units(5), unitsPerRequest: 2 }),
       s.control,
@@ -341,7 +341,7 @@ describe('purchase', () => {
     const bad = async (): Promise<Bought> => {
       throw alike();
     };
-    /** Buys units of which the service refuses those that `wrong` returns an error for. */
+    /** Buys this many units. The service refuses a unit if `wrong` returns an error for it. */
     async function buy(count: number, wrong: (unit: string, nth: number) => Error | null, changes = {}) {
       const s = await setting();
       let sent = 0;
@@ -364,9 +364,9 @@ describe('purchase', () => {
         expect(end).toBeInstanceOf(AllRefused);
         expect((end as AllRefused).requests).toBeGreaterThanOrEqual(8);
         expect((end as AllRefused).message).toContain('no such option');
-        // Units in flight are answered, too.
+        // Requests that were in flight at the pause are also sent.
         expect(sent).toBeLessThan(60);
-        // Once the service has recovered, all of them are bought.
+        // No unit is recorded as failed, so all can be bought once the service accepts them.
         expect(landed).toBe(0);
       },
     );

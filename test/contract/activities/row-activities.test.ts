@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A job of six rows in slices of two, its journal and its warehouse. `journal`: that of another worker of the same purchases. */
+/** A job of six rows in slices of two, with a journal and a warehouse. `journal`: uses the journal of another worker. */
 async function open({ into, journal }: { readonly into?: Folder; readonly journal?: ActivitySetting } = {}) {
   const folder = into ?? new Folder();
   const setting = journal ?? (await ActivitySetting.open());
@@ -67,7 +67,7 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
       }),
     finish: (before: Awaited<ReturnType<typeof openJob>>['before'], limit?: number) =>
       attempt(finishJob, { staged: named(limit), csv: null, startedAt: Date.now(), before, run: `run ${began}` }),
-    /** The warehouse loses rows, as a restored copy may. */
+    /** Deletes rows from the warehouse, as if an older copy of the warehouse had been restored. */
     async lose(...rows: readonly number[]) {
       await warehouse.close();
       const instance = await DuckDBInstance.create(folder.into);
@@ -118,7 +118,7 @@ it('a job with a limit buys only the first rows, and without it only the others'
   expect(await w.finish(first.before, 3)).toMatchObject({ limit: 3, warehouse: { success: 3 } });
   expect(w.bought()).toEqual([0, 1, 2]);
   const second = await w.open();
-  // The slice with a row beyond the limit is not done, and its loaded row is counted.
+  // Slice 1 has a row beyond the limit, so the slice is pending; its other row counts as loaded.
   expect(second).toMatchObject({ slices: [1, 2], carried: true, loaded: { failed: 0, partial: [[1, 1]] } });
   for (const slice of second.slices) await w.slice(slice, { carried: true });
   expect(await w.finish(second.before)).toMatchObject({ warehouse: { success: 6 } });
@@ -132,7 +132,7 @@ it('rows that a warehouse has lost are loaded again from the journal at the end 
   await w.lose(3, 6);
   expect(await w.finish(before)).toMatchObject({ requests: 3, warehouse: { success: 6, missing: 0 } });
   expect(w.bought()).toHaveLength(6);
-  // Without the answers the job fails with the reason.
+  // If neither journal nor warehouse has the answers, the job fails with the reason.
   await w.lose(3);
   const lost = await open({ into: w.folder });
   await expect(lost.finish(before)).rejects.toThrow('the journal lacks the answers of 1');
@@ -161,7 +161,7 @@ it('a pause loads the landed answers of interrupted slices, and their other rows
   const landed = { key, unit, status: 'success' as const, errorTag: null, httpStatus: null, source: null };
   const units = [{ ...landed, costMicros: 900, result: { url: unit, text: 'landed' } }];
   await journal.land(id, { requestId: 'req', fetchedAt: Date.now(), units });
-  // Another request is in flight, and a third one got no answer: both count against the budget.
+  // One more request is in flight, and another one got no answer. Both count against the budget.
   const others = ['a', 'b'].map((name) => ({ ...intent, keys: [name.repeat(32)], deadline: Date.now() + 60_000 }));
   const [, lost] = await Promise.all(others.map((other) => journal.intend(other)));
   await journal.miss(lost as string, 'connection reset', 'maybe');
@@ -180,9 +180,9 @@ it('a pause loads the landed answers of interrupted slices, and their other rows
 it('answers in the warehouse that the journal lacks are taken, unless a person asks to buy them again', async () => {
   const w = await open();
   for (const slice of (await w.open()).slices) await w.slice(slice);
-  // A worker with a new journal loads the same rows into another job of the warehouse.
+  // A worker with an empty journal finds the answers in the warehouse.
   const other = await open({ into: w.folder });
-  // Of the same job nothing is missing.
+  // For the same job no row is missing.
   expect(await other.slice(2, { carried: true })).toMatchObject({ complete: true, rows: 2, requests: 0 });
   const another = { ...other.staged, job: 'brands-2', name: 'brands-2' };
   const staged = async () => ({ staged: another, csv: null });

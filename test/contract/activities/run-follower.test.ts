@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** A service that knows these runs, and gives the answers of `next` first. */
+/** A service with runs of these ids. It gives the answers in `next` first. */
 async function open(ids: readonly string[]): Promise<World> {
   const runs = new Map(ids.map((id) => [id, 'running']));
   const polls: string[] = [];
@@ -33,7 +33,7 @@ async function open(ids: readonly string[]): Promise<World> {
     polls.push(path);
     const id = path.split('/')[3];
     const reply = answers.shift();
-    // Never answered.
+    // Status 0 stands for a request that gets no answer.
     if (reply?.status === 0) return;
     const found = id === undefined ? null : runs.get(id);
     const record = (one: string) => ({ id: one, object: 'agent_run', status: runs.get(one) });

@@ -9,7 +9,7 @@ import { startService } from '../../service/service.mjs';
 
 const urlOf = (index: number) => `https://site-0-${index}.example/about`;
 
-/** Ten rows as a campaign leaves them: bought one by one, loaded, exported, none disturbed. */
+/** A campaign of ten rows without disturbances: each row was bought by itself, loaded and exported. */
 async function campaign() {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-judge-'));
   const service = await startService();

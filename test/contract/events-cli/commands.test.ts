@@ -11,7 +11,7 @@ import { listen } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// The commands as they are typed, on a real Temporal server, without a worker: the input of a walk is all that matters.
+// The tests type commands on a real Temporal server without a worker, because they only check the inputs of walks.
 let temporal: TestWorkflowEnvironment;
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-walks-'));
@@ -38,7 +38,7 @@ function type(line: string, changes: RuntimeAnswers = {}) {
   });
 }
 
-/** The workflow that a command starts: its type, its input, and the signals after it. */
+/** The workflow that a command started: type, input and the signals that it received. */
 async function started(stream: string) {
   const { workflowService } = temporal.client;
   const found = async () => {

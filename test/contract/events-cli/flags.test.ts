@@ -120,14 +120,14 @@ describe('the output of a walk', () => {
         reader.line(at, { ...progress, lengthMs, share, events: 0, added: 0 }, [{ ...heartbeat, coveredMs }], null),
       );
     expect(lineAt(0, 0)).toMatch(/^200 events \(0%\)/);
-    // A jump over years without events.
+    // The walk has passed a long time without events, which says nothing about its speed.
     expect(lineAt(1000, 500)).toMatch(/\(50%\)/);
     expect(lineAt(4000, 530)).not.toContain('left');
-    // A hundredth in a second.
+    // The walk does one hundredth of its range in a second.
     expect(lineAt(11_000, 601)).toMatch(/\(60%\), .* 40 s left/);
-    // Its window ended, and its heartbeat with it.
+    // The window ended, so its heartbeat is gone and its share is in the total.
     expect(lineAt(11_250, 0, 1000, 0.59)).toMatch(/\(60%\)/);
-    // The amount of work changed: the speed is measured again.
+    // The range has grown, so the speed is measured again.
     expect(lineAt(12_000, 0, 10_000, 0.06)).toMatch(/\(6%\)(?!.*left)/);
   });
 

@@ -27,7 +27,7 @@ const span = { from: noon(0), to: noon(129_600), types: [] as readonly string[],
 
 interface Opened {
   readonly events: EventWarehouse;
-  /** Runs a statement while no other process has the warehouse. */
+  /** Runs a statement; no other process may use the warehouse meanwhile. */
   run(sql: string): Promise<Record<string, unknown>[]>;
 }
 
@@ -70,7 +70,10 @@ describe.each([
     const walk = { ...startWalk(), done: true };
     await here.events.load([{ ...of, window, attempt, pages: pagesOf(events, 3, first), walk }]);
   };
-  /** Loads by a sync, changes the warehouse by hand, and reads the events that the service shows now. */
+  /**
+   * Loads `before` by a sync and changes the warehouse with the statements of `tamper`. Then a verification reads `shown`, the events that
+   * the service returns now.
+   */
   const verified = async (before: readonly MadeEvent[], tamper: readonly string[], shown: readonly MadeEvent[]) => {
     here = await open();
     onTestFinished(() => here.events.close());
@@ -115,7 +118,7 @@ describe.each([
       [made[7]?.id, 'gone'],
     ]);
     expect(rows.map(({ data }) => JSON.parse(String(data)))).toEqual([0, 1, 6, 7].map((index) => made[index]?.data));
-    // The same result again, as after a lost answer.
+    // A second call has the same result, as after a lost answer.
     expect(await here.events.verified(key)).toEqual(found);
   });
 

@@ -42,7 +42,7 @@ it('a walk of any client is found by its id, its workflow or its name; equal inp
     ['sync', 'sandbox', setting.folder.into],
     ['sync webset.idle', 'sandbox', setting.folder.into],
   ]);
-  // Its client chose an id for it.
+  // This walk has a workflow id that its client chose.
   expect(findWalk(walks, walks[0]?.workflowId ?? '')?.stream).toBe('sync');
   expect(findWalk(walks, handle.job)?.workflowId).toBe(`searchflow-${handle.job}`);
   expect(findWalk(walks, 'events-verify')).toBeNull();

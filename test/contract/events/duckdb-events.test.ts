@@ -56,7 +56,7 @@ it('the event warehouse makes no second load of a few events that are already lo
   expect(turns()).toBe(1);
   expect(await load(2, all.slice(98, 150))).toMatchObject([{ events: 52, added: 50 }]);
   expect(turns()).toBe(1);
-  // The newer of two contents must be found.
+  // This event is in the warehouse with other contents.
   const other = { ...all[149], data: { id: 'w149', title: 'other' } };
   expect(await load(3, [other, ...all.slice(150)])).toMatchObject([{ events: 51, added: 50 }]);
   expect(turns()).toBeGreaterThan(1);

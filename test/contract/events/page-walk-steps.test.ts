@@ -32,7 +32,7 @@ const result = (changes: object = {}) => ({
 });
 const summary = (changes: object = {}) => ({ phase: 'done', ...counts(7, 35, 28, 7), ...changes });
 
-/** A walk. `state`: that of an earlier run of its workflow. */
+/** Starts a walk. `state`: the state that an earlier run of the workflow left. */
 async function began(input: object = {}, state?: object, workflow = 'syncEvents') {
   const job = await worker.start(workflow, state === undefined ? [input] : [input, state]);
   const { handle } = job;
@@ -50,7 +50,7 @@ async function began(input: object = {}, state?: object, workflow = 'syncEvents'
   };
 }
 
-/** A walk with some windows to read. */
+/** Starts a walk with some windows to read. */
 async function walking(windows: readonly number[], input: object = {}, changes: object = {}) {
   const job = await began(input);
   (await job.open()).answer(opened(windows, changes));
@@ -156,7 +156,7 @@ describe('a walk', () => {
   it('keeps its windows and counts across runs of its workflow', async () => {
     const job = await walking([1, 2, 3], { parallel: 2 });
     const [first, second] = [await job.window(), await job.window()];
-    // A history of 200 events is long, here.
+    // On this server a workflow continues as new after 200 events of its history.
     await Promise.all(Array.from({ length: 200 }, () => job.resume()));
     first.answer(result());
     second.answer(result());

@@ -40,7 +40,7 @@ async function open(events: EventOptions = few) {
         if (path.endsWith('/events') && ++pages === number) act();
       };
     },
-    /** An attempt that is cancelled at a page. */
+    /** Runs an attempt that is cancelled at a page. */
     async cancelledAt(number: number, walk: Walk, window: number): Promise<WalkWindowResult> {
       const environment = quiet();
       this.atPage(number, () => environment.cancel('CANCELLED'));
@@ -66,7 +66,7 @@ it('a backfill that has read its whole range has nothing more to read, and count
   });
   expect(await w.finish(first.walk)).toEqual({ pending: [1], summary: null });
   expect(await w.walk(first.walk, 1)).toMatchObject({ done: true, pages: 1, events: 50, added: 50, parts: [] });
-  // An attempt that comes too late changes nothing.
+  // An attempt on a window that is already done changes nothing.
   expect(await w.walk(first.walk, 1)).toMatchObject({ done: true, pages: 0, events: 0 });
   expect((await w.finish(first.walk)).summary).toMatchObject({ phase: 'done', windows: 1, events: 50, added: 50 });
   const calls = w.service.log.length;
@@ -84,7 +84,7 @@ it('a backfill without an end reads on from its last run, and a little before th
   await w.walk(walk, 1);
   const ended = await w.warehouse.stream(walk);
   expect(Math.abs((ended?.to ?? 0) - (Date.now() - SETTLE_MS))).toBeLessThan(60_000);
-  // As after a run of an hour ago.
+  // The stream is set to the state that a run of an hour ago would have left.
   const until = (ended?.to ?? 0) - HOUR;
   await w.warehouse.begin(walk, { from, to: until, types: [], sweep: false });
   const rest = await w.open(backfill);
@@ -123,7 +123,7 @@ it('a window whose cursor has expired keeps its loaded pages, and is walked agai
   const { walk, lengthMs } = await w.open(range);
   const result = await w.walk(walk, 1);
   expect(result).toMatchObject({ done: false, pages: 1, events: 200, added: 200, parts: [2, 3], partsMs: lengthMs });
-  // The newest events are in the later half, and the pages of both count for the run.
+  // The window was split into two parts. The newest events are in the later part, and the pages of both parts count for the run.
   expect(await w.warehouse.stream(walk)).toMatchObject({ windows: 2, pages: 1, events: 200, pending: [2, 3] });
 });
 

@@ -9,7 +9,7 @@ import {
 import { startWalk } from '../../../src/core/events/walk.js';
 import { sync } from '../../support/events/made-events.js';
 
-/** A warehouse whose loads end on request: these tests are about their timing. */
+/** A warehouse whose loads end only when the test says so, because the tests are about the timing of loads. */
 class Gate implements Pick<EventWarehouse, 'load'> {
   readonly loads: (readonly WindowPages[])[] = [];
   readonly #ends: ((error: Error | null) => void)[] = [];
@@ -26,7 +26,7 @@ class Gate implements Pick<EventWarehouse, 'load'> {
     });
   }
 
-  /** Ends the oldest load that runs, once there is one. */
+  /** Waits until a load is in progress and ends the oldest one. */
   async end(error: Error | null = null): Promise<void> {
     await expect.poll(() => this.#ends.length).toBeGreaterThan(0);
     this.#ends.shift()?.(error);
@@ -83,7 +83,7 @@ it('the loader makes a window wait while too many bytes are not loaded yet', asy
     }
   })();
   await expect.poll(() => gate.loads.length).toBe(1);
-  // The first is loaded at once; two more are over the 16 MB that may wait.
+  // The first page is being loaded. Two more pages are above the 16 MB that may wait, so no further page is read.
   await expect.poll(() => put).toBe(3);
   await gate.end();
   await expect.poll(() => put).toBeGreaterThan(3);

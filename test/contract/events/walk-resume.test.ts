@@ -26,7 +26,7 @@ const page = (id: string, cursor: string | null) => ({
   nextCursor: cursor,
 });
 
-/** Walks a window of a service that answers with `answer`; `start` is the state to resume from. */
+/** Walks a window of a service that answers with `answer`. `start`: the state to resume from. */
 async function walked(
   answer: (cursor: string | null, nth: number) => object | number,
   start: WalkState = startWalk(),

@@ -47,7 +47,7 @@ it('a backfill without an end loads late events at its next run: it reads the la
   await remove(`created_at > TIMESTAMP '${at(10).slice(0, -1)}'`);
   const late = 1200 - (await walks.setting.ids()).size;
   expect(late).toBeGreaterThan(50);
-  // The service reports its time in seconds, possibly the last one: within the same second there is nothing more to read.
+  // The service gives its time in whole seconds, possibly one second late. A backfill in the same second would find nothing more to read.
   const read = Math.floor(Date.now() / 1000);
   await expect.poll(() => Math.floor(Date.now() / 1000), soon).toBeGreaterThan(read + 1);
   expect(await backfill()).toMatchObject({ phase: 'done', added: late });

@@ -49,7 +49,7 @@ it('examples/agent-runs returns structured output that fits the schema, and cont
   const worker = start(example('lib', 'worker.js'));
   const client = start(example('lib', 'client.js'), 'Acme');
   const log = text(worker.stderr as NodeJS.ReadableStream);
-  // Without a worker the client would wait for ever.
+  // If the worker ends, the client would wait for ever.
   worker.once('exit', () => client.kill());
   const out = await text(client.stdout as NodeJS.ReadableStream);
   worker.kill('SIGTERM');

@@ -10,14 +10,14 @@ import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const example = (...path: string[]) => join(root, 'examples', ...path);
 
-/** Every example with a worker, and the file that starts it: for TypeScript the source, as tsx runs it. */
+/** The examples with a worker, and the file that starts each worker. A TypeScript file is started as tsx starts it. */
 const workers = { 'own-worker': 'worker.ts', 'own-worker-cjs': 'worker.cjs' };
 const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.mjs');
 
 /** Examples with tests of their own. */
 const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
 
-/** Processes that this file started, in case a test fails. */
+/** The processes that this file started, to end them if a test fails. */
 const children: ChildProcess[] = [];
 
 const rows = Array.from({ length: 40 }, (_, row) => `"Brand, ${row}",https://brands.example/${row}`);
@@ -86,7 +86,7 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     const worker = start(example(name, script), [], cwd);
     const client = start(example('own-worker/lib/client.js'), ['brands.csv', 'source'], cwd);
     const workerEnded = output(worker);
-    // Without a worker the client would wait for ever.
+    // If the worker ends, the client would wait for ever.
     worker.once('exit', () => client.kill());
     const { out, log } = await output(client);
     worker.kill('SIGTERM');
@@ -101,9 +101,9 @@ describe.each(Object.entries(workers))('examples/%s', (name, script) => {
     expect(enriched.filter((line) => line.startsWith('"Brand, '))).toHaveLength(40);
     expect(Object.values(sandbox.bill().keys)).toEqual(rows.map(() => 1));
     expect(worker.exitCode).toBe(0);
-    // Also of workflows that no client started, such as the one that names the worker of the queue.
+    // The log also has no warning about workflows that no client started, such as `workerPresence`.
     expect(workerSaid.log).not.toMatch(/\[(WARN|ERROR)\]|Failed to initialize/);
-    // The messages of a pause name commands, which must find the job by the workflow that a client started.
+    // A pause prints a command with the name of the job, so the job list must have the workflow id that the client chose.
     const jobs = join(cwd, '.searchflow', 'jobs');
     const entries = readdirSync(jobs).map((file) => JSON.parse(readFileSync(join(jobs, file), 'utf8')) as unknown);
     expect(entries).toMatchObject([{ workflowId: 'enrich-brands', staged: { operation: 'contents' } }]);

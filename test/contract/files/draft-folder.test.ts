@@ -25,7 +25,7 @@ function folder(): string {
   return dir;
 }
 
-/** A process that is killed while it has a draft folder for this target; returns its path. */
+/** Runs a process that is killed while it has a draft folder for this target; returns the path of the folder. */
 async function killedIn(target: string): Promise<string> {
   const code = `import { withDraftFolder } from ${JSON.stringify(built)};
     await withDraftFolder(${JSON.stringify(target)}, async (draft) => { console.log(draft); setInterval(() => {}, 1000); await new Promise(() => {}); }, { waitMs: 1000 });`;
@@ -72,9 +72,9 @@ it('the draft of a killed process is removed for the target, and no file of othe
   const dead = await killedIn(target);
   const other = await killedIn(join(dir, 'other.csv'));
   const prefix = basename(dead).slice(0, -16);
-  // Killed before its mark was written.
+  // A process that is killed early leaves a draft folder without a mark.
   mkdirSync(join(dir, `${prefix}${'f'.repeat(16)}`));
-  // Folders and links with such a name, but without our mark or with another one's.
+  // Other folders and links have such a name, but no mark, or the mark of another target or machine.
   const mine = ['0123', '4567', '89ab', 'cdef'].map((end) => join(dir, `${prefix}${end.repeat(4)}`));
   for (const path of mine.slice(0, 3)) mkdirSync(path);
   writeFileSync(join(mine[0] as string, 'mine'), '');
@@ -86,7 +86,7 @@ it('the draft of a killed process is removed for the target, and no file of othe
   expect(readdirSync(dir).sort()).toEqual(
     [other, `${other.slice(0, -16)}lock`, ...mine].map((path) => basename(path)).sort(),
   );
-  // A draft of another machine is kept for a day.
+  // The draft of another machine is removed once it is a day old.
   utimesSync(join(mine[2] as string, 'searchflow-draft.json'), 0, 0);
   await withDraftFolder(target, async () => undefined, wait);
   expect(readdirSync(dir)).not.toContain(basename(mine[2] as string));

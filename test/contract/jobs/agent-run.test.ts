@@ -259,13 +259,13 @@ describe('a run that takes too long', () => {
     ['ultra', 'completed', 'stopped'],
     ['auto', 'cancelled', 'cancelled'],
   ])('of effort %s ends %s', async (effort, status, stopReason) => {
-    // By the clock of the worker: this service sends no times.
+    // This service sends no times, so the worker measures the time by its own clock.
     const { service, run } = await strict({ durationMs: long, clockMs: null });
     const result = await run({ query: 'q', effort }, { maxDurationSeconds: 1 });
     expect(result).toMatchObject({ status, stopReason, costDollars: 0.25 });
     expect(service.agents.inProgress()).toBe(0);
     const [ended] = service.agents.runs.values();
-    // A first poll after five seconds would be too late.
+    // The first poll must come before the usual five seconds.
     expect((ended?.endsAt ?? 0) - (ended?.startedAt ?? 0)).toBeLessThan(4900);
   });
 

@@ -17,10 +17,10 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test uses. */
+/** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
-/** What a service answers that does not take an option of the job. */
+/** A fault of every request: the service refuses an option of the job. */
 const always: Fault = { when: {}, do: { kind: 'status', status: 400, tag: 'INVALID_REQUEST_BODY' } };
 
 it('a job pauses where the service refuses its first requests alike, and a resume buys all rows once that is mended', async () => {
@@ -34,7 +34,7 @@ it('a job pauses where the service refuses its first requests alike, and a resum
   expect(message).toMatch(/: searchflow resume \S+ --skip-refused$/);
   expect(setting.sandbox.log().length).toBeLessThan(80);
   expect(await job.totals(setting.host())).toMatchObject({ requests: 0, unitsLanded: 0 });
-  // A resume without consent asks again.
+  // A resume without `skipRefused` sends the requests again and pauses again.
   await job.resume();
   await expect.poll(async () => (await job.progress()).pausedFor, { timeout: 20_000 }).toBe('request');
   await parked(temporal, job, 'request');

@@ -36,7 +36,7 @@ it('fault 57: a portal that answers every call in mid-job pauses it, and a resum
   const { message } = await job.progress();
   expect(message).toContain('answers are not from the service');
   expect(message).toContain(', then resume');
-  // Ten in a row, and the requests that were in flight at the tenth.
+  // Ten such answers pause the job; further requests were in flight at the tenth.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
   expect(refused).toBeGreaterThanOrEqual(10);
   expect(refused).toBeLessThanOrEqual(14);

@@ -7,7 +7,7 @@ import { startedByUs } from '../../../src/core/rows/job.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -68,7 +68,7 @@ it('a turn of quiet hours under an old workflow id is cancelled before a new one
     now: Date.parse('2026-01-15T21:00Z'),
   };
   const oldId = `searchflow-quiet-turn-${origin}-${into}`;
-  // Its host is another machine: it is retried until it is cancelled.
+  // The workflow names another machine as its host, so it is retried until it is cancelled.
   const args = [{ ...turn, host: 'another-machine' }];
   const old = await temporal.client.workflow.start('quietTurn', {
     ...{ workflowId: oldId, taskQueue, args },

@@ -7,10 +7,10 @@ import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-// Real processes, perhaps on a machine that is busy.
+// The tests use real processes, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** A strict service, and the command on it in a folder of its own, on the run's Temporal server. */
+/** A strict service on the run's Temporal server, and the command in a folder of its own. */
 async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   const service = await startService(options);
   const folder = new Folder();
@@ -53,7 +53,7 @@ async function until(reached: () => boolean, running: Running): Promise<void> {
   ]);
 }
 
-// Each has a service and a folder of its own, and mostly waits for processes.
+// Each test has a service and a folder of its own and mostly waits for processes, so the tests run in parallel.
 describe
   .runIf(process.platform === 'linux')
   .concurrent('fault 24: killed in the middle, the same command completes', () => {
@@ -100,7 +100,7 @@ describe
         ['agent', 'run', 'Who makes this?', '--effort', 'low', '--qps', '50', '--json'],
         () => {
           if (!followed()) return false;
-          // It ends while no process follows it.
+          // The agent run ends while no process follows it.
           for (const run of service.agents.runs.values()) run.endsAt = 0;
           return true;
         },

@@ -6,7 +6,7 @@ import { openTemporal } from '../../support/temporal.js';
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
-// 40 rows a slice: the limits below end in a slice, at its end, and after it.
+// A slice has 40 rows. The limits below end inside a slice, at its last row, and behind it.
 const rows = plainRows(100);
 
 it('a limit buys the first rows only and shows the cost of the rest; without a limit the job buys exactly the rest', async () => {

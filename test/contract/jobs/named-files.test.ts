@@ -12,7 +12,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
 
-/** The allowlist: the folder of the rows. Everything beside it is closed to workflows. */
+/** The allowlist has only the folder of the rows, so workflows may use no file outside of it. */
 const folder = new Folder();
 const elsewhere = mkdtempSync(join(tmpdir(), 'searchflow-elsewhere-'));
 const { dir, input, into, stateDir } = folder;
@@ -190,7 +190,7 @@ describe('staged rows', () => {
       ],
       { startedBy: 'searchflow' },
     );
-    // A state would say what the job has spent: it is taken from an earlier run of the workflow only.
+    // The state has the cost of the job, so a state is accepted only from an earlier run of the same workflow.
     expect(carried).toMatchObject({ cause: { type: 'BadInput' }, result: null });
 
     expect(filesIn(elsewhere)).toEqual(['rows.csv']);

@@ -16,7 +16,7 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Runs a job of sixty rows with its own URLs, under these faults, to its end. */
+/** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 async function run(faults: readonly Fault[]) {
   const rows = plainRows(60, 1000 * ++used);
@@ -80,7 +80,7 @@ it('fault 3: with Retry-After: 1, nothing is sent before that second has passed'
   ]);
   const log = sandbox.log();
   const until = log.find((entry) => entry.status === 429)?.doneAt ?? Number.NaN;
-  // Time for the answer to arrive on a busy machine, in which the other requests of the window may start.
+  // On a busy machine the answer needs up to 300 ms to arrive; requests may still start in this time.
   expect(log.filter((entry) => entry.at > until + 300 && entry.at < until + 1000)).toEqual([]);
   expect(folder.outcomes()).toEqual(rows.map((row) => [row, 'success']));
 });

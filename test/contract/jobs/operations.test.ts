@@ -39,7 +39,7 @@ const start = (workflow: 'contentsOnce' | 'searchOnce', ...args: unknown[]) =>
   temporal.client.workflow.start(workflow, { workflowId: randomUUID(), taskQueue: setting.config.taskQueue, args });
 const call = async (...args: Parameters<typeof start>): Promise<unknown> => (await start(...args)).result();
 
-/** The failure of the activity, under the workflow's. */
+/** The failure of the activity, which is the cause of the workflow's failure. */
 async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> {
   const error = await result.then(
     () => new Error('it did not fail'),
@@ -50,7 +50,7 @@ async function failureOf(result: Promise<unknown>): Promise<ApplicationFailure> 
   return failure;
 }
 
-/** URLs that no other test uses. */
+/** Number of URLs so far: no two tests use the same URL. */
 let used = 0;
 const freshUrls = (count: number) => Array.from({ length: count }, () => `https://page-${++used}.example/`);
 

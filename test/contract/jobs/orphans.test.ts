@@ -10,7 +10,7 @@ import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// No worker runs here: the owner of work is decided without one.
+// No worker runs in these tests, because the owner of a job can be found without one.
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
   temporal = await openTemporal();
@@ -44,7 +44,7 @@ const entryOf = (job: string): JobEntry => ({
   completed: null,
 });
 
-/** A folder in which processes own work; each has the name of its command. */
+/** A folder in which processes own jobs and walks. Each process has the name of its command. */
 function openFolder() {
   const dir = join(root, `f${++folders}`, 'jobs');
   const taskQueue = `queue-${folders}`;
@@ -55,7 +55,7 @@ function openFolder() {
     const owners = new WorkOwners(config, { entries, shared: false } as unknown as Store, async () => temporal.client);
     return { said, owners, entries, owned: () => entries.owned(), die: () => entries.close() };
   };
-  /** Starts a workflow; that of a command has a memo with its owner. */
+  /** Starts a workflow. The workflow of a command has a memo that says so; `{}` is the memo of a schedule. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
     const workflowId = `searchflow-${job}-${folders}`;
     const handle = await temporal.client.workflow.start(type, { workflowId, taskQueue, args: [{}], memo });
@@ -73,7 +73,7 @@ const RUNNING = { status: 'RUNNING', reason: undefined };
 const terminated = (why: string) => ({ status: 'TERMINATED', reason: `stopped: ${why}` });
 
 describe('fault 63: work whose command died', () => {
-  /** A job whose command started it, and died. */
+  /** A job that a command started; the command has died. */
   async function orphan() {
     const folder = openFolder();
     const { work, end } = await folder.start('big');

@@ -20,7 +20,7 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test uses. */
+/** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 const freshRows = () => plainRows(200, 1000 * ++used);
 
@@ -28,7 +28,7 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   const rows = freshRows();
   const job = await setting.begin(rows, {}, [refusal(6, { tag: 'INVALID_API_KEY' })]);
   expect(await parked(temporal, job, 'key')).toMatch(/401/);
-  // Only the requests in flight at the refusal: one less than the limit of them.
+  // After the refusal only requests in flight arrive: at most one less than may be in flight.
   expect(sentAfter(sandbox, 6)).toBeLessThanOrEqual(3);
   expect(sandbox.log().length).toBeLessThan(rows.length / 10);
   await job.resume();

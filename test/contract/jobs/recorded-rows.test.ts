@@ -11,7 +11,7 @@ import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js'
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
-/** A job of 40 rows that is done; `shown` opens its folder as a new command does. */
+/** A job of 40 rows that is done. `counted` returns the counts of its rows as a new command reads them. */
 async function doneJob() {
   const { folder, run, config } = openJob(here, plainRows(40));
   const { plan } = await run();
@@ -39,7 +39,7 @@ const none = { rows: 40, success: 0, error: 0, invalid: 0, missing: 40, vanished
 
 it('the rows of a job that is done are shown without opening its warehouse, while the file exists', async () => {
   const { folder, counted } = await doneJob();
-  // Opening this file would fail.
+  // This file is not a database, so opening the warehouse would fail.
   writeFileSync(folder.into, 'not a database');
   expect(await counted()).toMatchObject(all);
   rmSync(folder.into);

@@ -7,7 +7,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { type Host, startHost } from '../../support/jobs/host.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Inputs of the right form that the header of the file, or the service, refuses. Warehouses are new files.
+// Inputs of workflows with the right form, but values that the header of the file or the service refuses. Each warehouse is a new file.
 let temporal: TestWorkflowEnvironment;
 let sandbox: Sandbox;
 let host: Host;
@@ -96,5 +96,5 @@ it('nothing is written, and nothing is tried again, where a workflow refuses its
   expect(tree()).toEqual(before);
 });
 
-/** All files and folders of the worker's folder. */
+/** Names of all files and folders below the worker's folder. */
 const tree = () => readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).sort();

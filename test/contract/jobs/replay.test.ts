@@ -27,7 +27,7 @@ const files = readdirSync(folder)
 
 const decode = (file: string) => History.decode(readFileSync(folder + file)) as RecordedHistory;
 
-/** Replays histories in one worker; the error of each, or null. */
+/** Replays histories in one worker. Returns the error of each history, or null. */
 async function replay(histories: readonly (readonly [string, RecordedHistory])[]) {
   const named = histories.map(([workflowId, history]) => ({ workflowId, history }));
   const errors = new Map<string, Error | null>();

@@ -32,7 +32,7 @@ interface Facts {
   readonly slices?: readonly number[];
   readonly window?: number;
   readonly input?: Partial<EnrichCsvInput>;
-  /** Fields of the answer of `openJob`. */
+  /** Fields that replace those of the answer of `openJob`. */
   readonly opened?: object;
   readonly startDelay?: '300ms';
 }
@@ -70,7 +70,7 @@ async function planned({ operation = 'contents', slices = [0, 1], window = 2, in
     progress,
     phase: (phase: string) => expect.poll(async () => (await progress()).phase, soon).toBe(phase),
     slice: () => job.call<SliceInput>('enrichSlice'),
-    /** The next slices, by number: the order in which a worker gets them is not fixed. */
+    /** The next two calls for slices, sorted by the number of the slice, because a worker may get them in any order. */
     async both() {
       const calls = [await job.call<SliceInput>('enrichSlice'), await job.call<SliceInput>('enrichSlice')] as const;
       return calls.toSorted((a, b) => a.input.slice - b.input.slice) as [Call<SliceInput>, Call<SliceInput>];
@@ -163,7 +163,7 @@ describe('a row job', () => {
   it('keeps its slices and counts across runs of its workflow', async () => {
     const job = await opened({ slices: [0, 1, 2, 3], window: 2 });
     const [first, second] = await job.both();
-    // A history of 200 events is long, here.
+    // On this server a workflow continues as new after 200 events of its history.
     await Promise.all(Array.from({ length: 200 }, () => job.resume()));
     first.answer(result());
     second.answer(result({ complete: false }));
@@ -185,7 +185,7 @@ describe('a row job', () => {
 describe('a pause of a row job', () => {
   it('before its first step is the last of its signals, and starts no slice; a resume with a budget starts them with it', async () => {
     const job = await planned({ startDelay: '300ms' });
-    // The SDK itself would handle both pauses first.
+    // By default the SDK would handle all signals of one name together, here both pauses before the resume.
     await job.pause();
     await job.resume();
     await job.pause();

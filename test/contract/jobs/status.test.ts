@@ -20,7 +20,7 @@ afterAll(() => temporal?.teardown());
 
 let jobs = 0;
 
-/** A job and, where it was started, its workflow. */
+/** The entry of a job with a recorded state, and the workflow of the job, which no worker runs. */
 async function begin(state?: JobState, completed: string | null = null) {
   const job = `status-${++jobs}`;
   const workflowId = `searchflow-${job}`;
@@ -232,7 +232,7 @@ describe('with a worker', () => {
     const begun = (await job.handle.describe()).startTime.getTime();
     expect(await status(running)).toMatchObject({ phase: 'running', since: 5, shown: { progress: { rows: 10 } } });
     expect(await walkStatus()).toEqual({ phase: 'running', since: (await walk.handle.describe()).startTime.getTime() });
-    // Its command died: the worker will end the work.
+    // The command of the job has died, so the worker will stop the job.
     expect(await status(running, [])).toMatchObject({ phase: 'stopped', message: 'its command ended' });
     expect(await walkStatus(true)).toMatchObject({ phase: 'stopped' });
     await job.handle.signal('pause');

@@ -40,7 +40,7 @@ it('fault 63: a job with the signal stop lands requests in flight, ends as stopp
 });
 
 it('a paused job counts the rows that are loaded, failed ones too, and so does it once stopped, and its next run', async () => {
-  // Credits for five requests: a slice has two.
+  // The credits pay for five requests, and a slice has two requests.
   const setting = await openSetting(temporal, { sandbox: { latencyMs: 60, credits: 0.05 } });
   onTestFinished(() => setting.close());
   const job = await setting.begin(plainRows(300));

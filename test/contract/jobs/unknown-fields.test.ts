@@ -14,7 +14,7 @@ const folder = new Folder();
 const config = (): ReturnType<Folder['config']> => folder.config(server.url);
 beforeAll(async () => {
   temporal = await openTemporal();
-  // Fails every second page, and adds fields that no document describes.
+  // The service fails every second page, and adds fields that no document describes.
   server = await rawServer(({ body }, socket) => {
     const { urls } = JSON.parse(body) as { urls: string[] };
     const good = urls.filter((_url, index) => index % 2 === 0);

@@ -10,7 +10,9 @@ import { openTemporal } from '../../support/temporal.js';
 const transient = ['https://site-11.example/about', 'https://site-77.example/about'];
 const gone = 'https://site-42.example/about';
 
-/** 120 rows with URLs of their own, and among them equal URLs, cells with line breaks and quotes, and rows that cannot be bought. */
+/**
+ * 120 rows with URLs of their own, and further rows: some repeat a URL, with a line break and quotes in a cell, and some cannot be bought.
+ */
 const rows: InputRow[] = plainRows(120).flatMap((row, index): InputRow[] => {
   if (index % 20 === 7) return [row, [`${index}b`, 'Same page\nagain, "quoted"', 'https://site-3.example/about']];
   if (index % 30 === 9)
@@ -27,7 +29,7 @@ const folder = new Folder();
 const run = (changes?: Partial<EnrichRequest>) =>
   enrich(folder, folder.config(sandbox.url, serverOf(temporal)), changes);
 
-/** The URLs that were requested since the last call, each as often as it was. */
+/** Number of requests for each URL since the last call. */
 let seen: Record<string, number> = {};
 function askedNow(): string[] {
   const bill = sandbox.bill();

@@ -253,7 +253,7 @@ const cases: readonly Case[] = [
     /workflowId must be a text of 1 to 1000 characters/,
   ],
   ['workerPresence', [{}], /host is missing.*pid is missing/],
-  // Arguments that no workflow takes.
+  // Wrong lists of arguments.
   ['enrichCsv', [rows, null, 3], /enrichCsv takes one argument; remove the others\.$/],
   ['runAgentRows', [agents, null, {}], /runAgentRows takes one argument/],
   ['runAgent', [{ query: 'q' }, {}, 3], /runAgent takes two arguments; remove the others\.$/],
@@ -270,7 +270,7 @@ const cases: readonly Case[] = [
   ['workerPresence', [{ host: 'h', pid: 1 }, 3], /workerPresence takes one argument/],
 ];
 
-/** Every file below a folder, with its size and time of change. */
+/** Every file below a folder, with its size and the time of its last change. */
 function filesIn(dir: string): string[] {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -22,7 +22,7 @@ afterAll(async () => {
 
 type Decided = { readonly decision: Decision & { readonly approved: boolean }; readonly waited: boolean };
 
-/** A batch whose plan has some monitors. */
+/** Starts a batch; its plan has this number of monitors. */
 async function planned(count: number, input: object = {}) {
   const job = await worker.start('batchMonitors', [
     { action: 'pause', filter: { name: 'daily' }, by: 'Ann', ...input },
@@ -35,7 +35,7 @@ async function planned(count: number, input: object = {}) {
       (await job.call('planMonitorBatch')).answer({ planned: count, already: 0, left: 0, examples: [] });
     },
     decision: () => job.call<BatchStep & Decided>('decideMonitorBatch'),
-    /** The next call of the batch, with its effect. */
+    /** Answers the next call of the batch with this effect; returns the input of the call. */
     async affect(effect: Partial<CallEffect>) {
       const call = await job.call<BatchStep & { readonly call: number }>('affectMonitors');
       call.answer({ answered: true, fresh: 0, unplanned: 0, stranger: null, hasMore: true, ...effect });
@@ -47,7 +47,7 @@ async function planned(count: number, input: object = {}) {
   return batch;
 }
 
-/** A batch that makes its calls. */
+/** Starts a batch and brings it to its first call. */
 async function running(count: number, input: object = {}) {
   const batch = await planned(count, input);
   await batch.plan();
@@ -63,7 +63,7 @@ describe('the calls of a batch', () => {
     expect(await batch.affect({ fresh: 2 })).toMatchObject({ call: 1, limit: 2 });
     expect(await batch.affect({ answered: false, fresh: 1, hasMore: null })).toMatchObject({ call: 2 });
     expect(await batch.affect({})).toMatchObject({ call: 3 });
-    // An effect in between: the next call without one is the first again.
+    // A call with an effect comes between two calls without one, so the calls without an effect are counted from one again.
     expect(await batch.affect({ fresh: 1 })).toMatchObject({ call: 4 });
     expect(await batch.affect({})).toMatchObject({ call: 5 });
     expect(await batch.progress()).toMatchObject({ phase: 'running', message: null });
@@ -101,7 +101,7 @@ describe('the calls of a batch', () => {
     await delay(300);
     expect(batch.waiting('affectMonitors')).toBe(0);
     expect((await batch.progress()).message).toBe('the service does not answer; the call is retried');
-    // The lost call says nothing, so this is the first without an effect.
+    // The call without an answer does not count, so this call is the first without an effect.
     await batch.affect({});
     const last = await batch.call<BatchStep>('affectMonitors');
     expect(await batch.progress()).toMatchObject({ message: null, lost: 1, calls: 2 });
@@ -112,7 +112,7 @@ describe('the calls of a batch', () => {
   it('without an effect end the batch, counted across runs of its workflow', async () => {
     const batch = await running(2);
     const first = await batch.call('affectMonitors');
-    // A history of 200 events is long, here.
+    // On this server a workflow continues as new after 200 events of its history.
     await Promise.all(Array.from({ length: 200 }, () => batch.handle.signal('nothing')));
     first.answer({ answered: true, fresh: 0, unplanned: 0, stranger: null, hasMore: true });
     await batch.affect({});

@@ -6,7 +6,7 @@ import { approval, batchCases, exactBatches } from '../../support/monitors/exact
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -68,7 +68,7 @@ describe('approval', () => {
     expect(await setting.query('SELECT phase, decided_by FROM monitor_batches')).toEqual([
       { phase: 'rejected', decided_by: 'Bob' },
     ]);
-    // Quiet hours would keep monitors paused that an approved batch also pauses.
+    // A rejected batch records no approver: quiet hours read this column to keep monitors paused that an approved batch also paused.
     expect(await setting.query('SELECT DISTINCT approved_by FROM monitor_actions')).toEqual([{ approved_by: null }]);
   });
 
@@ -107,7 +107,7 @@ it('a batch does nothing if the dry run of the service contradicts its list', as
   const setting = await MonitorSetting.open(temporal);
   setting.populate(20);
   const { server } = setting;
-  // Between each list and its dry run a monitor is added.
+  // Before each dry run another client adds a monitor that is not in the list.
   server.meanwhile = (_call, method) => {
     if (method === 'POST') server.monitors.add({ name: 'daily newcomer' });
   };

@@ -8,7 +8,7 @@ import { commandHere } from '../../support/monitors/command-here.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -23,7 +23,7 @@ const definition = {
   webhook: { url: 'https://hooks.example/launches' },
 };
 
-/** The command on a strict server, with a worker beside it. */
+/** The command and a worker on a strict service. */
 async function open() {
   const setting = await MonitorSetting.open(temporal);
   const { server, folder, config } = setting;
@@ -69,7 +69,7 @@ it('a monitor whose creation was never printed is printed by the same command, a
   const { server, folder, run } = await open();
   const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   const id = (await create()).out.trim();
-  // As if it had been killed before it recorded that it printed the monitor.
+  // Without this record it looks as if the command had been killed before it printed the monitor.
   rmSync(join(folder.dir, '.searchflow', 'told-results'));
   const again = await create();
   expect([again.code, again.out.trim(), again.err]).toEqual([
@@ -96,7 +96,7 @@ it('--yes approves the same batch while it waits for its approval, and reports t
   const approved = await waiting;
   expect(approved.code).toBe(0);
   expect(setting.batchCalls()).toHaveLength(3);
-  // It would have outlived the command that waited, whose end ends only what it owns.
+  // The batch does not belong to the command that waits for it, so it would continue after that command's end.
   const { job } = JSON.parse(approved.out) as { readonly job: string };
   const { memo } = await temporal.client.workflow.getHandle(`searchflow-${job}`).describe();
   expect(memo).not.toMatchObject(startedByCommand);

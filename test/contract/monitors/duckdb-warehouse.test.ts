@@ -137,7 +137,7 @@ describe('quiet hours', () => {
     });
     const turn = (now: number, name = 'nights', changes: object = {}) =>
       attempt(takeQuietTurn, { ...stepOf(now, name), ...changes });
-    /** A turn that is cancelled when it sends its first change. */
+    /** Runs a turn of quiet hours that is cancelled when it sends its first change. */
     const cancelled = (now: number) => {
       const environment = quiet();
       service.meanwhile = (_call, method) => {
@@ -156,7 +156,7 @@ describe('quiet hours', () => {
     const other = monitors.add({ name: 'weekly' });
     expect(await turn(night)).toMatchObject({ did: 'begin', window, paused: 2, left: [] });
     expect(statuses()).toEqual(['paused', 'paused', 'paused']);
-    // A person unpauses one: it stays active in these hours.
+    // A person unpauses a monitor, and it stays active until these quiet hours end.
     monitors.change(ids[0], { status: 'active' });
     expect(await turn(night + 1000)).toMatchObject({ did: 'nothing', window: null });
     expect(await turn(morning)).toMatchObject({ did: 'end', window, unpaused: 1, leftCount: 1 });
@@ -169,7 +169,7 @@ describe('quiet hours', () => {
 
   it('take a monitor over whose pause got no answer, and unpause it at their end', async () => {
     const { monitors, memory, origin, ids, turn, statuses, patches } = await opened();
-    // A worker ended while two pauses were in flight: one of them had arrived.
+    // A worker ended while two pauses were in flight; only one of the two reached the service.
     const before = ids.map((id) => monitors.records.get(id)?.updatedAt ?? null);
     await memory.setMark(origin, 'nights', { window, state: 'beginning' });
     const intents = ids.slice(0, 2).map((id, index) => ({
@@ -254,7 +254,7 @@ describe('quiet hours', () => {
       await remember(of, name, all);
     };
     expect(await turn(morning)).toMatchObject({ did: 'end', unpaused: 1 });
-    // Otherwise an interrupted end would take our own pause for the change of another client.
+    // The time of our own pause is remembered. Otherwise, after an interrupted end, the pause would look like a change by another client.
     expect(written).toEqual([pausedAt]);
   });
 
@@ -312,7 +312,7 @@ describe('quiet hours', () => {
     expect(statuses()).toEqual(['paused', undefined, 'active']);
     expect(await memory.mark(origin, 'nights')).toBeNull();
     expect(await memory.remembered(origin, 'nights')).toEqual([]);
-    // The same hours may begin again.
+    // The marks are removed, so quiet hours of the same date can begin again.
     expect(await turn(night)).toMatchObject({ did: 'begin', paused: 1 });
   });
 });

@@ -5,7 +5,7 @@ import type { BatchSummary } from '../../../src/core/monitors/monitor-effect.js'
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -16,14 +16,14 @@ afterAll(() => temporal?.teardown());
 
 const approval = { by: 'Bob', why: 'as agreed' };
 
-/** Adds monitors that match `daily`; returns their ids. */
+/** Opens a setting with this number of monitors that match the name `daily`; returns their ids, too. */
 async function open(count: number): Promise<{ setting: MonitorSetting; ids: string[] }> {
   const setting = await MonitorSetting.open(temporal);
   const ids = Array.from({ length: count }, (_, index) => setting.server.monitors.add({ name: `daily ${index}` }).id);
   return { setting, ids };
 }
 
-/** Changes by another client just before the first call of a batch, and between its first and its second one. */
+/** Makes changes as another client: `first` just before the first call of a batch, `second` between the first and the second call. */
 function meanwhile(setting: MonitorSetting, first: () => void, second: () => void = () => undefined) {
   const acts = [first, second];
   setting.server.meanwhile = (_call, _method, path) => {
@@ -64,7 +64,7 @@ describe('a change by another client', () => {
     meanwhile(
       setting,
       () => server.monitors.change(edited, { search: { query: 'another question' } }),
-      // The first call pauses the newest monitor.
+      // The first call has paused the newest monitor; another client unpauses it.
       () => server.monitors.change(undone, { status: 'active' }),
     );
     const summary = await (await setting.batch({ action: 'pause', filter: { name: 'daily' }, limit: 2 })).result();
@@ -89,7 +89,7 @@ it('monitors that keep being added are paused, too, and the loop ends when no mo
   const { server } = setting;
   server.meanwhile = (_call, _method, path) => {
     const calls = setting.batchCalls().length;
-    // In five calls, more monitors are added than one call affects.
+    // At each of the first five calls another client adds two monitors, as many as the call affects.
     if (path === '/monitors/batch' && calls >= 1 && calls <= 5)
       for (let n = 0; n < 2; n++) server.monitors.add({ name: 'daily' });
   };

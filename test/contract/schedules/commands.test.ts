@@ -11,7 +11,7 @@ import { listen, plan } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// The commands as they are typed, on a real Temporal server, without a worker: the input of a schedule is all that matters.
+// The tests type commands on a real Temporal server without a worker, because they only check the inputs of schedules.
 let temporal: TestWorkflowEnvironment;
 let service: Awaited<ReturnType<typeof listen>>;
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-schedules-'));
@@ -37,7 +37,7 @@ const config = () =>
     warehouse: null,
     say: () => undefined,
   }) as unknown as RuntimeConfig;
-/** Inputs whose files and servers scheduled runs may use. */
+/** Inputs whose files and servers the commands added to the allowlist. */
 const allowed: object[] = [];
 const access = (): WorkflowAccess => ({
   client: temporal.client,
@@ -46,7 +46,7 @@ const access = (): WorkflowAccess => ({
   allow: async (input) => void allowed.push(input),
 });
 
-/** Runs a command line; its schedules are those of the server. */
+/** Runs a command line; the schedules that it makes are on the server. */
 function type(line: string, changes: RuntimeAnswers = {}) {
   return typeCommand(cwd, line, {
     plan: async (request) => ({ ...plan, request, staged: { ...plan.staged, into } }),
@@ -55,7 +55,7 @@ function type(line: string, changes: RuntimeAnswers = {}) {
   });
 }
 
-/** The description of a schedule at the server. */
+/** The description of a schedule that the server has. */
 async function kept(name: string) {
   const { spec, action, policies, state } = await temporal.client.schedule
     .getHandle(`searchflow-schedule-${name}`)
@@ -63,7 +63,7 @@ async function kept(name: string) {
   return { spec, action, policies, state };
 }
 
-/** A schedule that is deleted after the test. */
+/** Creates a schedule, which is deleted after the test. */
 async function made(name: string, flags: string) {
   onTestFinished(async () => void (await type(`schedule delete ${name}`)));
   return type(`enrich in.csv --into ${into} ${flags} --schedule-name ${name} --yes`);
@@ -189,7 +189,7 @@ it('schedules of events sync and monitors export keep their input', async () => 
     ...{ kind: 'schedule', made: true, name: 'events', when: 'every 15m', workflow: 'syncEvents' },
     input: { into, origin: service.url, types: ['webset.created', 'webset.idle'], parallel: 3 },
   });
-  // It also exports at once, which needs a worker.
+  // `monitors export` also runs an export now, which needs a worker, so the test does not wait for the command's end.
   const runs = type(`monitors export --name news --into ${into} --cron '@daily' --schedule-name runs`);
   const work = async () => ((await kept('runs')).action.args ?? [])[0] as ScheduledWork;
   await expect
@@ -276,7 +276,7 @@ it('a schedule shows its times, is paused with a reason, and is triggered twice 
 it('a backfill needs both ends, is limited, and reports which runs it starts', async () => {
   await made('hourly', '--every 1h');
   const control = new ScheduleControl(access());
-  // Each time is late by up to half a minute.
+  // The server starts each run up to half a minute after its scheduled time.
   const found = (from: string, until: string) => control.backfill('hourly', Date.parse(from), Date.parse(until));
   expect(await found('2026-01-01T00:00Z', '2026-01-01T03:01Z')).toBe(4);
   expect(await found('2026-01-01T00:01Z', '2026-01-01T02:59Z')).toBe(2);
@@ -284,7 +284,7 @@ it('a backfill needs both ends, is limited, and reports which runs it starts', a
   expect(err).toMatch(
     /^hourly is starting 24 runs, one for each scheduled time from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z, one after/,
   );
-  // The current day ends now.
+  // A backfill until today ends at the current time.
   const today = new Date().toISOString().slice(0, 10);
   const { err: soFar } = await type(`schedule backfill hourly --from 1d --until ${today}`);
   const [, until = ''] = / to (\S+Z), one after/.exec(soFar) ?? [];

@@ -9,7 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-/** Parts of each field, which the expressions combine in turn. The numbers of parts have no common divisor. */
+/**
+ * Possible texts of each field of a cron expression. Each expression takes the next text of every field. The numbers of texts have no
+ * common divisor, so no two expressions are equal.
+ */
 const parts = [
   ['0', '*/15', '5,35', '7-50/9', '59', '30', '3/20', '*', '00', '12-14', '0,10-20/5'],
   ['*', '6', '*/5', '8-18', '0,12', '22-23', '1/7'],
@@ -20,7 +23,7 @@ const parts = [
 const expressions = Array.from({ length: 230 }, (_, nth) => parts.map((of) => of[nth % of.length]).join(' '));
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu'];
 
-/** The next times of the server, or its error. */
+/** The next times of a cron expression according to the server, or the server's error. */
 async function serverTimes(cron: string, timezone: string, scheduleId: string): Promise<Date[] | string> {
   const { schedule } = temporal.client;
   try {

@@ -14,7 +14,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Several runs of a schedule each, perhaps on a machine that is busy.
+// Each test makes several runs of a schedule, and the machine may be busy.
 vi.setConfig({ testTimeout: 120_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -35,7 +35,7 @@ let jobs = 0;
 /** A file of rows, and the schedule of a job on it. */
 function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: readonly Fault[] = []) {
   const folder = new Folder();
-  // With URLs that no other job here has bought.
+  // The rows have URLs that no other job here has bought.
   folder.write(plainRows(rows, 1000 * ++jobs));
   setting.sandbox.reset();
   setting.sandbox.setFaults(faults);
@@ -57,7 +57,7 @@ function begin(rows: number, changes: Partial<EnrichCsvInput> = {}, faults: read
     work,
     workflowId,
     put: (timing: Parameters<typeof control.put>[2] = yearly) => control.put(name, work, timing),
-    /** Runs the schedule once more, and waits for its end. */
+    /** Triggers a run of the schedule and waits for its end. */
     async run(): Promise<ScheduledOutcome & { summary: JobSummary }> {
       const handle = client.schedule.getHandle(`searchflow-schedule-${name}`);
       const before = (await handle.describe()).info.numActionsTaken;
@@ -110,7 +110,7 @@ it('a schedule is paused, resumed and deleted by its name, and a missing one is 
   await put();
   await control.pause(name, 'holidays');
   expect(await control.show(name)).toMatchObject({ paused: true, note: 'holidays', next: [] });
-  // An update keeps the pause.
+  // A changed schedule stays paused.
   expect((await put()).view.paused).toBe(true);
   await control.resume(name);
   const resumed = await control.show(name);
@@ -191,7 +191,7 @@ it('fault 27: a run is skipped while a command runs the job, and the next one fi
     taskQueue: setting.config.taskQueue,
     args: [{ ...work.input, maxCostDollars: 0.01 }],
   });
-  // Without budget it waits for the next run.
+  // The job has used up its budget and waits, so the scheduled run is skipped.
   const phase = async () => (await byHand.query<JobProgress>('progress')).phase;
   await expect.poll(phase, soon).toBe('paused');
   expect(await run()).toMatchObject({
@@ -268,7 +268,7 @@ it('a run for another service is ignored by the worker', async () => {
     return pendingActivities?.[0]?.lastFailure?.message ?? '';
   };
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
-  // Nothing is staged, so no slice can show it.
+  // No row is staged yet, so the status takes the reason of the wait from the staging activity.
   const shows = async () => {
     const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
     return [progress.phase, progress.job, running[0]?.waitingFor];
@@ -276,7 +276,7 @@ it('a run for another service is ignored by the worker', async () => {
   await expect
     .poll(shows, soon)
     .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
-  // The worker of this test is not the worker of the queue, as after its end.
+  // No worker holds the lock of this task queue, as after the end of a worker.
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');
   await job.terminate();
   await expect

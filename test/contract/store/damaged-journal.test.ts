@@ -12,7 +12,10 @@ const newDir = () => join(root, String(++count));
 const LINES = 'job/gen/000000.journal';
 const UNITS = 'job/gen/000000.units.jsonl';
 
-/** A segment with a line of each kind: 1–4 have landed, 5 is unknown, 6 was never sent, 7 was given up, 8 runs at the service. */
+/**
+ * Writes a segment with a line of each kind. Units 1 to 4 have landed, 5 is unknown, 6 was never sent, 7 was given up, and 8 is a run at
+ * the service.
+ */
 async function segmentOfAllKinds(dir: string): Promise<void> {
   const journal = await FileJournal.open(dir, { writes: true });
   const buy = async (numbers: number[]) => {
@@ -58,7 +61,7 @@ describe('a flipped bit in the journal', () => {
     const [lines, units] = [readFileSync(join(whole, LINES)), readFileSync(join(whole, UNITS))];
     const dir = newDir();
     await segmentOfAllKinds(dir);
-    // A step that does not divide the length of any line: each line is hit at other positions.
+    // The step divides the length of no line, so each line is damaged at different positions.
     for (let at = 3; at < lines.length; at += 37) {
       for (const old of copies(dir)) rmSync(join(dir, 'job/gen', old));
       const damaged = Buffer.from(lines);
@@ -163,7 +166,7 @@ describe.each<[string, (dir: string) => void, number[]]>([
   });
 });
 
-/** Flips a bit this many bytes after the first (or last) occurrence of a text. */
+/** Flips a bit `offset` bytes after the first occurrence of a text, or after the last one if `which` is negative. */
 function flip(dir: string, file: string, text: string, offset: number, which = 0): void {
   const data = readFileSync(join(dir, file));
   const at = (which < 0 ? data.lastIndexOf(text) : data.indexOf(text)) + offset;

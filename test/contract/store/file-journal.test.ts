@@ -24,7 +24,7 @@ journalContract('FileJournal', async () => {
   const dir = newDir();
   return {
     journal: await openJournal(dir),
-    // The old one is left as a killed process leaves it: open files, no shutdown.
+    // The old journal is not closed, as after the kill of a process.
     reopen: () => openJournal(dir),
     scratch: join(root, `scratch-${++count}.jsonl`),
   };
@@ -100,9 +100,9 @@ describe('the file journal', () => {
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
     expect((await journal.claim([keyOf(1)], 'c', { rebuyBefore: Date.now() })).mine).toHaveLength(1);
     await journal.release('c');
-    // An answer that landed after the request for a rebuy counts.
+    // An answer that landed after the request to buy again counts as new.
     expect((await journal.claim([keyOf(1)], 'd', { rebuyBefore: 1 })).landed).toHaveLength(1);
-    // Another process finds the body gone without a read.
+    // Another process knows that the body is gone, although it has not tried to read it.
     expect(await (await openJournal(dir)).lookup([keyOf(1)], { rebuyBefore: Date.now() })).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe('pruning', () => {
     expect(await journal.prune('job/', Date.now() + 60_000)).toBe(1);
     expect(existsSync(join(dir, UNITS))).toBe(false);
     expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
-    // Known at once, not only after a failed read.
+    // The loss is known at once, and not only after a failed read.
     const rebuy = { rebuyBefore: Date.now() + 1 };
     expect((await journal.claim([keyOf(1)], 'c', rebuy)).mine.map(({ key }) => key)).toEqual([keyOf(1)]);
   });

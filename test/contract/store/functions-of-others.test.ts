@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => stores.stop());
 
-/** Functions and an operator of another user that fit our calls better than PostgreSQL's own; each notes that it ran. */
+/** Functions and an operator of another user. PostgreSQL would prefer them to its own for our calls; each records that it ran. */
 const hostile = `
   CREATE TABLE public.ran (what text);
   CREATE FUNCTION public.hashtextextended(text, int) RETURNS bigint LANGUAGE sql AS

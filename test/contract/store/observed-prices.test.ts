@@ -109,7 +109,7 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
     for (const run of runs)
       await journal.recordOutcomes('owner', 'job/gen/000000', 'contents', [outcome(run, overdue)]);
     const follows = await ask(journal);
-    // Their cost may still come, so that it still counts against the cap.
+    // These runs may still cost money, so their estimates count against the cap.
     expect(await refused(ask(journal, 1, { cap: { ...cap, limitMicros: 3500 } }))).toMatchObject({
       remainingMicros: 500,
       unproven: false,
@@ -156,7 +156,7 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
     expect(await journal.totals('job/')).toMatchObject({ costMicros: 15_600, listMicros: 6000 });
     const small = { ...cap, limitMicros: 15_600 + 3 * 2600 + 2600 };
     expect(await refused(ask(journal, 2, { cap: small }))).toMatchObject({ remainingMicros: 2600, multiple: 2.6 });
-    // All of it comes from the journal: it holds after a crash, whose request is lost at the same price.
+    // The prices are known from the journal, so they are the same after a crash. The lost request counts at this price, too.
     const again = await reopen();
     expect((await again.totals('job/')).unknown).toMatchObject([{ estimateMicros: 7800 }]);
     await ask(again, 1, { cap: small });
@@ -173,7 +173,7 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
 
   it('never goes below the estimate, however cheap the answers were', async () => {
     const { journal } = await open();
-    // A search of type auto: its list price is the lower end of its possible cost.
+    // A search of type auto has a range of prices; its list price is the lower end of the range.
     const auto = { operation: 'search', estimateMicros: 15_000, listMicros: 7000 };
     for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1, auto), 7000);
     await ask(journal, 1, auto);

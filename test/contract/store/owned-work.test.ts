@@ -25,12 +25,12 @@ afterAll(async () => {
 
 type Process = JobEntries & { close(): void };
 
-/** The reports about damaged entries. */
+/** The printed reports about damaged entries. */
 let said: string[] = [];
 const say = (sentence: string): void => void said.push(sentence);
 
 let count = 0;
-/** Processes of one folder or one store, as many as the test asks for. */
+/** For each kind of store, a function that makes processes which share one folder or one store. */
 const kinds: Record<string, () => (machine?: string) => Promise<Process>> = {
   folder: () => {
     const dir = join(root, String(++count), 'jobs');
@@ -54,13 +54,13 @@ const entry = (job: string, input: string): JobEntry => ({
   completed: null,
 });
 
-/** Puts a process after the existing ones. */
+/** Adds a process to the owners of a workflow, after the existing owners. */
 const joined = (one: Process, workflowId = 'w') =>
   one.claim(workflowId, ({ owned }) => ({
     owned: { workflowId, job: 'x', owners: [...(owned?.owners ?? []), one.owner()] } as OwnedWork,
   }));
 
-/** A command of such a process; every workflow continues. */
+/** The owners of work as a command of this process sees them; every workflow is running. */
 function commandOf(entries: Process): WorkOwners {
   const workflow = { getHandle: () => ({ describe: async () => ({ status: { name: 'RUNNING' } }) }) };
   const config = { say: () => undefined } as unknown as RuntimeConfig;
@@ -207,7 +207,7 @@ describe('a damaged entry', () => {
       expect.stringMatching(/bad.* is damaged\. Remove it.* and run the job's command again/),
       expect.stringMatching(/ is damaged\. Remove it.*; the next run of its events command writes it again\./),
     ]);
-    // For its own job it is an error: its content is no longer known.
+    // A command about the damaged job itself fails, because the content of the entry is unknown.
     await expect(findJob(jobs, 'bad')).rejects.toThrow(/bad.* is damaged/);
     await expect(jobs.claim('searchflow-bad', () => take('bad'))).rejects.toThrow(/bad.* is damaged/);
     await expect(findJob(jobs, 'nothing')).rejects.toThrow(/There is no job nothing here\. Jobs: good/);

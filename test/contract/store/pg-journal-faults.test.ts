@@ -21,7 +21,7 @@ afterAll(async () => {
 
 async function open(url: string) {
   const postgres = await openStore(url, { applicationName: 'journal', patienceMs: 20_000 });
-  // No heartbeat comes in between.
+  // With this limit no heartbeat is due during a test.
   const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs: 3_600_000 });
   opened.push({ postgres, journal });
   return { postgres, journal };
@@ -101,7 +101,7 @@ describe('the shared journal', () => {
     const { postgres, journal } = await open(await server.database());
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const id = await journal.intend(intent('a', [1, 2]));
-    // A sequence is not rolled back: the first four writes fail, the fifth does not.
+    // A rollback does not reset a sequence, so it counts the writes: the first four fail, the fifth succeeds.
     await postgres.query('CREATE SEQUENCE public.failures');
     await postgres.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
       DECLARE codes text[] := ARRAY['40P01', '40001', '55P03', '57014']; nth integer := nextval('public.failures');
@@ -158,7 +158,7 @@ describe('the shared journal', () => {
   it('lets no two processes exceed a cap together', async () => {
     const url = await server.database();
     const journals = (await Promise.all([open(url), open(url)])).map(({ journal }) => journal);
-    // Three answers establish the price; until then two requests at most are in flight.
+    // Until three answers have shown the price, at most two requests may be in flight.
     for (let number = 100; number < 103; number++) {
       const [journal] = journals as [PgJournal];
       await journal.claim([keyOf(number)], 'a');

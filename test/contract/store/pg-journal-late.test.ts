@@ -14,8 +14,7 @@ beforeAll(async () => {
 afterAll(() => stores.stop());
 
 /**
- * A process with a request for units 1 and 2 in flight, which was then declared dead (stopped, cut off) and does not know it;
- * and another one.
+ * Two processes. One has a request for units 1 and 2 in flight and was declared dead while it was stopped or cut off, without knowing it.
  */
 async function zombie() {
   const url = stores.url();

@@ -81,7 +81,7 @@ describe('the rule of the limit, in SQL', () => {
       let now = 0;
       for (const { wait, ...step } of steps) {
         now += wait;
-        // Only a call with a start can be refused.
+        // The refused calls started earlier, so only a bucket that existed before this step can have refusals.
         const known = new Set(buckets.keys());
         const used = Object.entries(step.on).map(([name, limit]) => {
           const bucket = buckets.get(name) ?? newBucket(limit, now);

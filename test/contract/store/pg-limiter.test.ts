@@ -26,7 +26,7 @@ function limiterOf(team: string, profile: RateProfile = flatProfile(20), over: P
 
 limiterContract('PgLimiter', async () => limiterOf(randomUUID()));
 
-// In parallel, because most of each is waiting.
+// These tests mostly wait, so they run in parallel.
 describe.concurrent('the limiter on PostgreSQL', () => {
   it('is one for all processes of a team: together they never exceed the limit, and each gets its share', async () => {
     const team = randomUUID();
@@ -97,7 +97,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     const waiting = Array.from({ length: 40 }, () => dead.acquire(one).catch(() => null));
     await waiting[0];
     await dead.close();
-    // 250 ms ahead at 20 a second, with gaps of 30 ms.
+    // Starts are granted 250 ms in advance; at 20 a second the gap between two starts is 30 ms.
     expect((await Promise.all(waiting)).filter((grant) => grant !== null).length).toBeLessThanOrEqual(9);
     const successor = limiterOf(team);
     const starts = await Promise.all(Array.from({ length: 20 }, () => pass(successor)));
@@ -123,7 +123,7 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     const waiting = [one, { ...one, weight: 0 }].map((rateCost) =>
       pass(limiter, rateCost).then((at) => passed.push(at)),
     );
-    // A poll waits for the database too, for a second: then the known state must be enough.
+    // A poll waits a second for the database; then `view` returns the last known state.
     expect(await limiter.view()).toMatchObject({ profile: 'flat-20', blockedUntil: null, waiting: 2 });
     expect(passed).toEqual([]);
     away = false;

@@ -28,7 +28,7 @@ afterAll(async () => {
 let count = 0;
 const newDir = () => join(root, String(++count));
 
-/** Staged slices in a folder of this machine, as staging leaves them. */
+/** Makes a folder with the files of slices, as staging would write it. */
 function stage(generation: string, slices: number) {
   const stageDir = join(newDir(), generation);
   mkdirSync(stageDir, { recursive: true });

@@ -14,7 +14,7 @@ it.each(storesOf('duckdb'))(
     for (const { job, rows, phase, dollars } of recorded.jobs.filter((line) => line.phase !== null))
       expect(jobs).toContainEqual(expect.objectContaining({ job, rows, phase, dollars }));
     expect(usage).toEqual(recorded.usage);
-    // Another job, so only the keys of the units find the answers.
+    // This is another job, so its answers can be found only by the keys of the units.
     const half = usage.lines.find(({ job }) => job.startsWith('half-'))?.units as number;
     const plan = ['--url-column', 'url', '--into', at('out/other.duckdb'), '--dry-run', '--json'];
     expect(JSON.parse(await folder.runHere('enrich', at('half.csv'), ...plan))).toMatchObject({

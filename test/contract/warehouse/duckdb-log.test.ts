@@ -31,7 +31,7 @@ it('a DuckDB warehouse writes a large log into the file although other writes ne
       await connection.run('INSERT INTO others VALUES (1)');
       writing.resolve();
       await write.promise;
-      // A COMMIT could checkpoint, because now no other transaction writes.
+      // A COMMIT could write a checkpoint here, because no other transaction is writing now.
       await connection.run('ROLLBACK');
     },
     ['state'],
@@ -42,7 +42,7 @@ it('a DuckDB warehouse writes a large log into the file although other writes ne
   expect(logBytes()).toBeGreaterThan(48 * 1_048_576);
   write.resolve();
   await state;
-  // Uses that write nothing keep it open, because closing it would do the same.
+  // The statements keep the database open, because its closing would also write a checkpoint.
   const logSize = async () => {
     await warehouse.use((connection) => connection.run('SELECT 1'), ['incoming']);
     return logBytes();

@@ -35,7 +35,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
   const usual = ['122.0 MiB', 1n];
   const seen: unknown[] = [];
   const opened = openWarehouse(file);
-  // A statement that needs more memory has it until its end, for any work in the other queue meanwhile.
+  // The settings of this statement hold until it ends, also for a statement of the other queue.
   await warehouse.use(
     async (connection) => {
       await warehouse.use(async (other) => seen.push(await setting(other)), ['incoming']);
@@ -58,7 +58,7 @@ it('all users of a DuckDB file in a process share one warehouse, one instance an
   await opened.close();
 });
 
-// Its folders belong to the system: no process can create one there, and Node's own recursive mkdir would try for ever.
+// No process can create a folder below /proc, and Node's own recursive mkdir would try for ever.
 it.runIf(existsSync('/proc/self'))(
   'a DuckDB warehouse refuses a file below /proc, as in all folders that cannot be created',
   async () => {

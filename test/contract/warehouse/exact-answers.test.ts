@@ -34,7 +34,7 @@ const plain = '{"title":"B","text":"b"}';
 const csv = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 const misread = 'title: expected string, received array; text: expected string, received number';
 
-/** The line that the current journal writes for a record, with this text as its result. */
+/** The line that the journal writes for an answer with this JSON text as its result. */
 function asItCame(json: string): string {
   const record = JSON.parse(json) as UnitRecord;
   const first = record.unit.includes('a.com');
@@ -144,7 +144,7 @@ describe.each(databases)('in %s, fault 58: an answer', (_name, open) => {
       ],
     ]);
     expect(first.map((row) => Number(row[5]))).toEqual([1000, 1000, 1000]);
-    // Another read changes nothing.
+    // A second `reparse` changes nothing.
     expect(await reparse(warehouse, job, dir)).toEqual({ answers: 2, understood: 0, rows: 2 });
     expect(await query(rows)).toEqual(first);
     await warehouse.close();
@@ -199,7 +199,7 @@ it("a PostgreSQL warehouse reads times and numbers with PostgreSQL's own operato
     });
   try {
     await migrate(postgres, migrations.slice(0, migrations.indexOf(readerPath)));
-    // An operator of another user, in front of PostgreSQL's own: every text is a plain value.
+    // Another user has an operator that PostgreSQL finds before its own: it says that every text has the form of a number.
     await postgres.query(`CREATE SCHEMA readers_in_front;
       CREATE FUNCTION readers_in_front.always(text, text) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT true';
       CREATE OPERATOR readers_in_front.~ (LEFTARG = text, RIGHTARG = text, FUNCTION = readers_in_front.always)`);

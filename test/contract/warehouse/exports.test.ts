@@ -9,7 +9,7 @@ import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
 import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
-/** Texts of any UTF-16: NUL, controls, halves of pairs, everything. */
+/** Texts of any UTF-16 code units, with NUL, controls and halves of surrogate pairs. */
 const anyText = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 12 });
 const oddText = fc.oneof(
   anyText,

@@ -39,7 +39,7 @@ it.each([
   ['hard.csv', 'is the input'],
   ['soft.csv', 'is the input'],
   ['dangling.csv', 'is a link to'],
-  // The default warehouse, which does not exist yet, and the files that DuckDB keeps beside it.
+  // The default warehouse does not exist yet; DuckDB would keep these files beside it.
   ['out/in.duckdb', 'is the warehouse'],
   ['folder/out/in.duckdb', 'is the warehouse'],
   ['warehouse.csv', 'is the warehouse'],

@@ -94,7 +94,7 @@ it('a worker that is refused at its start has ended, and its connection can be c
   });
   await expect(worker.run()).rejects.toThrow(/Another worker is running in /);
   expect(worker.getState()).toBe('STOPPED');
-  // Rejects while a worker holds it.
+  // `close` rejects while a worker still uses the connection.
   await connection.close();
   lock?.release();
 });

@@ -16,7 +16,7 @@ it('the warehouse of a finished job is queried without messages, and only if the
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-prune-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   let logins = 0;
-  // Refuses every login, like a database whose password has changed.
+  // The answer of a database that refuses every login, as after a change of the password.
   const refusal = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
   const length = Buffer.alloc(4);
   length.writeInt32BE(refusal.length + 4);

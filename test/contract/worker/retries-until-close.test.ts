@@ -18,7 +18,7 @@ it('ends a call that waits for its retry before the connection closes', async ()
     () => 'failed',
   );
   await once(server, 'connection');
-  // The call has failed by now or fails as the connection closes; either way its retry must not outlast the connection.
+  // The call has failed by now, or fails when the connection is closed. In both cases no retry may follow after the close.
   await delay(5);
   await retries.close(() => connection.close());
   expect(await Promise.race([ended, delay(0, 'waiting')])).toBe('failed');

@@ -19,7 +19,7 @@ import { UsageError } from '../../../src/worker/config/runtime-types.js';
 import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-server/temporal-binary.js';
 import { installTemporal } from '../../../src/worker/temporal-server/temporal-install.js';
 
-// A script with the same answers replaces Temporal's program: the real one is 250 MB.
+// A script that answers like Temporal's program; the real program has 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;
 
 let dir: string;
@@ -36,20 +36,20 @@ function put(content: string, ...parts: string[]): string {
   return path;
 }
 
-/** An environment that shows nothing of this machine, with these folders on PATH. */
+/** An environment that does not depend on this machine, with these folders on PATH. */
 const bare = (...path: string[]) => ({ HOME: inDir('home'), PATH: [...path, '/bin', '/usr/bin'].join(delimiter) });
 
 const find = (env: Record<string, string>, allowDownload = false) =>
   findTemporalBinary({ env, say, cacheDir: inDir('cache'), allowDownload });
 
-/** The download service of this test; returns its address. */
+/** Starts a download service; returns its address. */
 async function serve(listener: RequestListener): Promise<string> {
   server = createServer(listener).listen(0, '127.0.0.1');
   await new Promise((resolve) => server?.once('listening', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A service that offers this program as the real one does. */
+/** Starts a download service that offers this program in the form of Temporal's own; returns its address. */
 async function offer(script: string, asked: string[] = []): Promise<string> {
   put(script, 'offer', 'temporal');
   execFileSync('tar', ['-czf', inDir('offer.tar.gz'), '-C', inDir('offer'), 'temporal']);
@@ -141,7 +141,7 @@ describe.skipIf(process.platform === 'win32')('the search for the program', () =
 });
 
 describe.skipIf(process.platform === 'win32')('the installation of the program', () => {
-  // Replaces Go: it writes down its arguments, and puts its product into GOBIN.
+  // A script in place of Go. It records its arguments and then runs `body`, which puts a program into GOBIN.
   const go = (body: string) => put(`#!/bin/sh\necho "$@" > "${inDir('go.asked')}"\n${body}\n`, 'go', 'go');
   const makes = (script: string) => `printf '%s' '${script}' > "$GOBIN/temporal"; chmod 755 "$GOBIN/temporal"`;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCampaign } from '../../chaos/campaign.mjs';
 
-/** SEARCHFLOW_SEED chooses another campaign. */
+/** SEARCHFLOW_SEED chooses the campaign. */
 const seed = Number(process.env.SEARCHFLOW_SEED ?? 1);
 
 describe.runIf(process.platform === 'linux')('300 kills', () => {

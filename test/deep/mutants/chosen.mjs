@@ -22,7 +22,7 @@ export async function mutantsOf(root, files, addressOf) {
   });
 }
 
-/** A number of mutants from the list, the same ones for the same seed. */
+/** A sample of this many mutants; the same seed gives the same sample. */
 export function sampleOf(list, count, seed) {
   const random = mulberry32(seed);
   const left = [...list];

@@ -66,7 +66,7 @@ try {
 report();
 say(`${((Date.now() - started) / 60_000).toFixed(1)} minutes.`);
 
-/** Runs Stryker over the chosen mutants of a group that have no valid result. */
+/** Runs Stryker over the chosen mutants of a group that have no valid result yet. */
 async function run(name, { files, tests }) {
   const mine = selected.filter(({ file }) => files.includes(file));
   const log = join(out, `${name}.jsonl`);
@@ -97,13 +97,13 @@ async function run(name, { files, tests }) {
     testRunner: 'chosen',
     vitest: { configFile: 'test/deep/mutants/vitest.config.mjs', related: false },
     mutate: files.filter((file) => left.some((one) => one.file === file)),
-    // Stryker reads it with a TypeScript API that version 7 no longer has; a file that does not exist is skipped.
+    // Stryker would read the TypeScript configuration with an API that TypeScript 7 no longer has. It skips a file that does not exist.
     tsconfigFile: 'none.json',
     ignorePatterns: ['dist', 'out', '.test-results', '.searchflow'],
     tempDirName: '.test-results/stryker',
     cleanTempDir: 'always',
     concurrency: 1,
-    // A busy machine is slow, and a timeout counts as killed: it must be a sure sign.
+    // A timeout counts as killed, so the limit is generous: a slow machine must not cause one.
     timeoutFactor: 2,
     timeoutMS: 30_000,
     dryRunTimeoutMinutes: 15,
@@ -112,7 +112,8 @@ async function run(name, { files, tests }) {
     allowConsoleColors: false,
     warnings: false,
   }).runMutationTest();
-  // The runner notes the mutants that it ran to the end. Only Stryker knows those that no test reaches or that ended the runner.
+  // The runner records the results of mutants that it ran to the end. Stryker alone knows the mutants that no test reaches, and those that
+  // ended the runner.
   const noted = new Map(linesOf(log).map(({ key, status }) => [key, status]));
   const wanted = new Set(left.map(({ key }) => key));
   for (const one of found) {
@@ -126,7 +127,7 @@ async function run(name, { files, tests }) {
   }
 }
 
-/** A position of Stryker's results, which count from one, in the form of its mutants. */
+/** Converts a position of Stryker's results, which count from one, into a position of its mutants, which count from zero. */
 function fromZero({ line, column }) {
   return { line: line - 1, column: column - 1 };
 }
@@ -158,7 +159,7 @@ function report() {
   process.exitCode = 1;
 }
 
-/** The results of the mutants that match. A mutant that breaks the run itself is killed: `vitest run` would fail. */
+/** Counts the results of the mutants that match. A mutant that makes the whole run fail counts as killed, as `vitest run` would fail. */
 function sumOf(name, matches) {
   const found = selected.filter(matches);
   const alive = found.filter(survived).length;
@@ -171,7 +172,7 @@ function survived({ key }) {
   return ['survived', 'nocoverage', undefined].includes(statuses.get(key));
 }
 
-/** One line: the position, the original and the replacement. */
+/** A line about a mutant: position, original and replacement. */
 function describe({ file, location: { start, end }, mutatorName, replacement, key }) {
   const lines = readFileSync(join(root, file), 'utf8')
     .split('\n')

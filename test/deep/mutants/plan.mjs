@@ -1,9 +1,10 @@
-// The mutated files, and the tests that must detect the mutants. Paths are of the repository; a missing one is an error, not an empty set.
+// The mutated files, and the tests that must detect the mutants. Paths begin at the repository's root; a path that does not exist is an
+// error.
 
 /** Share of the mutants that must be killed. */
 export const BAR = 0.8;
 
-/** Every mutant of these files, each group with the unit tests of its subject. The bar holds for each group. */
+/** Every mutant of these files is run with the unit tests of its group. Each group must reach BAR. */
 export const core = {
   failure: { tests: ['test/unit/core/failure.test.ts'], files: ['src/core/purchase/failure.ts'] },
   walk: {
@@ -24,8 +25,8 @@ export const core = {
 };
 
 /**
- * A sample of the mutants of these files, with the contract tests, and the unit tests of the same parts. The bar holds for each group.
- * `long-running-purchase` is left out: it depends on the clock of a service, which is late in a run at low priority.
+ * A sample of the mutants of these files is run with the contract and unit tests of its group. Each group must reach BAR. The tests
+ * `long-running-purchase` are left out: they depend on the clock of a service that is late when the run has a low priority.
  */
 export const sample = {
   purchase: {

@@ -1,16 +1,16 @@
-// A test runner for Stryker: that of vitest, which runs chosen mutants only. Stryker itself chooses by position in a file, where several
-// mutants are, one within the other. Writes each result at once, so that a run can be interrupted.
+// A test runner for Stryker that extends the one for vitest: it runs only the chosen mutants. Stryker itself can only choose by position in
+// a file, and one position may have several mutants. Each result is written at once, so that a run can be interrupted.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { keyOf } from './chosen.mjs';
 
 const { strykerPlugins: found, strykerValidationSchema } = await import(process.env.MUTANTS_VITEST_RUNNER);
 const chosen = new Set(JSON.parse(readFileSync(process.env.MUTANTS_CHOSEN, 'utf8')));
-/** A mutant that never ends fails after this time. */
+/** A test fails after this time, also if the mutant makes it wait for ever. */
 const TEST_TIMEOUT_MS = 30_000;
 const note = (line) => appendFileSync(process.env.MUTANTS_LOG, `${JSON.stringify(line)}\n`);
 
-/** Like the runner of vitest, except for a mutant that was not chosen: it counts as survived, and is left out of every figure. */
+/** The runner of vitest, except that a mutant which was not chosen gets the status `survived` without a run, and no figure counts it. */
 function chosenOnly(injector) {
   const runner = found[0].factory(injector);
   const run = runner.mutantRun.bind(runner);
@@ -19,13 +19,13 @@ function chosenOnly(injector) {
     const file = relative(process.env.MUTANTS_ROOT, activeMutant.fileName);
     const key = keyOf({ ...activeMutant, file });
     if (!chosen.has(key)) return { status: 'survived', nrOfTests: 0 };
-    // One at a time is for the first run, which learns what each test reaches. Tests that only wait may run in parallel.
+    // The first run has one test at a time, to learn the code that each test reaches. From here on tests that wait may run in parallel.
     for (const { config } of [runner.ctx, ...runner.ctx.projects]) {
       Object.assign(config, { maxConcurrency: 8, testTimeout: TEST_TIMEOUT_MS, hookTimeout: TEST_TIMEOUT_MS });
     }
     const started = Date.now();
     const result = await run(options);
-    // A mutant killed by a long wait is a timeout, too: perhaps the machine was slow.
+    // A mutant that a long wait has killed counts as a timeout, because the machine may only have been slow.
     const status = /timed out in \d+ms/.test(result.failureMessage ?? '') ? 'timeout' : result.status;
     note({ key, status, seconds: Math.round((Date.now() - started) / 1000), by: result.killedBy?.[0] });
     return result;

@@ -1,6 +1,6 @@
-// Stryker brings about a hundred packages that nothing else here needs, so it is not a dependency of the project: it is
-// installed below `node_modules/.cache` when mutants are requested, in versions named here. From there it finds the
-// project's own vitest, of which there must be only one copy.
+// Stryker brings about a hundred packages that nothing else here needs, so it is no dependency of the project. When mutants are requested,
+// it is installed below `node_modules/.cache`, in the versions named here. From there it finds the project's own vitest; a second copy of
+// vitest must not exist.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 const VERSION = '9.6.1';
 const packages = ['core', 'instrumenter', 'vitest-runner'].map((name) => `@stryker-mutator/${name}@${VERSION}`);
 
-/** Installs Stryker if it is missing, and returns a function that gives the address of a package's file. */
+/** Installs Stryker if it is missing. Returns a function that gives the address of a file in one of its packages. */
 export function stryker(root, say) {
   const dir = join(root, 'node_modules', '.cache', `stryker-${VERSION}`);
   if (!existsSync(dir)) install(dir, say);
@@ -21,7 +21,7 @@ function install(dir, say) {
   const draft = `${dir}.${process.pid}`;
   mkdirSync(draft, { recursive: true });
   writeFileSync(join(draft, 'package.json'), '{ "private": true }\n');
-  // Without its peer vitest, and without scripts: none of its packages has one that is needed.
+  // Its peer vitest is not installed, and install scripts are not run, because no package here needs its script.
   const flags = [
     '--legacy-peer-deps',
     '--ignore-scripts',

@@ -1,5 +1,5 @@
-// node jobs.mjs: in a project with searchflow and one version of Temporal's SDK, runs a job of each kind in a worker of its own, on the
-// sandbox and on the Temporal server of TEMPORAL_ADDRESS. Prints the result of each, as JSON.
+// node jobs.mjs, in a project with searchflow and one version of Temporal's SDK: runs every workflow in a worker of its own, on the sandbox
+// and the Temporal server at TEMPORAL_ADDRESS. Prints all results as JSON.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -23,7 +23,7 @@ const definition = {
   trigger: { type: 'interval', period: '1d' },
   webhook: { url: 'https://hooks.example/launches' },
 };
-/** In this order: a batch needs a monitor. */
+/** The jobs run in this order, because a batch needs a monitor. */
 const jobs = {
   enrichCsv: [{ ...rows, urlColumn: 'url', csv: 'out/jobs.csv' }],
   runAgentRows: [{ ...rows, query: 'Who leads {{name}}?', effort: 'low' }],

@@ -54,7 +54,7 @@ describe.each([oldest as string, 'latest'])('Temporal SDK %s', (version) => {
     expect(results, stderr).not.toBeNull();
     const errors = Object.entries(results ?? {}).filter(([, result]) => 'error' in result);
     expect(errors).toEqual([]);
-    // Those two are started by others: by quietMonitors, and by the worker itself.
+    // The workflow quietMonitors starts quietTurn, and the worker itself starts workerPresence.
     const others = Object.keys(workflowInputs).filter((name) => !['quietTurn', 'workerPresence'].includes(name));
     expect(Object.keys(results ?? {}).sort()).toEqual(others.sort());
     expect(results).toMatchObject({
