@@ -1,4 +1,4 @@
-// Agent runs: a fixed number at once. A start takes two units of the rate limit, reading takes none.
+// Agent runs, of which only a fixed number may be in progress. A start takes two units of the rate limit; a read takes none.
 import { seeded } from './chance.mjs';
 import { Refused } from './refused.mjs';
 
@@ -12,10 +12,10 @@ export function agentRuns(
     seed = 1,
     echoesMetadata = true,
     endsAs = 'completed',
-    /** Accepts a cancel or stop, and lets the run continue all the same. */
+    /** Whether a run continues although its cancel or stop was accepted. */
     keepsRunning = false,
     costDollars = 0.25,
-    /** Difference between this clock and the caller's; null: it sends no times. */
+    /** How far the service's clock is ahead of the caller's; with null its answers have no times. */
     clockMs = 0,
   },
   purchases,
@@ -122,7 +122,7 @@ export function agentRuns(
   const free = { kind: 'look', units: 0 };
   return {
     refusal,
-    // A start that fails though its run exists: its answer names the run, nothing, or another run.
+    // Failures of starts whose runs exist all the same. The answer names this run, no run, or another run.
     failures: {
       named: ({ id }) => refusal('TIMEOUT', `The run ${id} takes too long`),
       unnamed: () => refusal('SERVER_ERROR', 'Something went wrong'),

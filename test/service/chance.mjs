@@ -1,13 +1,13 @@
 // Pseudo-random numbers that are the same on every run.
 
-/** The same result for the same number: 0 to 2^32. */
+/** A number from 0 to 2^32 that depends only on the given number. */
 export function mix(number) {
   let hash = Math.imul(number ^ (number >>> 16), 0x45d9f3b);
   hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The same result for the same text: 0 to 2^32. */
+/** A number from 0 to 2^32 that depends only on the given text. */
 export function hashOf(text) {
   let hash = 2166136261;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 16777619);

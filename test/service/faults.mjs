@@ -4,7 +4,8 @@
 //   cut      the work is done, half of the answer comes  hold     the work is done, the answer waits for the promise `until`
 //   slow     the work is done, the answer waits `ms`     stall    the work is done, half of the answer comes, then nothing
 //   html     200 with a page of HTML, without any work   empty    200 without a body, the work is done
-// A route may have further ones: their bodies are answered with 500 after the work. A number is short for a status, a text for a `how`.
+// A route may have failures of its own: after the work they are answered with 500 and a body. A fault that is a number stands for
+// `{ how: 'status', status }`, one that is a text for `{ how }`.
 import { hashOf, mix } from './chance.mjs';
 
 export function faultFrom(fault) {
@@ -13,22 +14,27 @@ export function faultFrom(fault) {
   return typeof fault === 'string' ? { how: fault } : fault;
 }
 
-/** One fault for each call by its number, in an order that is the same on every run but does not follow the kinds of calls. */
+/**
+ * Returns the fault of each call by its number. The order of the faults is the same on every run and does not depend on the kinds of calls.
+ */
 export function byChance(faults) {
   return (call) => faults[(Math.imul(call + 1, 0x9e3779b1) >>> 16) % faults.length];
 }
 
 const isFor = ({ what }, { noun, kind }) => what === undefined || what === noun || what === kind;
 
-/** Decides about each call: first the queued faults of its kind, then the function that a test set, then the rules. */
+/** Decides the fault of each call. Queued faults of the call's kind come first, then the function that a test set, then the rules. */
 export class FaultScript {
   #queued = [];
   #rules;
   #begun = performance.now();
-  /** `(call, method, path)`, with the number of the call from 1. */
+  /** `(call, method, path)`; calls are numbered from 1. */
   decide = null;
 
-  /** A rule affects `share` of the calls of its kind (by `seed`) or one call in `every`, within `fromMs` and `untilMs` of the start. */
+  /**
+   * A rule affects a share of the calls of its kind (`share`, by `seed`), or one of `every` calls, from `fromMs` to `untilMs` after the
+   * service's start.
+   */
   constructor(rules = []) {
     this.#rules = rules.map((rule) => ({ fromMs: 0, untilMs: Number.POSITIVE_INFINITY, seed: 1, ...rule, calls: 0 }));
   }

@@ -1,4 +1,4 @@
-/** Admits this many units in any sliding second; null: no limit. */
+/** Admits this many units in every period of one second; with null there is no limit. */
 export class Limiter {
   #unitsPerSecond;
   #admitted = [];
@@ -8,7 +8,7 @@ export class Limiter {
     this.#unitsPerSecond = unitsPerSecond;
   }
 
-  /** Null if the call is admitted at this moment, otherwise the number of milliseconds by which it is too early. */
+  /** Admits a call and returns null, or returns how many milliseconds too early it is. */
   earlyMs(units, at) {
     if (this.#unitsPerSecond === null) return null;
     while (this.#admitted.length > 0 && this.#admitted[0].at <= at - 1000) this.#used -= this.#admitted.shift().units;

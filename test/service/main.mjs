@@ -1,5 +1,5 @@
-// The service as a process of its own: node test/service/main.mjs '{"qps":10}' prints its URL, answers GET /__log, /__purchases and
-// /__runs and POST /__next, and ends with its standard input.
+// Runs the service as a process of its own: node test/service/main.mjs '{"qps":10}'. It prints its URL. It also answers GET /__log,
+// /__purchases and /__runs, and POST /__next. It ends when its standard input ends.
 import { startService } from './service.mjs';
 
 const service = await startService(JSON.parse(process.argv[2] ?? '{}'));

@@ -1,4 +1,4 @@
-// Monitors, written from the contract and strict about it.
+// Monitors, as the contract describes them. Calls that differ from the contract are refused.
 import { z } from 'zod';
 import { Refused } from './refused.mjs';
 
@@ -50,9 +50,12 @@ function pageOf(found, limit, cursor, serialOf, show) {
 class Monitors {
   records = new Map();
   runs = new Map();
-  /** Null: the answer for a new monitor has none. */
+  /** The webhook secret of new monitors; with null the answer has no secret. */
   secret = 'whsec_of_the_strict_service';
-  /** Ends of batch calls: normal; `endless` always reports more; `circling` affects the same ones again and again; `inventing` names unknown ids. */
+  /**
+   * How batch calls behave. `endless` always says that there are more monitors, `circling` affects the same monitors again and again,
+   * `inventing` names unknown ids.
+   */
   batches = 'honest';
   #clock = Date.UTC(2026, 0, 1);
   #serial = 0;
@@ -85,12 +88,12 @@ class Monitors {
     return monitor;
   }
 
-  /** Ids by status. */
+  /** Ids of the monitors that have this status. */
   idsOf(wanted) {
     return [...this.records.values()].filter((one) => one.status === wanted).map(({ id }) => id);
   }
 
-  /** Newest first. */
+  /** The monitors that match the filter, newest first. */
   matching(filter) {
     return [...this.records.values()]
       .filter(
@@ -162,7 +165,7 @@ export function monitorRoutes(options) {
     const runs = monitors.runs.get(id) ?? [];
     const { cursor, limit } = pageQuery.parse(plainOf(url));
     const serials = new Map(runs.map((run, index) => [run.id, index + 1]));
-    // The list leaves the output out: the contract promises it for one run only.
+    // The list has no output, because the contract promises the output only for a single run.
     return pageOf(
       [...runs].reverse(),
       limit,

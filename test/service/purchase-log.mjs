@@ -1,13 +1,13 @@
-/** The charges of the service, written when the work is done, whether or not the answer arrives. Amounts are micro-dollars. */
+/** The charges of the service, in micro-dollars. A charge is written when the work is done, whether or not the answer arrives. */
 export class PurchaseLog {
   #charges = [];
 
-  /** `units`: the charged units, each with a key and its amount. */
+  /** `units`: the charged units, each with its key and amount. */
   charge(operation, units, requestId) {
     this.#charges.push({ operation, units, requestId, at: performance.now() });
   }
 
-  /** Total, number of charged requests, and how often and at what cost each unit was charged. */
+  /** The total, the number of charged requests, and for each unit the number and sum of its charges. */
   report() {
     let micros = 0;
     const units = {};
@@ -22,7 +22,7 @@ export class PurchaseLog {
     return { micros, requests: this.#charges.length, units };
   }
 
-  /** Micro-dollars by request id. */
+  /** The charge of each request in micro-dollars, by request id. */
   byRequest() {
     const totals = new Map();
     for (const { requestId, units } of this.#charges) {
@@ -32,7 +32,7 @@ export class PurchaseLog {
     return totals;
   }
 
-  /** Unit keys that were charged more than once, with the number of repeats. */
+  /** Keys of the units that were charged more than once, with the number of charges after the first. */
   chargedAgain() {
     const { units } = this.report();
     return new Map(Object.entries(units).flatMap(([key, { times }]) => (times > 1 ? [[key, times - 1]] : [])));

@@ -1,4 +1,4 @@
-/** A call that the service refuses, in the envelope of its route. */
+/** The refusal of a call, in the form that its route uses for errors. */
 export class Refused extends Error {
   constructor(status, code, message) {
     super(message);

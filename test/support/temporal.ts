@@ -8,7 +8,10 @@ import { findTemporalBinary } from '../../src/worker/temporal-server/temporal-bi
 
 const silenced = Symbol.for('searchflow.tests.silenced');
 
-/** Keeps the SDK's log out of the tests' output: failures here are intended. Files may share a process, which has one runtime. */
+/**
+ * Keeps the SDK's log out of the output of tests, because failures here are intended. Test files may share a process, which has only one
+ * runtime, so this happens once.
+ */
 export function silence(): void {
   if (Reflect.has(globalThis, silenced)) return;
   Reflect.set(globalThis, silenced, true);
@@ -16,7 +19,7 @@ export function silence(): void {
   Runtime.install({ logger, telemetryOptions: { logging: { forward: {}, filter: 'OFF' } } });
 }
 
-/** The namespace of a test file on the run's Temporal server. */
+/** The namespace that a test file has on the run's Temporal server. */
 export function namespaceOf(file: string): string {
   const hash = createHash('sha256').update(file).digest('hex').slice(0, 6);
   return `${basename(dirname(file))}-${basename(file, '.test.ts')}-${hash}`;
@@ -27,7 +30,7 @@ export function fileNamespace(): string {
   return namespaceOf(expect.getState().testPath as string);
 }
 
-/** The run's Temporal server, in this file's namespace. */
+/** Connects to the run's Temporal server, in the namespace of this file. */
 export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   silence();
   return withoutLateRetries(
@@ -38,7 +41,7 @@ export async function openTemporal(): Promise<TestWorkflowEnvironment> {
   );
 }
 
-/** Stops the connection from retrying a call after it was closed: such a retry would fail the run outside of any test. */
+/** Lets no call be retried after the connection was closed: the failure of such a retry would fail the whole run. */
 function withoutLateRetries(environment: TestWorkflowEnvironment): TestWorkflowEnvironment {
   const { connection } = environment;
   const retries = retriesUntilClose();
@@ -48,7 +51,7 @@ function withoutLateRetries(environment: TestWorkflowEnvironment): TestWorkflowE
   return environment;
 }
 
-/** A separate Temporal server, in memory. `settings` are its dynamic configuration, such as `frontend.x=1`. */
+/** Starts a separate Temporal server, in memory. `settings`: its dynamic configuration, such as `frontend.x=1`. */
 export async function startOwnTemporal(
   settings: readonly string[] = [],
   extra: readonly string[] = [],

@@ -8,7 +8,7 @@ import { brokenRules } from '../../../scripts/check-imports.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** One file each: its path, its content, and the rule it breaks in `src` and in `dist` (null: none). */
+/** Planted files. Each has a path, a content, and the rules that it breaks in `src` and in `dist`; null means none. */
 const planted: readonly (readonly [file: string, text: string, inSrc: string | null, inDist: string | null])[] = [
   [
     'src/core/reads-a-file.ts',

@@ -12,7 +12,7 @@ const row = (number: number) => `Site ${number},https://example.com/page/${numbe
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index));
 const write = (name: string, lines: readonly string[]) => writeFileSync(join(cwd, name), `${lines.join('\n')}\n`);
 
-/** Number of purchases of each unit, from the purchase log of the command's own sandbox. */
+/** Number of purchases of each unit, from the purchase log of the sandbox that the command started. */
 function timesBought(): Map<string, number> {
   const times = new Map<string, number>();
   const lines = readFileSync(join(cwd, '.searchflow/sandbox/book.jsonl'), 'utf8').trim().split('\n');
@@ -25,7 +25,7 @@ function timesBought(): Map<string, number> {
 
 let service: Sandbox;
 beforeAll(async () => {
-  // 230 rows: 200 URLs, 20 of them twice, and 10 bad rows.
+  // 230 rows: 200 distinct URLs, 20 of which occur twice, and 10 bad rows.
   write('sites.csv', [
     header,
     ...rows(0, 200),
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.close();
-  // The Temporal server of the folder ends by itself; until then its files may appear and disappear.
+  // The folder's Temporal server ends some time after the commands, and may still write and delete files.
   rmSync(cwd, { recursive: true, force: true, maxRetries: 5 });
 });
 

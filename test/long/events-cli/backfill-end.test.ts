@@ -19,11 +19,11 @@ it('a backfill without an end, or with one in the future, continues where it was
     const input = { from: minutesAgo(700), ...(until === undefined ? {} : { until }) };
     const first = await (await setting.backfill(input)).result();
     expect(first).toMatchObject({ phase: 'done', events: 3000 });
-    // The service reports its time in seconds, possibly the last one: within the same second there is nothing more to read.
+    // The service gives its time in whole seconds, possibly one second late. A backfill in the same second would find nothing more to read.
     const seconds = () => Math.floor(Date.now() / 1000);
     const then = seconds();
     await expect.poll(seconds, { timeout: 10_000, interval: 50 }).toBeGreaterThan(then + 1);
-    // The quarter of an hour before it is read again, and no more.
+    // The second backfill reads only the last 15 minutes before the watermark again.
     const second = await (await setting.backfill(input)).result();
     expect(second).toMatchObject({ phase: 'done', added: 0, windows: 1, watermark: first.watermark });
     expect(second.events).toBeGreaterThan(0);

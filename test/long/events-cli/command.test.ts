@@ -6,14 +6,14 @@ import { runCommand, startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
 
 const from = '2025-01-01T00:00:00.000Z';
 const to = '2025-02-01T00:00:00.000Z';
 const range = ['--from', '2025-01-01', '--until', '2025-01-31'];
 
-/** A service with a history of events, and the command on it in a folder of its own. */
+/** A service with this number of events, and the command in a folder of its own. */
 async function open(count: number, more: Partial<SandboxOptions> = {}) {
   const sandbox = await startSandbox({ events: { count, from, to, ...more.events }, ...more });
   const folder = new Folder();
@@ -40,7 +40,7 @@ async function open(count: number, more: Partial<SandboxOptions> = {}) {
       const { out, err, code } = await run(...args, '--json');
       return { code, err, data: out === '' ? null : JSON.parse(out) };
     },
-    /** Rows of a statement, while no command has the file. */
+    /** Rows of a statement; no command may use the file meanwhile. */
     sql: async (statement: string) => {
       const instance = await DuckDBInstance.create(file);
       const connection = await instance.connect();
@@ -54,7 +54,7 @@ async function open(count: number, more: Partial<SandboxOptions> = {}) {
   };
 }
 
-/** Number of events in the warehouse, and number of different ones. */
+/** Number of events in the warehouse, and number of distinct ids. */
 const census = 'SELECT count(*)::INTEGER AS n, count(DISTINCT id)::INTEGER AS ids FROM events';
 
 it('the command syncs, shows its status, and a verification finds and repairs events that were changed by hand', async () => {
@@ -120,9 +120,9 @@ it('a backfill that is killed with its server continues where it was, is paused 
     0,
     expect.stringContaining('Backfilled 2025-01-01 to 2025-01-31'),
   ]);
-  // Its server has ended with the command: the warehouse shows it.
+  // The Temporal server has ended with the command, so the state of the walk comes from the warehouse.
   expect((await json('jobs')).data).toMatchObject([{ phase: 'done', since: expect.stringMatching(/Z$/) }]);
-  // 50 pages and the clock; few pages were read twice.
+  // The walk needs 50 pages and a request for the time of the service; only a few pages may be read twice.
   expect(pages()).toBeLessThan(75);
   expect(await sql(census)).toEqual([{ n: 10_000, ids: 10_000 }]);
 });

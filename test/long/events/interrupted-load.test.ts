@@ -17,17 +17,17 @@ import { type PostgresServer, startPostgres } from '../../support/postgres-serve
 interface Interrupted {
   readonly events: EventWarehouse;
   query(sql: string): Promise<readonly object[]>;
-  /** A number made of a row `r`. */
+  /** SQL that makes a number of the contents of a row `r`. */
   readonly hash: string;
 }
 
-/** Statements of a load until the database is gone: from then on each fails. */
+/** `after`: number of statements that succeed; each later statement fails. `done`: statements so far. */
 const cut = { after: Number.POSITIVE_INFINITY, done: 0 };
 function interrupt(): void {
   if (++cut.done > cut.after) throw new Error('interrupted');
 }
 
-/** Interrupts before each use of a method of the database's client. */
+/** Counts each use of a method of the database's client as a statement, and fails it if the database is gone. */
 function cutBefore(owner: object, name: string): void {
   const methods = owner as Record<string, (...given: unknown[]) => Promise<unknown>>;
   const real = methods[name] as (typeof methods)[string];
@@ -37,7 +37,7 @@ function cutBefore(owner: object, name: string): void {
   });
 }
 
-/** All of them take a minute or two; every fifth, starting at another one in each database, is enough for every day. */
+/** Tests with every statement take a minute or two. Each database tests every fifth statement, beginning at a different one. */
 const STRIDE = process.env.EVERY_STATEMENT ? 1 : 5;
 
 const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
@@ -46,7 +46,9 @@ const titled = (id: string, seconds: number) => ({
   id: `event_${id}`,
 });
 
-/** Runs loads of these pages and a fold, cut off after each of their statements in turn, then undisturbed. */
+/**
+ * Runs loads of these pages and a fold. Each is cut off after one of its statements, for each statement in turn, and then runs undisturbed.
+ */
 async function interruptEach(
   { events, query, hash }: Interrupted,
   lives: readonly MadeEvent[],
@@ -69,7 +71,7 @@ async function interruptEach(
     return `SELECT '${name}' AS name, CAST(count(*) AS integer) AS rows, CAST(sum(${hash}) AS text) AS sum FROM ${name} r`;
   });
   const contents = () => query(`${sums.join(' UNION ALL ')} ORDER BY name`);
-  /** Returns the number of statements. `done`: after the COMMIT it may be cut off, too; then all of it is there. */
+  /** Returns the number of statements of `work`. `done`: whether all of the work is in the database, as after a cut behind the COMMIT. */
   const cutOff = async (work: () => Promise<unknown>, done: () => Promise<boolean>) => {
     const before = await contents();
     for (let after = first; ; after += STRIDE) {
@@ -89,7 +91,7 @@ async function interruptEach(
   };
   const [early, later, last] = [lives.slice(0, 80), lives.slice(80, 140), lives.slice(140)];
   await events.load([load(2, [titled('x', 1), ...early], false)]);
-  // New events, one that is already loaded, one whose contents are newer, and the last page of a window.
+  // Window 2 ends, with newer contents of webset `x` and with events that are already loaded. Window 3 gets new events.
   const mixed = [load(2, [titled('x', 2), ...early.slice(40)], true, 3), load(3, later, false)];
   const pending = async () => (await events.stream(sync))?.pending.length;
   const mixedLoad = await cutOff(
@@ -97,7 +99,7 @@ async function interruptEach(
     async () => (await pending()) === 1,
   );
   expect(await query(`SELECT title FROM websets WHERE id = 'x'`)).toEqual([{ title: 'at 2' }]);
-  // One event is already loaded, with the same contents.
+  // The first event is already loaded, with the same contents.
   await cutOff(
     () => events.load([load(3, [...later.slice(-1), ...last], true, 2)]),
     async () => (await pending()) === 0,
@@ -151,7 +153,7 @@ describe('a load or a fold that is cut off at any statement leaves nothing, and 
         try {
           interrupt();
         } catch (error) {
-          // A text returns a promise, a COPY a stream.
+          // The client returns a promise for a statement as text, and a stream for COPY.
           if (typeof given[0] === 'string') return Promise.reject(error) as never;
           throw error;
         }

@@ -11,7 +11,7 @@ import { expectAll } from '../../support/events/expect-all.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// The waits between ten tries take a minute.
+// Waits take no time here; between ten attempts they would take a minute.
 vi.mock('node:timers/promises', async (original) => ({
   ...(await original<typeof import('node:timers/promises')>()),
   setTimeout: (_ms: number, value: unknown) => Promise.resolve(value),

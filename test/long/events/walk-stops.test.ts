@@ -14,7 +14,7 @@ it('a walk continues at the last landed cursor when another worker takes over', 
   await expect.poll(async () => (await walks.setting.pages()) > 7, soon).toBe(true);
   await walks.setting.anotherHost();
   expect(await run.result()).toMatchObject({ phase: 'done', added: 4000 });
-  // 20 pages: the clock, and a few pages twice.
+  // The walk needs 20 pages and a request for the time of the service; only a few pages may be read twice.
   expect(walks.setting.pages()).toBeLessThan(30);
   await expectAll(walks.setting);
 });
@@ -78,10 +78,10 @@ it('a walk continues after a long run with the events that came since its start,
   await (await walks.setting.sync({}, left(Date.now()))).result();
   expect(walks.setting.pages()).toBe(before);
   const late = await (await walks.setting.sync({}, left(Date.now() - 600_000))).result();
-  // The events that the long run had loaded, and the overlap.
+  // The figures are those of the earlier run, and one page more for the overlap.
   expect(late).toMatchObject({ watermark, added: 1200, pages: pages + 1 });
   expect(late.events).toBeGreaterThan(1200);
-  // The clock, and the overlap.
+  // One request is for the time of the service, the other one for the overlap.
   expect(walks.setting.pages() - before).toBe(2);
 });
 

@@ -37,7 +37,7 @@ it('workflows that run agents fill the slots of the team and never use more', as
   });
   const results = await Promise.all(
     Array.from({ length: RUNS }, (_, index) =>
-      // Two of each, in workflows of their own.
+      // Each query has two workflows, which share one run.
       temporal.client.workflow.execute(workflowNames.runAgent, {
         workflowId: randomUUID(),
         taskQueue: folder.dir,
@@ -57,7 +57,8 @@ it('workflows that run agents fill the slots of the team and never use more', as
   const busy = runs
     .filter(({ id }) => id !== theirs.id)
     .reduce((sum, one) => sum + Math.max(0, Math.min(one.endsAt, to) - Math.max(one.startedAt, from)), 0);
-  // Of four slots, with runs of two seconds and an end noticed within half a second; the bench has the bar for long runs.
+  // On average more than two of the four slots are in use, with runs of two seconds whose end is noticed within half a second. The bench
+  // measures long runs.
   expect(busy / (to - from)).toBeGreaterThan(2);
   expect(await host.parts.deps.journal.totals('calls/')).toMatchObject({
     requests: RUNS / 2,

@@ -9,7 +9,7 @@ interface OpenFolder {
   readonly folder: Folder;
   readonly sandbox: Sandbox;
   run(...args: readonly string[]): ReturnType<typeof startCommand>;
-  /** `searchflow enrich` of the folder's rows, with these flags. */
+  /** Starts `searchflow enrich` of the folder's rows with these flags. */
   enrich(...flags: readonly string[]): ReturnType<typeof startCommand>;
 }
 
@@ -35,7 +35,7 @@ async function openFolder(rows: readonly InputRow[], options: Partial<SandboxOpt
   return { folder, sandbox, run, enrich };
 }
 
-/** Every row is there once and in order. */
+/** Expects that every row is in the CSV once and in order. */
 function expectRows(folder: Folder, rows: readonly InputRow[]): void {
   expect(folder.enriched().map(({ id }) => id)).toEqual(rows.map(([id]) => id));
 }
@@ -59,7 +59,7 @@ it.runIf(process.platform === 'linux')(
     expect([await stopped.ended, stopped.err()]).toEqual([5, expect.stringContaining('Paused (budget)')]);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);
     expect(sandbox.bill().micros).toBeGreaterThanOrEqual(950_000);
-    // The command that it prints, first without a change, and then with more money.
+    // The same command runs first with the same budget, then with a higher one.
     const again = enrich('--max-cost', '1.00');
     expect(await again.ended).toBe(5);
     expect(sandbox.bill().micros).toBeLessThanOrEqual(1_000_000);

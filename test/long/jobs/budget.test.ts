@@ -12,9 +12,9 @@ let temporal: TestWorkflowEnvironment;
 let setting: Setting;
 let sandbox: Sandbox;
 beforeAll(async () => {
-  // Every job here continues as new a few times.
+  // With this setting every job here continues as new a few times.
   temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=40']);
-  // A page that fails costs nothing: estimates are above what is charged.
+  // A page that fails costs nothing, so the estimates are higher than the charges.
   setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 5, max: 40 }, failureRate: 0.08 } });
   sandbox = setting.sandbox;
 });
@@ -23,13 +23,13 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test uses. */
+/** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 const soon = { timeout: 40_000, interval: 20 };
 const billed = () => sandbox.bill().micros;
 
-/** Waits until the job is paused for its budget and none of its slices runs; returns its progress. */
+/** Waits until the job is paused for its budget and none of its slices runs; returns the message of the pause. */
 async function outOfMoney(job: Job): Promise<string> {
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe('budget');
   await expect
@@ -43,7 +43,7 @@ async function outOfMoney(job: Job): Promise<string> {
   return message ?? '';
 }
 
-/** The job ends: each row once and in order, each URL bought once, and its cost equals the bill. */
+/** Waits for the end of the job. Expects each row once and in order, each URL bought once, and a cost that equals the bill. */
 async function expectWhole(job: Job, rows: readonly InputRow[]): Promise<void> {
   const summary = await job.result();
   expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: 0, totalCostMicros: billed() });
@@ -62,7 +62,7 @@ it('fault M: a job stops close below its budget, names the command to resume, an
   const { job: id } = await job.progress();
   expect(message).toContain("of this run's budget of $1.00 is spent");
   expect(message).toContain(`searchflow resume ${id} --max-cost 2`);
-  // Resumed without more money it stops again, and nothing is sent.
+  // A resume without more money pauses the job again, and no request is sent.
   const sent = sandbox.log().length;
   await job.resume();
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBeNull();
@@ -105,7 +105,7 @@ it('a run starts from the earlier cost of its job, lost answers included', async
 });
 
 it('an invalid budget fails the job before it buys anything', async () => {
-  // JSON makes null of it, which must not be taken for no budget.
+  // JSON writes NaN as null, which must not be read as "no budget".
   const job = await setting.begin(freshRows(20), { maxCostDollars: Number.NaN });
   await expect(job.result()).rejects.toMatchObject({ cause: { type: 'BadInput' } });
   expect(sandbox.log()).toEqual([]);

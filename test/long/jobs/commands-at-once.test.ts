@@ -18,7 +18,9 @@ const COMMANDS = 5;
 const ROWS = 40;
 const urlsOf = (name: string) => Array.from({ length: ROWS }, (_, row) => `https://${name}-${row}.example/`);
 
-/** Five commands that start together; each writes a CSV of its own. `one`: one file for all; `named`: one `--job` name for all. */
+/**
+ * Five commands that start together; each writes a CSV of its own. `one`: all have the same input. `named`: all have the same `--job` name.
+ */
 async function atOnce({ store, one, named }: { store: boolean; one: boolean; named: boolean }) {
   const folder = new Folder();
   const environment = {

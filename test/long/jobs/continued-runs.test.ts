@@ -59,7 +59,7 @@ it('fault 34: a worker that keeps no workflow in memory has the same result, and
 });
 
 it('fault 37: a job of many rows takes at most one event for a hundred of them', async () => {
-  // One more than a file of small slices may have.
+  // A file with more than 20,000 rows has larger slices.
   const count = 20_001;
   const setting = await open({
     sandbox: { prebuilt: true, textBytes: 20 },

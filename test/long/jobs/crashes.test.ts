@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-/** The fault that a process inflicts on itself on SIGUSR2, in its main thread. */
+/** On SIGUSR2 the process causes one of these crashes in its main thread. */
 const crashes = {
   'an uncaught exception': `throw new Error('planted')`,
   'a full heap': 'const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()))',

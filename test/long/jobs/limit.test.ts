@@ -8,7 +8,7 @@ import { openTemporal } from '../../support/temporal.js';
 
 const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 
-// 40 rows a slice: the limits below end in a slice, at its end, and after it.
+// A slice has 40 rows. The limits below end inside a slice, at its last row, and behind it.
 const rows = plainRows(100);
 
 it('a limit buys the next rows with each greater limit, and without a limit exactly the rest', async () => {
@@ -100,7 +100,7 @@ it('a limit ends a paused run of the whole job, instead of resuming it', async (
   await expect.poll(paused, { timeout: 40_000 }).toBe('budget');
   await runtime.close('drain');
   expect(bought()).toBe(40);
-  // Slices run in parallel: the budget may have been spent on rows beyond the limit.
+  // Slices run in parallel, so the budget may have paid for rows beyond the limit.
   const tried = await run({ limit: 60 });
   expect([20, 40, 60]).toContain(tried.plan.toBuy);
   expect(tried.summary).toMatchObject({ limit: 60, costMicros: tried.plan.toBuy * 1000 });

@@ -13,11 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-/** The longest wait of a command without a message, and the tolerance for the machine. */
+/** The longest time that a command may wait without a message, with a tolerance for a slow machine. */
 const REPORTED_WITHIN_MS = 10_000 + 1500;
 const soon = { timeout: 60_000, interval: 10 };
 
-/** Commands in a folder of their own. */
+/** Runs commands in a folder of their own. */
 function commands(url: string, folder = new Folder()) {
   const env = {
     SEARCHFLOW_API_KEY: 'key-of-the-waits',
@@ -83,7 +83,7 @@ it('[66] agent runs that continue after their cancel are shown within 10 s, and 
 }, 90_000);
 
 it('a wait for a list of events is shown within 10 s, with its duration', async () => {
-  // The first answer reports the service's time.
+  // The first request only asks for the service's time, so the second one stalls.
   const stalls = { when: { nth: 2 }, do: { kind: 'stall', moment: 'headers', ms: 60_000 } } as const;
   const sandbox = await startSandbox({ faults: [stalls] });
   const { folder, run } = commands(sandbox.url);

@@ -25,7 +25,7 @@ it.each(Array.from({ length: calls + 1 }, (_, index) => index + 1))(
     const faults: Fault[] = [{ when: { nth }, do: { kind: 'reset', moment: 'after' } }];
     const job = await setting.begin(rows, {}, faults);
     const summary = await job.result();
-    // After the last call there is none to lose.
+    // The number after the last call has no call, so no answer is lost.
     const lost = nth <= calls ? 1 : 0;
     expect(summary).toMatchObject({ phase: 'done', unknownOutcomes: lost, requests: calls });
     const { sandbox } = setting;

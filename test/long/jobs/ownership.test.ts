@@ -17,7 +17,7 @@ afterAll(() => temporal?.teardown());
 const soon = { timeout: 60_000, interval: 20 };
 const slowly = ['--batch', '1', '--qps', '20', '--yes'];
 
-/** Commands in processes of their own, in one folder, and the purchases by job. */
+/** Runs commands as processes of one folder, and counts the purchases of each job. */
 async function openFolder() {
   const folder = new Folder();
   const sandbox = await startSandbox({ failureRate: 0, textBytes: 100, latencyMs: 50 });
@@ -45,13 +45,13 @@ async function openFolder() {
       started.push(running);
       return running;
     },
-    /** Writes a file of rows that only its own job requests. */
+    /** Writes a file with URLs that no other job has. */
     file(name: string, rows: number) {
       const urls = Array.from({ length: rows }, (_, index) => `https://${name}-${index}.example/`);
       writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
       return `${name}.csv`;
     },
-    /** Resolves when this many units were bought for a job. */
+    /** Resolves when this many units of a job were bought. */
     async reached(name: string, units: number) {
       const until = Date.now() + 60_000;
       while (bought(name) < units) {
@@ -83,7 +83,7 @@ it('fault 63: a job that was stopped or whose command was killed is not paid for
   again.child.kill('SIGKILL');
   await again.ended;
   const next = other('next');
-  // By now the requests in flight have reached the service.
+  // By now the service has received the requests that were in flight at the kill.
   await next.says('to buy');
   before = bought('big');
   expect([await next.ended, next.err()]).toEqual([
@@ -152,7 +152,7 @@ it('fault 61: one job name with two files on a store belongs to one of them, and
   await expect.poll(() => sold('site'), soon).toBeGreaterThan(20);
   big.child.kill('SIGKILL');
   await big.ended;
-  // The requests in flight are still being answered.
+  // The service still answers requests that were in flight at the kill, so the test waits until the number is stable.
   const counts = [-1];
   await expect
     .poll(() => counts.push(sold('site')) > 1 && counts.at(-1) === counts.at(-2), { timeout: 20_000, interval: 500 })

@@ -19,7 +19,7 @@ afterAll(async () => {
   await temporal?.teardown();
 });
 
-/** Rows that no other test uses. */
+/** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 const freshRows = () => plainRows(200, 1000 * ++used);
 
@@ -48,7 +48,7 @@ it('a Retry-After above one hour pauses the job instead of waiting, and landed a
   const job = await setting.begin(rows, {}, [refusal(6, { status: 429, retryAfter: '7200' })]);
   expect(await parked(temporal, job, 'rate')).toMatch(/429/);
   expect(sentAfter(sandbox, 6)).toBeLessThanOrEqual(3);
-  // The block of a sandbox's limiter ends with its worker; a real one is kept on disk.
+  // With the sandbox a block ends with the worker; with the real service it is kept on disk.
   await setting.anotherHost();
   await job.resume();
   await expectWhole(sandbox, job, rows);

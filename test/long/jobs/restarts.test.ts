@@ -47,7 +47,7 @@ it('a worker that is restarted again and again finishes the jobs of every owner 
     return `${name}.csv`;
   };
   const slowly = ['--into', folder.into, '--batch', '1', '--qps', '40', '--yes'];
-  /** A command that has bought some rows, and is then ended by a signal. */
+  /** Runs a command until it has bought some rows, then ends it with a signal. */
   const cut = async (name: string, signal: NodeJS.Signals) => {
     const running = run('enrich', file(name, 120), '--job', name, ...slowly);
     await expect.poll(() => bought(name), soon).toBeGreaterThan(10);
@@ -68,7 +68,7 @@ it('a worker that is restarted again and again finishes the jobs of every owner 
 
   const names = ['killed', 'scheduled', 'client'];
   const all = () => names.reduce((sum, name) => sum + bought(name), 0);
-  // As systemd does it: SIGTERM, and SIGKILL if that takes too long.
+  // systemd ends a worker by SIGTERM, and by SIGKILL if it takes too long.
   for (const signal of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
     const worker = run('worker', '--qps', '40');
     const before = all();
@@ -90,7 +90,7 @@ it('a worker that is restarted again and again finishes the jobs of every owner 
   expect(Object.keys(boughtAgain(sandbox)).length).toBeLessThanOrEqual(listed);
 }, 300_000);
 
-/** Units whose answers were lost by a kill: only these may have been bought a second time. */
+/** Number of units whose answers were lost by a kill. Only these may be bought a second time. */
 async function unknownKeys(folder: Folder): Promise<number> {
   const [row] = await folder.query<{ units: number }>(
     'SELECT coalesce(sum(len(unit_keys)), 0)::INTEGER AS units FROM unknown_outcomes',

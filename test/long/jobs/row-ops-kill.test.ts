@@ -5,7 +5,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 import { timesBought } from '../../support/jobs/row-purchases.js';
 
-/** A command over a folder of rows, on a sandbox that outlives it; kills the whole command at a given moment. */
+/** Runs a command on a folder of rows and kills it, with all its processes, at a given moment. The sandbox continues. */
 async function open(rows: number, options: Partial<SandboxOptions>, args: readonly string[]) {
   const folder = new Folder();
   folder.write(plainRows(rows));
@@ -64,7 +64,7 @@ it.runIf(process.platform === 'linux')(
     ).toEqual([{ lines: '400', rows: '200' }]);
     const again = [...timesBought(sandbox)].filter(([, times]) => times > 1);
     const unknown = await folder.query<{ keys: string }>('SELECT unnest(unit_keys) AS keys FROM unknown_outcomes');
-    // At most the requests in flight, and all of them are listed.
+    // Only requests that were in flight were bought again, and all of them are listed.
     expect(again.length).toBeLessThanOrEqual(8);
     expect(unknown.length).toBeGreaterThanOrEqual(again.length);
   },

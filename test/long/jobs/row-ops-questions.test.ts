@@ -15,7 +15,7 @@ it('rows with the same question and different input have runs of their own', asy
   const { summary } = await run(request);
   expect(summary).toMatchObject({ requests: 30, warehouse: { success: 30 } });
   expect(timesBought(here.sandbox).size).toBe(30);
-  // The sandbox copies its input, so that a row shows whose run it got.
+  // The sandbox repeats the input of a run in its output, so a row shows from which run its answer comes.
   const rowsOut = await here.folder.query<{ input: string }>(
     `SELECT to_json(response->'$.request.input.data[0].id')::VARCHAR AS input FROM enriched_rows ORDER BY row_number`,
   );

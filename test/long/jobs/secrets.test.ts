@@ -8,7 +8,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 
 const canary = 'canary-5e1f0a9d4c7b42d8';
-/** A service that repeats the key in its errors, which is the worst case. */
+/** The service repeats the key in its errors, which is the worst case. */
 const repeated = JSON.stringify({
   requestId: 'r-1',
   error: `No such key: ${canary} (x-api-key)`,
@@ -63,7 +63,7 @@ it.runIf(process.platform === 'linux')(
       expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(canary);
     }
     expect(filesWith(folder.dir, canary)).toEqual([]);
-    // The search covers the possible places: the server's database holds the histories, the journal the kept bodies.
+    // The search did reach the histories in the server's database, and the bodies in the journal.
     expect(filesWith(folder.stateDir, 'enrichSlice').some((path) => /\.(db|sqlite)(-wal)?$/.test(path))).toBe(true);
     expect(filesWith(join(folder.stateDir, 'journal'), '<html>').length).toBeGreaterThan(0);
     expect(filesWith(folder.stateDir, '401').length).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import { startOwnTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
-  // Polls of a stopped worker must not hold tasks for the default time.
+  // The server hands tasks to a stopped worker as long as that worker's last poll is open; this setting makes that time short.
   temporal = await startOwnTemporal(['matching.longPollExpirationInterval="2s"']);
 });
 afterAll(() => temporal?.teardown());
@@ -27,13 +27,13 @@ it('fault 26: a worker that wakes after its slices were retried doubles no row, 
   const into = `postgres://${address.host}${address.pathname}`;
   const job = await Job.start(temporal, folder.dir, folder, { into, csv: folder.csv });
 
-  // Its answers come while it is stopped.
+  // The worker is stopped when it has sent three requests; their answers arrive meanwhile.
   await sent(cluster, 3, stopped);
   stopped.child.kill('SIGSTOP');
   const other = cluster.start('b', ['worker']);
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 80, success: 80 } });
 
-  // When it wakes, it finds its answers and continues; it ends with exit code 0 on request.
+  // The woken worker reads these answers and continues; on SIGINT it ends with exit code 0.
   stopped.child.kill('SIGCONT');
   const usage = async () => {
     const asked = cluster.start('c', ['usage', '--json']);

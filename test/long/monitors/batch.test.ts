@@ -5,7 +5,7 @@ import { approval, batchCases, exactBatches } from '../../support/monitors/exact
 import { failureOf, MonitorSetting } from '../../support/monitors/setting.js';
 import { startOwnTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -33,7 +33,7 @@ it.each(['circling', 'inventing'] as const)(
   },
 );
 
-/** Answers are lost, refused and broken in turn, before and after the work is done. */
+/** Each call gets one of these faults. Some happen before the service has made the change, some after it. */
 const faults: readonly Fault[] = ['ok', 429, 'ok', 500, 'lost', 'ok', 'failed', 'ok', 'reset', 503, 'ok', 'lost'];
 
 it.each(['pause', 'delete'] as const)(

@@ -7,7 +7,7 @@ import { filesWith } from '../../support/jobs/files-with.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { killAllOf, processesOf } from '../../support/jobs/processes.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
 
 const canary = 'whsec_canary-1f6e0c52d98b4a37';
@@ -17,7 +17,7 @@ const definition = {
   webhook: { url: 'https://hooks.example/launches' },
 };
 
-/** A strict server, and the command on it in a folder of its own. */
+/** A strict service, and the command in a folder of its own. */
 async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const server = await startService({ key: 'key-of-the-strict-service' });
   server.monitors.secret = canary;
@@ -43,7 +43,7 @@ async function open({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   };
 }
 
-// Each has its own server, worker and folder, and mostly waits for a worker that was killed.
+// Each test has a service, a worker and a folder of its own and mostly waits for a killed worker, so the tests run in parallel.
 describe.concurrent('the command', () => {
   it('a batch that waits for its approval continues when another command approves it', async (context) => {
     const { server, start, run } = await open(context);
@@ -150,7 +150,7 @@ describe.concurrent('the command', () => {
       await killed.ended;
       said.push(killed.out() + killed.err());
       const last = create();
-      // Found again if the answer was lost with its worker: then its secret is missing, too.
+      // If the kill lost the answer, the command finds the monitor at the service, but its secret is missing: exit code 1.
       expect([0, 1]).toContain(await last.ended);
       said.push(last.out() + last.err());
       expect(server.monitors.records.size).toBe(2);
@@ -160,7 +160,7 @@ describe.concurrent('the command', () => {
       expect(said.join('\n')).not.toContain(canary);
       expect(readFileSync(secretFile, 'utf8')).toContain(canary);
       expect(filesWith(folder.dir, canary)).toEqual([secretFile]);
-      // The search covers the possible places: histories in the server's database, answers in the journal.
+      // The search did reach the histories in the server's database, and the answers in the journal.
       expect(filesWith(folder.stateDir, 'makeMonitor').length).toBeGreaterThan(0);
       expect(filesWith(join(folder.stateDir, 'journal'), 'launches').length).toBeGreaterThan(0);
     },

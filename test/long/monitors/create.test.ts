@@ -10,7 +10,7 @@ import { filesWith } from '../../support/jobs/files-with.js';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -27,7 +27,7 @@ const definition = {
   webhook: { url: 'https://hooks.example/launches' },
 };
 
-/** Creates a monitor while the calls to create have these faults, one after the other. */
+/** Creates a monitor; the calls that create it have these faults, one after the other. */
 async function create(setting: MonitorSetting, ...faults: Fault[]) {
   const { server, folder } = setting;
   server.monitors.secret = canary;
@@ -79,7 +79,7 @@ it.each([['lost'], ['failed']] as const)(
 );
 
 it('a call without effect (reset, or 500) is repeated and creates one monitor', async () => {
-  // Each searches for twelve seconds for a monitor that it may have created.
+  // The two cases run in parallel, because each searches for twelve seconds for a monitor that the failed call may have created.
   const settings = await Promise.all(
     (['reset', 500] as const).map(async (fault) => [fault, await MonitorSetting.open(temporal)] as const),
   );

@@ -6,7 +6,7 @@ import { byChance, type Fault, type StoredRun } from '../../service/service.mjs'
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -44,7 +44,7 @@ const doExport = async (setting: MonitorSetting, filter?: object): Promise<Monit
     })
   ).result();
 
-/** Calls to the service since the last check. */
+/** Number of calls to the service from this position of its log on. */
 function callsSince(setting: MonitorSetting, from: number): number {
   return setting.server.log.length - from;
 }
@@ -76,13 +76,13 @@ it('a second export reads new runs and unfinished ones, and stops at the last kn
   const setting = await open();
   const { server } = setting;
   const { id } = server.monitors.add();
-  // Five pages of runs; the oldest still runs.
+  // The monitor has five pages of runs; the oldest run has not ended.
   const runs = [run(id, 0, 'running'), ...Array.from({ length: 450 }, (_, index) => run(id, index + 1))];
   server.monitors.runs.set(id, runs);
   expect(await doExport(setting)).toMatchObject({ added: 451, again: 0 });
   const quietAt = server.log.length;
   expect(await doExport(setting)).toMatchObject({ added: 0, again: 1 });
-  // The list of monitors, one page of runs, and the run that continues.
+  // The three calls are the list of monitors, one page of runs, and the run that has not ended.
   expect(callsSince(setting, quietAt)).toBe(3);
   runs[0] = run(id, 0);
   runs.push(run(id, 451), run(id, 452, 'pending'));
@@ -141,7 +141,7 @@ it('an export of all monitors and one of some at once mark no monitor as gone', 
   for (let index = 0; index < 150; index++) server.monitors.add({ name: index % 5 === 0 ? 'daily' : 'weekly' });
   let filtered: Promise<MonitorExport> | null = null;
   server.meanwhile = (_call, _method, path) => {
-    // Between the pages of the export of all.
+    // A second export, of some monitors, runs between two pages of the export of all monitors.
     if (path === '/monitors') filtered ??= doExport(setting, { name: 'daily' });
   };
   expect(await doExport(setting)).toMatchObject({ monitors: 150 });

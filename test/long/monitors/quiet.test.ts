@@ -8,7 +8,7 @@ import { byChance, type Fault } from '../../service/service.mjs';
 import { MonitorSetting } from '../../support/monitors/setting.js';
 import { openTemporal } from '../../support/temporal.js';
 
-// Real servers and workers, perhaps on a machine that is busy.
+// The tests use real servers and workers, and the machine may be busy.
 vi.setConfig({ testTimeout: 180_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -21,7 +21,7 @@ const days: Weekday[] = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const nights: QuietHours = { tz: 'Europe/Berlin', from: '20:00', until: '07:00', days, untilDay: null };
 const growth = { metadata: { team: 'growth' } };
 
-/** Runs a turn at a time (UTC), as the schedules do. */
+/** Runs a turn of quiet hours at a time in UTC, as a schedule would. */
 async function turn(setting: MonitorSetting, at: string, changes: Partial<QuietInput> = {}): Promise<QuietOutcome> {
   const input: QuietInput = {
     ...{ name: 'nights', hours: nights, filter: growth, into: setting.folder.into, now: Date.parse(`${at}Z`) },
@@ -53,7 +53,7 @@ it('monitors are paused when quiet hours begin and put back when they end; other
 });
 
 it.each([
-  // The times are 20:00 and 07:00 in Berlin, before, over and after the change.
+  // Start and end of each night in UTC: 20:00 and 07:00 in Berlin, before, across and after the change of the clock.
   [
     'to summer time',
     [
@@ -88,7 +88,7 @@ it.each([
     expect(await turn(setting, minuteBefore(begins))).toMatchObject({ did: 'nothing' });
     expect(await turn(setting, begins)).toMatchObject({ did: 'begin' });
     expect(statusOf(setting, plain, resumed)).toEqual(['paused', 'paused']);
-    // A person unpauses one, and takes another one over: off, on and off again.
+    // A person unpauses one monitor. In the first night a person also unpauses and pauses another one, which then stays paused.
     server.monitors.change(resumed, { status: 'active' });
     if (night === 0) for (const status of ['active', 'paused']) server.monitors.change(held, { status });
     expect(await turn(setting, minuteBefore(ends))).toMatchObject({ did: 'nothing' });
@@ -173,7 +173,7 @@ it.each(['pause', 'unpause'] as const)(
     const ids = Array.from({ length: 40 }, () => server.monitors.add(growth).id);
     if (half === 'unpause') await turn(setting, '2026-01-15T19:00');
     let changes = 0;
-    // From the tenth change on, every change is made and no answer arrives.
+    // From the eleventh change on, the service makes the change, but its answer does not arrive.
     server.faultOf = (_call, method) => (method === 'PATCH' && ++changes > 10 ? 'lost' : 'ok');
     const at = half === 'pause' ? '2026-01-15T19:00' : '2026-01-16T06:00';
     const going = turn(setting, at);
@@ -199,7 +199,7 @@ it('overlapping quiet hours put monitors back when the last of them ends, and no
   expect(await turn(setting, '2026-01-15T19:00')).toMatchObject({ did: 'begin', paused: 4 });
   expect(await turn(setting, '2026-01-15T21:00', late)).toMatchObject({ did: 'begin', paused: 4 });
   expect(await turn(setting, '2026-01-15T22:00', inner)).toMatchObject({ did: 'begin', paused: 4 });
-  // A person takes one over in between.
+  // A person unpauses and pauses one of the monitors during the quiet hours.
   for (const status of ['active', 'paused']) server.monitors.change(ids[0] as string, { status });
   expect(await turn(setting, '2026-01-16T02:00', inner)).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
   expect(await turn(setting, '2026-01-16T06:00')).toMatchObject({ did: 'end', unpaused: 0, leftCount: 4 });
@@ -221,7 +221,7 @@ it('quiet hours are two schedules in their zone that start one turn each, and no
   const about = async (edge: string) =>
     (await client.schedule.getHandle(`searchflow-quiet-${name}-${edge}`).describe()).spec;
   const { catchupWindow } = (await client.schedule.getHandle(`searchflow-quiet-${name}-end`).describe()).policies;
-  // After a long weekend with a closed laptop they are put back when it opens.
+  // If a laptop is closed over a long weekend, the monitors are unpaused when it is opened.
   expect(catchupWindow).toBeGreaterThan(7 * 86_400_000);
   const calendars = (spec: Awaited<ReturnType<typeof about>>) =>
     spec.calendars?.map(({ hour, minute, dayOfWeek }) => [hour?.[0]?.start, minute?.[0]?.start, dayOfWeek?.[0]?.start]);
@@ -278,7 +278,7 @@ it('quiet hours that are removed while monitors are being paused end at once, an
   await expect.poll(() => changes('paused'), { timeout: 60_000, interval: 20 }).toBeGreaterThan(10);
   const outcome = await (await control.quiet.remove(name))();
   await expect(turn).rejects.toThrow('cancelled');
-  // Changes in flight have landed, and it takes a second or two until the end is noticed.
+  // Changes in flight at the removal still land, and the turn notices its cancellation after a second or two.
   expect(changes('paused')).toBeLessThan(250);
   expect(outcome).toMatchObject({ unpaused: changes('paused'), leftCount: 0 });
   expect(server.monitors.idsOf('active')).toEqual(ids);

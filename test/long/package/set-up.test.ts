@@ -18,7 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let clone: string;
 
-/** A small clone: this project's scripts and dependencies, one source file. */
+/** A small clone with this project's scripts and dependencies, and one source file. */
 beforeEach(() => {
   clone = mkdtempSync(join(tmpdir(), 'searchflow-clone-'));
   for (const path of ['scripts', '.ci', 'package.json', 'package-lock.json', 'tsconfig.json']) {
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(clone, { recursive: true, force: true }));
 
-/** A process that holds the lock, by its own means, and its output. */
+/** Starts a process that takes the lock by the set-up's own code; returns the process and its output. */
 async function holder() {
   const script = `import { alone } from './scripts/lock.mjs';
     alone(() => {}, () => { console.log('held'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); });`;
@@ -126,7 +126,7 @@ describe('set-up', () => {
   });
 });
 
-/** A step of `.ci/run`: the content of its result file, if any, and its exit code. */
+/** The result of a step of `.ci/run`: the content of its result file, if there is one, and its exit code. */
 interface Step {
   readonly code?: number;
   readonly result?: object;

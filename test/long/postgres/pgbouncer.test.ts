@@ -8,7 +8,7 @@ import { hasPgBouncer, type PgBouncer, startPgBouncer } from '../../support/pgbo
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { openTemporal } from '../../support/temporal.js';
 
-// It is no part of the package's own dependencies.
+// PgBouncer is not installed by npm, so the tests run only where the machine has it.
 describe.runIf(hasPgBouncer)('PgBouncer before store and warehouse', () => {
   let temporal: TestWorkflowEnvironment;
   let server: PostgresServer;

@@ -117,7 +117,7 @@ describe('a database', () => {
     };
     const [own, other] = [file('own.pem', localhost.certificate), file('other.pem', certificate)];
     const key = file('key.pem', localhost.privateKey);
-    // The server runs as another user where this one is root.
+    // If this process is root, the server runs as another user.
     const { uid, gid } = statSync(server.dataDir);
     for (const path of [dir, own, other, key]) chownSync(path, uid, gid);
     const admin = await open(server.urlOf('postgres'));
@@ -131,7 +131,7 @@ describe('a database', () => {
       const rows = await postgres.query<{ ssl: boolean }>('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
       return rows[0]?.ssl;
     };
-    // Settings that a signal reloads apply to new connections soon, not at once.
+    // New settings apply to new connections only some time after the reload.
     while (!(await isEncrypted(`${database}?sslmode=require`).catch(() => false)))
       await admin.query('SELECT pg_sleep(0.05)');
     try {

@@ -11,10 +11,10 @@ import { type PostgresServer, startPostgres } from '../../support/postgres-serve
 import { openTemporal } from '../../support/temporal.js';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 
-/** The longest wait without a message about its reason. */
+/** The longest wait until a message names the reason. */
 const REPORTED_WITHIN_MS = 10_000;
 
-/** The server and its backends; a stopped one accepts connections, through the kernel, and sends nothing. */
+/** Sends a signal to the server and its backends. The kernel still accepts connections to a stopped server, which sends nothing. */
 function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
   const parent = server.pid();
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === parent);
@@ -23,7 +23,7 @@ function signalAll(server: PostgresServer, signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // A backend may end by itself between the listing and the signal.
+      // A backend may end by itself after it was listed and before it gets the signal.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
@@ -61,7 +61,7 @@ describe('a database that accepts connections and does not answer', () => {
     await postgres.query('CREATE TABLE public.t (n int)');
     return postgres;
   };
-  /** Resolves when a message about it was printed, with the time until then. */
+  /** Waits for a message about the database; returns the time that passed since `since`. */
   const reported = async (since: number): Promise<number> => {
     while (said.length === 0) await delay(50);
     return (said[0]?.at ?? 0) - since;

@@ -18,7 +18,7 @@ it('fault 24: a file that changes on 30 scheduled runs is billed for its new and
   const story = { days: 30, refreshAfterDays: 10, into: folder.into, killedIn: [13], killedBefore: [7, 22] };
   expect(await live(days, file, story)).toBeGreaterThan(150);
 
-  // Beside the rows that were due, only requests in flight at a kill were sold again, and each of them is listed.
+  // Only requests that were in flight at a kill were bought again, and each of them is listed.
   const lost = await folder.query<{ url: string; times: number }>(
     `SELECT url, count(*)::INTEGER AS times FROM (SELECT DISTINCT id, unnest(unit_keys) AS unit_key FROM unknown_outcomes)
      JOIN (SELECT DISTINCT unit_key, url FROM enriched_rows) USING (unit_key) GROUP BY url`,

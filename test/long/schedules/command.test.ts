@@ -7,7 +7,7 @@ import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { startPostgres } from '../../support/postgres-server.mjs';
 import { openTemporal } from '../../support/temporal.js';
 
-// A process for each command, perhaps on a machine that is busy.
+// Each command is a process, and the machine may be busy.
 vi.setConfig({ testTimeout: 240_000 });
 
 let temporal: TestWorkflowEnvironment;
@@ -25,7 +25,7 @@ afterAll(async () => {
   folder?.remove();
 });
 
-/** The command with a key, so on the real service, without a terminal. */
+/** Runs the command without a terminal, with a key, so that it uses the real service. */
 function run(...args: string[]) {
   return runCommand(args, surroundings());
 }
@@ -74,7 +74,7 @@ it('a schedule is created after its cost was shown, listed, shown, paused, trigg
   expect((await run('schedule', 'trigger', 'daily')).err).toMatch(
     /daily is starting a run now\. .*\n.*No worker answers/s,
   );
-  // No worker runs the first one.
+  // No worker runs the run that was triggered first, so a second run waits for its end.
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('another run starts right after it');
   expect((await run('schedule', 'trigger', 'daily')).err).toContain('no run was added');
   expect((await run('schedule', 'pause', 'daily')).err).toMatch(
@@ -149,7 +149,7 @@ it('the command names the workers that need the credentials of a warehouse, whic
   ]);
   const made = await run(...every, right);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('needs them in SEARCHFLOW_WAREHOUSE_URL')]);
-  // The worker that runs it may have a password.
+  // An address without a user is not refused, because a worker may have the password.
   const plain = await run(...every, `postgres://${address}`);
   expect([plain.code, plain.err]).toEqual([0, expect.not.stringContaining('SEARCHFLOW_WAREHOUSE_URL')]);
   const name = /Schedule (\S+) (?:created|changed)/.exec(plain.err)?.[1] ?? '';
@@ -179,7 +179,7 @@ it('the command waits for the database of a warehouse before anything is started
 });
 
 it('the command creates no schedule whose warehouse is a file that cannot be written', async () => {
-  // The file of rows is not a database.
+  // The file of rows is not a database, so it cannot be the warehouse.
   const files = [join(folder.input, 'events.duckdb'), folder.dir, folder.input];
   const tries = await Promise.all(files.map((into) => run('events', 'sync', '--every', '1h', '--into', into)));
   for (const { code, err } of tries)

@@ -53,7 +53,7 @@ const refusedBy = (write) => {
 };
 const lock = refusedBy(() => tryLock(join(dir, 'held.lock')));
 const landed = await Promise.allSettled(ids.map(land));
-// One more fits into the rest of the reserve.
+// The rest of the reserve has space for one more answer.
 await intend(6);
 const refused = await intend(7).then(
   () => null,

@@ -11,7 +11,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 it('fault 46: a disk that is filled while requests are in flight has room for their answers, and for no further request', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-full-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  // A small disk of its own, which ends with the process.
+  // Runs the process on a small disk, which is unmounted when the process ends.
   const script = 'mount -t tmpfs -o size=16m tmpfs "$1" && exec "$2" "$3" "$1"';
   const args = ['-rm', 'sh', '-c', script, 'sh', dir, process.execPath, join(here, 'full-disk.mjs')];
   const { stdout } = await promisify(execFile)('unshare', args);

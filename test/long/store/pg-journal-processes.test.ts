@@ -29,11 +29,11 @@ afterAll(async () => {
 
 interface Options {
   readonly deadAfterMs?: number;
-  /** Where the process sends itself a signal. */
+  /** The step at which the process sends a signal to itself. */
   readonly at?: { readonly step: string; readonly nth: number; readonly signal: 'SIGKILL' | 'SIGSTOP' };
 }
 
-/** Units that several processes buy, 5 a request, and the journal that reads the result. */
+/** Units that several processes buy, five in each request, and a journal that reads the result. */
 async function market(count: number) {
   const url = await server.database();
   const bill = join(root, url.slice(url.lastIndexOf('/') + 1));
@@ -49,7 +49,7 @@ async function market(count: number) {
     url,
     requests,
     buyer(options: Options = {}, first = 0) {
-      // Each starts at another unit, so that they meet.
+      // Each process starts at another unit, so that two processes want the same unit.
       const turned = [...keys.slice(first), ...keys.slice(0, first)];
       const config = { url, bill, keys: turned, perRequest: 5, ...options };
       const child = spawn(process.execPath, [script, JSON.stringify(config)], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -76,14 +76,14 @@ async function market(count: number) {
         });
       return { child, said, ended, says };
     },
-    /** Sends of each key beyond the first; fails if one was never sent. */
+    /** The keys that were sent more than once. Fails if a key was never sent. */
     extra(): string[] {
       const sent = new Map<string, number>();
       for (const key of requests().flat()) sent.set(key, (sent.get(key) ?? 0) + 1);
       expect([...sent.keys()].sort()).toEqual(keys);
       return [...sent].filter(([, times]) => times > 1).map(([key]) => key);
     },
-    /** The final state of the journal, when everything must have landed. */
+    /** The totals of the journal at the end, when all units must have landed. */
     async totals() {
       const postgres = await openStore(url, { applicationName: 'judge' });
       const journal = await PgJournal.open(postgres, { team: 'team' });
@@ -143,7 +143,7 @@ describe('processes that share a journal', () => {
     await successor.ended;
     zombie.child.kill('SIGCONT');
     await zombie.ended;
-    // It lands the answer that it had requested, and buys nothing else.
+    // The woken process lands the answer of its request in flight, and buys nothing else.
     const bought = zombie.said.filter((line) => line === 'sent').length;
     expect(zombie.said.at(-1)).toBe('done');
     expect(requests()).toHaveLength(12 + bought);

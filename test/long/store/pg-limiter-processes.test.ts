@@ -21,7 +21,7 @@ afterAll(() => server.stop());
 /** The clock that all processes of this machine share, in ms. */
 const now = () => Number(process.hrtime.bigint()) / 1e6;
 
-/** Processes that share a limit. */
+/** Processes that share one rate limit. */
 async function team(count: number) {
   const url = await server.database();
   const starts: { at: number; weight: number; by: number }[] = [];
@@ -37,7 +37,7 @@ async function team(count: number) {
     });
     return { child, said };
   });
-  /** Waits until each of these has started this many calls since. */
+  /** Waits until each process of `who` has started this many calls since a time. */
   const going = (who: readonly number[], calls: number, since = 0) =>
     expect
       .poll(() => Math.min(...who.map((by) => starts.filter((one) => one.by === by && one.at > since).length)), {

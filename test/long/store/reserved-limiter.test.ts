@@ -70,7 +70,7 @@ describe('the limit of a key that two folders use', () => {
     await a.reservation.alsoTake(async () => (taken++ === 0 ? { heldBy: 'another machine' } : async () => undefined));
     const passing = pass(a);
     await expect.poll(async () => (await a.view()).heldBy).toBe('another machine');
-    // Nothing is held here meanwhile.
+    // While `a` waits for the other machine, it holds no reservation on this machine, so `b` can start.
     await pass(b);
     await passing;
     expect(taken).toBe(2);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { sharedPostgres } from '../../support/postgres.js';
 import { RecordedFolder, storesOf } from '../../support/upgrade/recorded.js';
 
-/** A recorded folder whose databases are on the run's server, and a client of its warehouse. */
+/** A recorded folder whose databases were put on the run's server, and a client of its warehouse. */
 async function open(store: string) {
   const folder = new RecordedFolder(store);
   const postgres = sharedPostgres();
@@ -46,7 +46,7 @@ it.each(storesOf('postgres'))(
     const walk = JSON.parse(await folder.run('events', 'sync', '--json'));
 
     const { jobs, usage } = await folder.state();
-    // Under their former ids: the commands are those of the same jobs.
+    // The commands have found their former jobs: the ids are unchanged.
     for (const { job, name } of recorded.jobs.filter((line) => line.phase !== null))
       expect(jobs.filter((line) => line.name === name)).toEqual([expect.objectContaining({ job, phase: 'done' })]);
     expect(folder.soldAgain()).toEqual([]);
@@ -66,7 +66,7 @@ it.each(storesOf('postgres'))(
       { count: 5000, ids: 5000 },
     ]);
     expect(walk.added).toBe(5000 - recorded.events.events);
-    // From the cursor on: at most a page is read again.
+    // The walk has continued at its cursor, so it has read at most one page again.
     expect(walk.events).toBeLessThan(walk.added + 200);
   },
   240_000,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RecordedFolder, storesOf } from '../../support/upgrade/recorded.js';
 
-/** Rows of each job in the recording. */
+/** Number of rows of each job in the recording. */
 const rows = { agents: 14, done: 31, half: 60, paused: 40 };
 
 it.each(storesOf('duckdb'))(
@@ -9,7 +9,7 @@ it.each(storesOf('duckdb'))(
   async (store) => {
     const folder = new RecordedFolder(store);
     const { recorded } = folder;
-    // Its workflow is in the Temporal server's database and has waited since the recording.
+    // The job's workflow is in the database of the Temporal server and has waited since the recording.
     await folder.run('resume', 'paused', '--max-cost', 'none');
     await folder.run('resume', 'half');
     await folder.run('resume', 'agents');
@@ -31,7 +31,7 @@ it.each(storesOf('duckdb'))(
       await folder.query('SELECT count(*)::INTEGER AS count, count(DISTINCT id)::INTEGER AS ids FROM events'),
     ).toEqual([{ count: 5000, ids: 5000 }]);
     expect(walk.added).toBe(5000 - recorded.events.events);
-    // From the cursor on: at most a page is read again.
+    // The walk has continued at its cursor, so it has read at most one page again.
     expect(walk.events).toBeLessThan(walk.added + 200);
   },
   240_000,

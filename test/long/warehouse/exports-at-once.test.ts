@@ -48,7 +48,7 @@ function exporter(address: string, kind: string, target: string) {
   });
 }
 
-/** A folder with files of a person beside the target, and a function that reads them. */
+/** Puts files of a person beside the target; returns a function that reads them. */
 function neighbours(target: string) {
   const folder = join(dir, `at-once-${++made}`);
   mkdirSync(folder);

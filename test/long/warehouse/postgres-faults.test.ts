@@ -55,7 +55,10 @@ describe('a PostgreSQL warehouse, when', () => {
     await warehouse.openJob(job.record, job.files);
     return { job, files: await buySlice(dir, warehouse, job, 0, new Service()) };
   };
-  /** Acts once on a given statement of a client: before the server gets it, or after. Resolves when it is done. */
+  /**
+   * Calls `act` once, when a client sends a statement that contains `said`: before the server gets the statement, or after. Resolves when
+   * `act` has ended.
+   */
   const when = (said: string, act: () => unknown, moment: 'before' | 'after') =>
     new Promise<void>((done, failed) => {
       let begun = false;
@@ -63,7 +66,7 @@ describe('a PostgreSQL warehouse, when', () => {
         if (begun || !data.includes(said)) return true;
         begun = true;
         const acting = (async () => {
-          // Time for the server to act on it; only the answer is lost.
+          // The server executes the statement in this time, so only the answer is lost.
           if (moment === 'after') await delay(20);
           await act();
         })().then(done, failed);

@@ -22,7 +22,7 @@ interface UnderTest {
   query(sql: string): Promise<unknown[][]>;
 }
 
-/** `largest`: MiB of an answer that the test loads; a server needs some time for it. */
+/** `largest`: size of the largest answer that the test loads, in MiB. It is smaller for PostgreSQL, which is slower. */
 const warehouses: readonly (readonly [name: string, largest: number, make: (dir: string) => Promise<UnderTest>])[] = [
   [
     'DuckDB',
@@ -177,7 +177,7 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
     const MIB = 1_048_576;
     const many = (count: number) =>
       csv(...Array.from({ length: count }, (_, index) => `row ${index},https://site-${index}.com/`));
-    /** Differs from page to page. */
+    /** A text that differs from page to page. */
     const textOf = (url: string, bytes: number) => {
       const block = Array.from({ length: 64 }, (_, at) => sha256(`${url} ${at}`)).join('');
       return block.repeat(Math.ceil(bytes / block.length)).slice(0, bytes);

@@ -74,7 +74,7 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
   expect(samples.get(`searchflow_spent_microdollars_total{${contents}}`)).toBe(costMicros);
   expect(samples.get('searchflow_grant_wait_seconds_count{rate_class="contents"}')).toBeGreaterThanOrEqual(12);
   expect(samples.get('searchflow_rate_units_total{rate_class="contents"}')).toBe(12);
-  // Gauges are set now and then.
+  // Gauges are updated only every few seconds, so the test polls.
   const gauge = async (name: string) => (await scrape(address)).samples.get(name);
   await expect.poll(() => gauge('searchflow_rate_limit{bucket="all"}'), { timeout: 20_000 }).toBe(20);
   expect(await gauge('searchflow_rate_utilisation{bucket="all"}')).toBeGreaterThanOrEqual(0);

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const lockOf = (taskQueue: string) => ({ id: `searchflow-worker-of-${taskQueue}`, held: 'is there', remedy: 'Go.' });
 
-/** A queue lock that a worker on another machine took. */
+/** A lock of the task queue that a worker on another machine has taken. */
 async function takenElsewhere(taskQueue: string) {
   const { id: workflowId } = lockOf(taskQueue);
   await temporal.client.workflow.start(workflowNames.workerPresence, {
@@ -41,7 +41,7 @@ async function takenElsewhere(taskQueue: string) {
   });
 }
 
-/** The command `worker`, with a key and a folder of its own; ended with the test. */
+/** Starts `searchflow worker` with a key and a folder of its own; it is ended with the test. */
 function startWorker(name: string, env: Record<string, string>) {
   const running = startCommand(['worker'], {
     cwd: folder,
@@ -110,7 +110,7 @@ it('workers of one store share a queue, and no other worker joins while one of t
 });
 
 it('a worker with the plugin leaves its queue to one that answers, and takes over from one that does not', async () => {
-  // A refused worker holds its connection until its process ends.
+  // A refused worker keeps this connection in use until the process ends.
   const connection = await NativeConnection.connect({ address: temporal.address });
   const make = async (taskQueue: string) =>
     Worker.create({
@@ -154,7 +154,7 @@ it('a worker that is stopped while Temporal grants its queue lock releases the l
   const stopped = startWorker('stopped', { SEARCHFLOW_TASK_QUEUE: 'stopped', TEMPORAL_ADDRESS: slow.address });
   const { id } = lockOf('stopped');
   const lockState = async () => (await temporal.client.workflow.getHandle(id).describe()).status.name;
-  // By then the server has it, and the worker has not received the answer.
+  // The server has started the lock's workflow, and the worker has not received the answer yet.
   await expect.poll(lockState, { timeout: 30_000, interval: 5 }).toBe('RUNNING');
   stopped.child.kill('SIGINT');
   expect(await stopped.ended).toBe(130);
@@ -205,7 +205,7 @@ it('without a store a second worker on the same queue refuses to start until the
 
 it('an idle worker leaves the rate of its key to a job in another folder, on this machine and on others', async () => {
   writeFileSync(join(folder, 'rows.csv'), 'url\nhttps://a.example/\nhttps://b.example/\n');
-  // A machine of its own has a state of its own: then only Temporal knows the other one.
+  // On another machine the worker has other state files, so only Temporal knows the idle worker.
   for (const machine of ['same', 'other']) {
     const idle = startWorker(`idle-${machine}`, {
       SEARCHFLOW_TASK_QUEUE: `idle-${machine}`,

@@ -165,14 +165,14 @@ it('a hanging server is ended and replaced', async () => {
   expect(second.reused).toBe(false);
   expect(isAlive(first.pid, null)).toBe(false);
   expect(users.said.join()).toContain(`(PID ${first.pid}): `);
-  // Workers of the server before it keep calling this address.
+  // Workers still call the address of the former server.
   expect(second.address).toBe(first.address);
 });
 
 it('ends the server of a folder that was deleted', async () => {
   const first = await users.here(400);
   const watcher = users.watcherPid() as number;
-  // The server may write into it meanwhile.
+  // The server may still write into the folder.
   rmSync(users.stateDir, { recursive: true, maxRetries: 10 });
   await untilGone(first.pid);
   await untilGone(watcher);

@@ -29,7 +29,7 @@ import { idleLimiter } from '../store/idle-limiter.js';
 export type Fields = Record<string, Json>;
 export type Result = { readonly data: Fields; readonly costDollars: number };
 
-/** A journal in a folder of its own, and the other dependencies of activities. */
+/** A journal in a new folder, and the other dependencies of activities. */
 export class ActivitySetting {
   readonly secretFile: string;
   readonly #opened: ActivityDeps[] = [];
@@ -46,7 +46,7 @@ export class ActivitySetting {
     return new ActivitySetting(folder, await FileJournal.open(join(folder, 'journal'), { writes: true }));
   }
 
-  /** The parts of another worker on this journal. `origin` keeps its purchases apart. */
+  /** The dependencies of another worker with the same journal. Workers of different origins do not share purchases. */
   worker(
     options: Pick<TransportOptions, 'baseUrl'> & Partial<TransportOptions>,
     origin = 'sandbox',

@@ -26,12 +26,12 @@ function open(): void {
   });
 }
 
-/** The expected result of a row. `later`: the wait that the service asked for, in ms. */
+/** The expected result of a row. `later`: the wait in ms that the service asked for, or null. */
 type Meaning =
   | { readonly is: 'final'; readonly type: string }
-  /** 429 of the rate: all callers wait. */
+  /** A 429 because of the rate limit: all callers wait. */
   | { readonly is: 'limited'; readonly later: number | null }
-  /** 429 of the slots: this call waits. */
+  /** A 429 because all slots are taken: only this call waits. */
   | { readonly is: 'full'; readonly later: number | null }
   /** A temporary failure that may have been charged. */
   | { readonly is: 'lost'; readonly later: number | null }
@@ -102,7 +102,10 @@ const rows: readonly Row[] = [
   ['200 HTML', answer(200, '<html></html>'), waits('lost')],
 ];
 
-/** The result of one row: the failure in short, or `done`; the number of requests; the wait of all callers after it. */
+/**
+ * What a test saw of a row. `end`: the type of the failure, or `done`. `delay`: the wait before the next attempt. `blocked`: the wait of
+ * all callers. `gap`: the time between two requests.
+ */
 interface Seen {
   readonly end: string;
   readonly requests: number;
@@ -111,7 +114,7 @@ interface Seen {
   readonly gap: number | null;
 }
 
-/** A secret store without a file: in a file, hundreds of calls would wait for one another. */
+/** A store of secrets without a file; with a file, hundreds of calls would wait for one another. */
 const secrets: SecretStore = {
   put: async () => undefined,
   get: async () => null,
@@ -143,10 +146,13 @@ async function see(name: OperationName, [, first]: Row): Promise<Seen> {
   };
 }
 
-/** A paid or changing call waits and retries within its purchase; any other call leaves the retry to Temporal. */
+/**
+ * Whether a call is retried within its purchase. This holds for paid calls and for calls that change something; Temporal retries all other
+ * calls.
+ */
 const isBought = (name: OperationName) => operationTable[name].paid || operationTable[name].retry === 'check';
 
-/** The required result of a row: its end and the number of requests. */
+/** The required end of a row and its number of requests. */
 function end(name: OperationName, meaning: Meaning): readonly [string, number] {
   const { retry } = operationTable[name];
   const bought = isBought(name);
@@ -163,7 +169,7 @@ function end(name: OperationName, meaning: Meaning): readonly [string, number] {
 
 const near = (value: number | null, least: number, most: number) => value !== null && value >= least && value <= most;
 
-/** The problem with the waits of a row; empty if there is none. */
+/** The waits of a row that are wrong; empty if all are right. */
 function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[] {
   const bought = isBought(name);
   const wrong: string[] = [];
@@ -181,7 +187,7 @@ function wrongWaits(name: OperationName, meaning: Meaning, seen: Seen): string[]
   return wrong;
 }
 
-/** The first row of each status, and all rows that begin with `200` or `429 all`: together a row for each class of failure. */
+/** One row for each class of failure: the first row of each status, and all rows that begin with `200` or `429 all`. */
 export const oneOfEachClass = rows.filter(
   ([name], index) =>
     index === 0 ||
@@ -192,8 +198,8 @@ export const oneOfEachClass = rows.filter(
 export const everyForm = rows;
 
 /**
- * Tests every operation as an activity on rows of the failure map: the service fails the first time and succeeds the second. A paid call
- * may retry within its purchase; a free one leaves the retry to Temporal.
+ * Tests every operation as an activity on rows of the failure map: the service fails once and then succeeds. A paid call may retry within
+ * its purchase; Temporal retries a free call.
  */
 export function operationFailures(rows: readonly Row[]): void {
   open();

@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 let count = 0;
-/** A folder of its own. */
+/** A path that no other test uses. */
 export const newDir = () => join(root, String(++count));
 
 export const keyOf = (url: string) => Buffer.from(url.padEnd(16, '.')).toString('hex').slice(0, 32);
@@ -67,7 +67,7 @@ export interface Setting extends PurchaseDeps {
   ): PurchaseRequest;
 }
 
-/** Real parts with the shortest waits, and a service made of a function. */
+/** The real parts of a purchase with the shortest waits; the service is a function. */
 export async function setting(dir = newDir()): Promise<Setting> {
   const journal = await FileJournal.open(dir, { writes: true });
   open.push(journal);
@@ -80,7 +80,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
     inFlight: new InFlight(50),
     health: new CircuitBreaker(),
     accountBreaker: new AccountBreaker(),
-    // The shortest waits that the backoff knows.
+    // With 0 the backoff chooses its shortest waits.
     random: () => 0,
     sent,
     stop,

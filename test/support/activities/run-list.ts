@@ -14,7 +14,10 @@ export interface Run {
 
 export const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
-/** A service with a list of runs, newest first, whose clock is ahead of ours by this many ms, and the dependencies to read it. */
+/**
+ * A service with a list of runs, newest first, and the dependencies to read the list. `clockAheadMs`: how far the service's clock is ahead
+ * of ours.
+ */
 export async function openRunList(runs: readonly Run[], clockAheadMs = 0) {
   const asked: string[] = [];
   const server = createServer((request, response) => {

@@ -48,10 +48,10 @@ function ofSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** Values that match a schema, of JSON alone, with unknown fields on every level. */
+/** Values that match a schema. They have only values of JSON, and unknown fields on every level. */
 export function arbitraryOf(schema: ZodType): fc.Arbitrary<unknown> {
   return ofSchema(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema).map((value) =>
-    // Differences that JSON cannot express, such as -0, do not concern a schema.
+    // JSON cannot express some values, such as -0, so they are replaced by the values that JSON makes of them.
     JSON.parse(JSON.stringify(value)),
   );
 }

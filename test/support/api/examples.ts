@@ -1,6 +1,6 @@
 import type { OperationName } from '../../../src/api/operations.js';
 
-/** An ordinary input and answer of one operation, and the request that it must send. */
+/** An ordinary input of one operation, its answer, and the request that the operation must send. */
 export interface Example {
   readonly input: { readonly [field: string]: unknown };
   readonly wire: string;

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-/** A request as it was sent. */
+/** A request exactly as the client sent it. */
 export interface RawRequest {
   readonly head: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ export async function rawServer(handler: Handler, port = 0): Promise<RawServer> 
   };
 }
 
-/** The bytes of an answer with a correct Content-Length, unless the headers set another length. */
+/** The bytes of an answer. Its Content-Length is correct unless the headers set another one. */
 export function answer(status: number, body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   const bytes = Buffer.from(body);
   const all = { 'content-type': 'application/json', 'content-length': String(bytes.length), ...headers };

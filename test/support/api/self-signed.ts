@@ -1,4 +1,4 @@
-/** A certificate for tests of TLS failures only: self-signed for `wrong.example`, its key protects nothing. */
+/** A self-signed certificate for `wrong.example`, only for tests of TLS failures. Its key protects nothing. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUK2PV/oxrIGPwi/BHM5JhexTtZIswCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNd3JvbmcuZXhhbXBsZTAgFw0yNjExMjEwMTA3MDVaGA8yMTI2
@@ -19,7 +19,7 @@ Qxw5nm4Da6bKdjTkymPQVw8wNit+679OP6EvDi4aW5kaEUEiDVgGy1r1
 -----END PRIVATE KEY-----
 `;
 
-/** A self-signed certificate for the name `localhost`, without its addresses. */
+/** A self-signed certificate for the name `localhost`; it is not valid for the address 127.0.0.1. */
 export const localhost = {
   certificate: `-----BEGIN CERTIFICATE-----
 MIIBljCCATugAwIBAgIUQqkm6bLIp4PKaEEAzO27juahDdQwCgYIKoZIzj0EAwIw

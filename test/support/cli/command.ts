@@ -11,13 +11,13 @@ export interface Running {
   err(): string;
   /** Resolves when the text was written to either stream; rejects when the process ended without it. */
   says(text: string | RegExp): Promise<void>;
-  /** Exit code. */
+  /** Resolves to the exit code, or to null after a signal. */
   readonly ended: Promise<number | null>;
 }
 
 /**
- * Starts `searchflow …args`. The process gets only `env` and the necessary variables of the environment, so that no key of a person is
- * used.
+ * Starts `searchflow …args`. The process gets `env`, and of the environment only the necessary variables, so that it never uses a person's
+ * key.
  */
 export function startCommand(
   args: readonly string[],

@@ -121,11 +121,11 @@ export const spend: Spend = {
   usage: async () => [],
 };
 
-/** The methods of a runtime and of its views, which have different names. */
+/** The methods of a runtime and of its views; all names differ. */
 type Answers = RowJobs & JobLists & OwnWork & TeamView & Omit<Runtime, 'rows' | 'jobs' | 'work' | 'team'>;
 export type RuntimeAnswers = Partial<Answers>;
 
-/** The port of the runtime, answered from memory; `calls` lists the calls, `asked` their arguments. */
+/** A runtime that answers from memory. `calls` lists the calls of its methods, `asked` their arguments. */
 export function fakeRuntime(changes: RuntimeAnswers = {}): {
   readonly runtime: Runtime;
   readonly calls: string[];
@@ -186,7 +186,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
 
 const service = { url: '' };
 
-/** A server that accepts connections at the address of the service; returns its address and a function that ends it. */
+/** Starts a server at which a command finds its service reachable; returns its address and a function that ends it. */
 export async function listen(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -194,7 +194,7 @@ export async function listen(): Promise<{ readonly url: string; close(): void }>
   return { url: service.url, close: () => server.close() };
 }
 
-/** The environment of a command with a key set, so that nothing starts a sandbox; `press` sends a signal. */
+/** The context of a command. Its environment has a key, so that no sandbox is started. `press` sends a signal. */
 export function fakeContext(runtime: Runtime, options: { readonly tty?: boolean } = {}) {
   const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
   const { terminal, out, err } = fakeTerminal({ ...options, env });

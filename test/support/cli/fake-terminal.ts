@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { openTerminal, type Terminal } from '../../../src/cli/shared/terminal.js';
 
-/** The real terminal over streams in memory. */
+/** A real terminal object over streams in memory. */
 export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: Record<string, string> } = {}): {
   readonly terminal: Terminal;
   out(): string;

@@ -7,7 +7,7 @@ import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
 type Action = (context: Context) => Promise<number>;
 
-/** Runs a command line as it is typed in a folder, on a runtime that answers from memory except for `changes`. */
+/** Runs a command line as if a person had typed it in a folder. The runtime answers from memory; `changes` replaces some of its methods. */
 export async function typeCommand(
   cwd: string,
   line: string,

@@ -1,4 +1,4 @@
-/** One request for starts in a case: at `now`, by `who`; and its answer. */
+/** A request of the process `who` for starts at the time `now`, and the expected answer. */
 export interface AskStep {
   readonly now: number;
   readonly who: string;
@@ -6,7 +6,7 @@ export interface AskStep {
   readonly count?: number;
   readonly margin?: number;
   readonly queued?: number;
-  /** Calls that were answered 429 just before this request. */
+  /** Number of calls that got an answer 429 just before this request. */
   readonly refused?: number;
   readonly blockedUntil?: number;
   /** Names and limits of the buckets; default: one bucket of 4 units a second. */
@@ -21,8 +21,9 @@ export interface AskCase {
 }
 
 /**
- * Sequences of requests for starts, for both implementations of the rule: `core/rate-queue` and PostgreSQL. The first request meets unused
- * buckets. At 4 units a second a gap is 150 ms, and a ring that is full at time 0 frees all its units at time 1010.
+ * Sequences of requests for starts. Both implementations of the rule must pass them: `core/rate-queue` and PostgreSQL. Buckets are unused
+ * at the first request. At 4 units a second the gap between starts is 150 ms, and a ring that is full at time 0 is empty again at time
+ * 1010.
  */
 export const askCases: readonly AskCase[] = [
   {
@@ -220,7 +221,7 @@ export const askCases: readonly AskCase[] = [
   },
 ];
 
-/** The effect of a refusal on the guard of a bucket, for both implementations of the rule. */
+/** The effect of a refusal on the guard of a bucket. Both implementations of the rule must pass these cases. */
 export const refusedCases: readonly {
   readonly name: string;
   readonly ring: readonly number[];

@@ -1,6 +1,6 @@
 import type { Ring } from '../../../src/core/limiter/ring.js';
 
-/** Cases of the rule's functions, for both implementations: `core/ring` and PostgreSQL. Times in ms. */
+/** Cases for the functions of the ring. Both implementations must pass them: `core/ring` and PostgreSQL. Times are in ms. */
 export const earliestCases: readonly {
   readonly name: string;
   readonly ring: Ring;

@@ -12,16 +12,16 @@ import { currentState } from './oracle.js';
 /** A warehouse under test. */
 export interface Contracted {
   readonly events: EventWarehouse;
-  /** Rows of a query, JSON columns as values; in these tests after `foldAll`. */
+  /** Rows of a query, with JSON columns as values. Within these tests `foldAll` runs before the query. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   /** The text that stands for NUL. */
   readonly nul: string;
 }
 
-/** The contract of event warehouses, for every database. `make` returns an empty warehouse. */
+/** The contract that the event warehouse of every database must meet. `make` returns an empty warehouse. */
 export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
   let here: Contracted;
-  /** A query of the contents without `foldAll`. */
+  /** A query of the contents; unlike `query` it does not run `foldAll` first. */
   let raw: Contracted['query'];
   const all: Contracted[] = [];
   const fresh = async () => {
@@ -55,7 +55,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await here.events.begin(sync, run);
     return here.events.claim(sync, 1, attempt);
   };
-  /** Two windows, 2 and 3, that meet at five seconds past noon, both claimed. */
+  /** Begins a walk with the windows 2 and 3, which meet at five seconds past noon, and claims both. */
   const beginTwoWindows = async () => {
     await here.events.begin(sync, { ...run, from: noon(0) });
     await here.events.claim(sync, 1, 'one');
@@ -318,7 +318,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
   it('replaces an object and its parts by a newer version, in any order of events', async () => {
     await begin();
     let page = 0;
-    /** Loads one event, and folds before the next one comes. */
+    /** Loads one event and folds it, so that the next event meets its state. */
     const loadAndFold = async (one: MadeEvent) => {
       await load([], { pages: pagesOf([one], 200, ++page) });
       await here.events.foldAll('sandbox');
@@ -353,8 +353,8 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     const at = (seconds: number) => expect.stringContaining(iso(seconds).slice(11, 19));
     await loadAndFold(webset('webset.idle', 5, 5));
     expect(await websets()).toEqual(['at 5', null]);
-    // The first deletion has an older version of the webset. The second was earlier, so its time counts. The third was later and changes
-    // nothing.
+    // The first deletion has an older version of the webset, which does not replace the newer one. The second deletion happened earlier, so
+    // its time is kept. The third happened later and changes nothing.
     await loadAndFold(webset('webset.deleted', 8, 4));
     expect(await websets()).toEqual(['at 5', at(8)]);
     await loadAndFold(webset('webset.deleted', 6, 3));
@@ -377,9 +377,9 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     await load([before, same, changed, gone, after, strange]);
     const range = { ...run, from: noon(-day), to: noon(2 * day), types: ['webset.idle'] };
     const verify = { origin: 'sandbox', stream: 'verify x webset.idle' };
-    /** Reads these events in a verification; meanwhile the other walk loads further events. */
+    /** Reads `events` in a verification. During the verification the other walk loads the events of `meanwhile`. */
     const verified = async (events: readonly object[], meanwhile: readonly object[] = []) => {
-      // Waits for the millisecond after that of the earlier events.
+      // Waits for the next millisecond, so that the verification begins later than the load of the events before it.
       for (const loaded = Date.now(); Date.now() === loaded; );
       const { pending } = await here.events.begin(verify, range);
       const window = pending[0] ?? 0;
@@ -645,7 +645,7 @@ const tables = [
   'webset_exports',
 ];
 
-/** Compares whole lives of websets with an oracle that reads one event after the other. */
+/** Loads whole lives of websets and compares the state with that of an oracle, which reads one event after the other. */
 function describeHistory(
   /** Number of events; a history of a thousand events or more is loaded in reverse, too. */
   lives: number,
@@ -659,7 +659,7 @@ function describeHistory(
     events = await history(lives);
   });
 
-  /** All tables in one text, without the columns about loading. */
+  /** All tables as one text, without the columns about the load. */
   const checksum = async () => {
     const parts: unknown[] = [];
     for (const table of [...tables, 'webset_item_enrichments', 'events']) {

@@ -7,7 +7,7 @@ import { sharedPostgres } from '../postgres.js';
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 import type { Contracted } from './event-contract.js';
 
-/** Rows of a query, JSON columns as values. */
+/** Rows of a query, with JSON columns as values. */
 export async function queryDuckDb(file: string, sql: string): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.fromCache(file);
   const connection = await instance.connect();
@@ -50,7 +50,7 @@ export function duckDbEvents(dir: string): () => Promise<Contracted> {
 export async function postgresEvents(): Promise<{ make(): Promise<Contracted>; close(): Promise<void> }> {
   const database = await sharedPostgres().database('events');
   const client = new pg.Client(database);
-  // Counts come as text, because they may be large.
+  // PostgreSQL returns counts as text, because they may be too large for a number.
   client.setTypeParser(20, Number);
   await client.connect();
   let schemas = 0;

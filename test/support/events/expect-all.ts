@@ -4,8 +4,8 @@ import { currentState } from './oracle.js';
 import type { WalkSetting } from './walk-setting.js';
 
 /**
- * Expects that the warehouse has exactly once every event that the service lists, and that it has the state that a reader of all events in
- * order would have.
+ * Expects that the warehouse has every event that the service lists exactly once, and the state that results from reading all events in
+ * order.
  */
 export async function expectAll(setting: WalkSetting): Promise<void> {
   const events = await allEvents(setting.sandbox);

@@ -13,17 +13,17 @@ export interface MadeEvent {
 
 export const sync: StreamKey = { origin: 'sandbox', stream: 'sync' };
 
-/** Unix ms of a time on 1 January 2025, this many seconds after noon. */
+/** Time in Unix ms of this many seconds after noon on 1 January 2025. */
 export const noon = (seconds: number) => Date.UTC(2025, 0, 1, 12) + seconds * 1000;
 export const iso = (seconds: number) => new Date(noon(seconds)).toISOString();
 
 let made = 0;
-/** An event about an object, this many seconds after noon. */
+/** An event about an object; it happens this many seconds after noon. */
 export function event(type: string, seconds: number, data: unknown, more: object = {}): MadeEvent {
   return { id: `event_${++made}`, object: 'event', type, data, createdAt: iso(seconds), ...more };
 }
 
-/** Pages of this many events; numbers start at `first`. */
+/** Puts events into pages of this size; the pages are numbered from `first`. */
 export function pagesOf(events: readonly object[], size = 200, first = 1): RawPage[] {
   const pages: RawPage[] = [];
   for (let from = 0; from < Math.max(1, events.length); from += size) {

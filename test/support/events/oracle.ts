@@ -1,6 +1,6 @@
 import type { MadeEvent } from './made-events.js';
 
-/** The newest version of an object, by the rule of the interface alone. */
+/** The newest version of an object, by the rule that the documents give. */
 export interface Version {
   readonly order: string;
   readonly data: unknown;

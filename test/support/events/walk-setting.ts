@@ -14,7 +14,7 @@ import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
 import type { openTemporal } from '../temporal.js';
 
-/** A running walk, as a client in any language sees it. */
+/** A running walk as any client sees it, in any language. */
 export interface RunningWalk {
   progress(): Promise<WalkProgress>;
   pause(): Promise<void>;
@@ -22,7 +22,7 @@ export interface RunningWalk {
   stop(): Promise<void>;
   cancel(): Promise<unknown>;
   result(): Promise<WalkSummary>;
-  /** Activities that are running or wait for another attempt. */
+  /** Number of activities that are running or wait for another attempt. */
   activities(): Promise<number>;
 }
 
@@ -55,7 +55,7 @@ export class WalkSetting {
     return new WalkSetting(temporal, sandbox, config, await startHost(temporal, config, hostOptions));
   }
 
-  /** `state`: the state that an earlier run left. */
+  /** Starts a sync. `state`: the state that an earlier run left. */
   sync(input: SyncEventsInput = {}, state?: PageWalkState): Promise<RunningWalk> {
     return this.#start('syncEvents', input, state);
   }
@@ -70,7 +70,7 @@ export class WalkSetting {
     this.#host = await startHost(this.#temporal, this.config, hostOptions);
   }
 
-  /** Closes the warehouse, so that it can be queried. */
+  /** Queries the warehouse; it is closed first, because a DuckDB file has only one user. */
   async query<Row>(sql: string): Promise<Row[]> {
     await (await this.#host.parts.deps.events.warehouse({ into: this.folder.into })).close();
     return this.folder.query<Row>(sql);
@@ -84,7 +84,7 @@ export class WalkSetting {
     return new Map(rows.map(({ id, times }) => [id, times]));
   }
 
-  /** Requests for pages of events that the service answered with a page. */
+  /** Number of requests for pages of events that the service answered with a page. */
   pages(): number {
     return this.sandbox.log().filter(({ path, status }) => path.includes('/events') && status === 200).length;
   }
@@ -100,7 +100,7 @@ export class WalkSetting {
       workflowId: `${this.config.taskQueue}-${++this.#walks}`,
       taskQueue: this.config.taskQueue,
       args: [{ into: this.folder.into, ...input }, ...(state ? [state] : [])],
-      // Walks accept a state only from our own client, which this memo names.
+      // A walk accepts a state only from our own client, which this memo identifies.
       ...(state ? { memo: startedByUs } : {}),
     });
     return {
@@ -115,13 +115,13 @@ export class WalkSetting {
   }
 }
 
-/** The month of the events in {@link walkSettings}. */
+/** Start of the month in which the events of {@link walkSettings} happen. */
 export const from = '2025-01-01T00:00:00.000Z';
 export const to = '2025-02-01T00:00:00.000Z';
 
 /**
- * For a file of tests on a Temporal server: opens a setting with 1,200 events of a month, or with the events that a test wants, and closes
- * it after the test.
+ * For a file of tests that uses a Temporal server. Opens a setting with 1,200 events of a month, or with the events that a test asks for,
+ * and closes the setting after the test.
  */
 export function walkSettings(open: typeof openTemporal) {
   let temporal: TestWorkflowEnvironment;
@@ -136,7 +136,7 @@ export function walkSettings(open: typeof openTemporal) {
       setting = await WalkSetting.open(temporal, { count: 1200, from, to, ...events }, more);
       return setting;
     },
-    /** The setting of the test that runs. */
+    /** The setting of the current test. */
     get setting(): WalkSetting {
       return setting;
     },

@@ -12,7 +12,7 @@ interface Orders {
 
 const soon = { timeout: 30_000, interval: 50 };
 
-/** Tests of walks in each of these orders of the list of events. */
+/** Runs tests of walks with each of these orders of the list of events. */
 export function walkTests(orders: Orders, walks: ReturnType<typeof walkSettings>): void {
   const { open } = walks;
   it.each(orders.sync)(
@@ -30,7 +30,7 @@ export function walkTests(orders: Orders, walks: ReturnType<typeof walkSettings>
       const before = walks.setting.pages();
       const second = await (await walks.setting.sync()).result();
       expect(second).toMatchObject({ added: 0, watermark: newest, windows: 1 });
-      // Reading the overlap takes one page, and reading the service's time another.
+      // One page has the overlap, the other one gives the service's time.
       expect(walks.setting.pages() - before).toBe(2);
     },
   );
@@ -62,7 +62,7 @@ export function walkTests(orders: Orders, walks: ReturnType<typeof walkSettings>
         },
         { faults: [{ when: { every: 3 }, do: { kind: 'results', change: 'repeat' } }] },
       );
-      /** Ids of the history; an event that moved while it was listed is in the list twice. */
+      /** Ids of the events in the range. A set is needed, because the list has an event twice if pages shifted while it was read. */
       const inTime = async () =>
         new Set(
           (await allEvents(walks.setting.sandbox))

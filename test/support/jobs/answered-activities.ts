@@ -8,22 +8,22 @@ import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
 import { startedByUs } from '../../../src/core/rows/job.js';
 import { codePath } from './host.js';
 
-/** A call of an activity that waits for the answer of the test. */
+/** A call of an activity, which waits until the test answers it. */
 export interface Call<Input> {
   readonly input: Input;
   /** Resolves when the activity is cancelled. */
   readonly cancelled: Promise<void>;
   answer(result: unknown): void;
-  /** Fails without a retry, as the real activity does. */
+  /** Fails the call without a retry, as the real activity does. */
   fail(type: string, message?: string, details?: object): void;
-  /** Ends as cancelled. */
+  /** Ends the call as cancelled. */
   cancel(): void;
 }
 
-/** Time after which a call that a test waits for is missing. */
+/** A call that does not come within this time fails the test that waits for it. */
 const MISSING_MS = 15_000;
 
-/** A worker with the real workflows, whose activities are answered by the test, one call after the other. */
+/** A worker with the real workflows. The test answers the calls of their activities, one after the other. */
 export class AnsweredActivities {
   readonly #temporal: TestWorkflowEnvironment;
   readonly #worker: Worker;
@@ -37,7 +37,7 @@ export class AnsweredActivities {
     this.#ended = worker.run();
   }
 
-  /** `names`: the activities that workflows may call. */
+  /** Starts the worker. `names`: the activities that workflows may call. */
   static async open(temporal: TestWorkflowEnvironment, names: readonly string[]): Promise<AnsweredActivities> {
     const calls = new Map<string, Call<never>[]>();
     const taskQueue = `answered-${randomUUID()}`;
@@ -55,7 +55,10 @@ export class AnsweredActivities {
     return new AnsweredActivities(temporal, worker, calls);
   }
 
-  /** Starts a workflow by its name, as a command does. `startDelay`: no task of it begins within this time, also not for a signal. */
+  /**
+   * Starts a workflow by its name, as a command does. `startDelay`: the workflow's first task begins only after this time, even if a signal
+   * comes earlier.
+   */
   async start(
     workflow: string,
     args: readonly unknown[],
@@ -71,7 +74,7 @@ export class AnsweredActivities {
       handle,
       /** The next call of an activity. */
       call: <Input>(name: string): Promise<Call<Input>> => this.#next(`${workflowId} ${name}`),
-      /** The calls that no test has taken yet. */
+      /** Number of calls that the test has not taken yet. */
       waiting: (name: string): number => this.#calls.get(`${workflowId} ${name}`)?.length ?? 0,
     };
   }
@@ -95,7 +98,7 @@ async function asked(calls: Map<string, Call<never>[]>, name: string, input: nev
   const context = Context.current();
   const { info, cancellationSignal } = context;
   const key = `${info.workflowExecution?.workflowId} ${name}`;
-  // The server tells an activity of its cancellation in the answer to a heartbeat.
+  // An activity learns of its cancellation from the answer to a heartbeat.
   const timer = setInterval(() => context.heartbeat(), 20);
   try {
     return await new Promise((answer, reject) => {

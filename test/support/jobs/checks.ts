@@ -9,13 +9,13 @@ import { boughtAgain } from './setting.js';
 
 export const soon = { timeout: 20_000, interval: 20 };
 
-/** A refusal of the nth request. */
+/** A fault that refuses the nth request. */
 export const refusal = (nth: number, action: Partial<Extract<Fault['do'], { kind: 'status' }>>): Fault => ({
   when: { nth },
   do: { kind: 'status', status: 401, ...action },
 });
 
-/** Waits until the job is paused, and none of its slices runs. */
+/** Waits until the job is paused for this reason and none of its slices runs; returns the message. */
 export async function parked({ client }: TestWorkflowEnvironment, job: Job, reason: string): Promise<string | null> {
   await expect.poll(async () => (await job.progress()).pausedFor, soon).toBe(reason);
   await expect
@@ -29,13 +29,13 @@ export async function parked({ client }: TestWorkflowEnvironment, job: Job, reas
   return message;
 }
 
-/** Requests that came after request `n` was answered. */
+/** Number of requests that arrived after request `n` was answered. */
 export function sentAfter(sandbox: Sandbox, n: number): number {
   const answered = sandbox.log()[n - 1]?.doneAt ?? Number.POSITIVE_INFINITY;
   return sandbox.log().filter((entry) => entry.at > answered).length;
 }
 
-/** Expects that the job ends, that each row is in the CSV once and in order, and that each URL was bought once. */
+/** Waits for the end of the job. Expects each row in the CSV once and in order, and each URL bought once. */
 export async function expectWhole(sandbox: Sandbox, job: Job, rows: readonly InputRow[]): Promise<void> {
   const calls = rows.length / 10;
   expect(await job.result()).toMatchObject({
@@ -50,7 +50,7 @@ export async function expectWhole(sandbox: Sandbox, job: Job, rows: readonly Inp
   expect(boughtAgain(sandbox)).toEqual({});
 }
 
-/** Number of events of each run of a workflow, from the first run on. */
+/** Number of history events of each run of a workflow, from the first run on. */
 export async function eventsByRun(client: Client, workflowId: string, firstRunId: string): Promise<number[]> {
   const counts: number[] = [];
   let runId: string | undefined = firstRunId;
@@ -62,7 +62,7 @@ export async function eventsByRun(client: Client, workflowId: string, firstRunId
   return counts;
 }
 
-/** Polls the progress until the job ends; returns all progress that was read. */
+/** Polls the progress until the job ends; returns all answers. */
 export async function watch(job: Job): Promise<JobProgress[]> {
   const answers: JobProgress[] = [];
   await expect
@@ -71,7 +71,7 @@ export async function watch(job: Job): Promise<JobProgress[]> {
   return answers;
 }
 
-/** Expects that progress never goes back, and never exceeds the actual numbers. */
+/** Expects that the number of rows done never falls and never exceeds the number of rows. */
 export function expectSteady(answers: readonly JobProgress[], rows: number): void {
   const done = answers.map((answer) => answer.rowsDone);
   expect(done).toEqual([...done].sort((a, b) => a - b));

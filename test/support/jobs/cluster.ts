@@ -6,7 +6,7 @@ import { type Running, startCommand } from '../cli/command.js';
 import { type PostgresServer, startPostgres } from '../postgres-server.mjs';
 import { Folder, type InputRow } from './folder.js';
 
-/** Worker processes in folders of their own, with one PostgreSQL as store and warehouse, one Temporal server and one service. */
+/** Worker processes, each in a folder of its own. They share one PostgreSQL as store and warehouse, one Temporal server and one service. */
 export interface Cluster {
   readonly folder: Folder;
   readonly sandbox: Sandbox;
@@ -15,7 +15,7 @@ export interface Cluster {
   readonly warehouse: string;
   /** The output of all processes. */
   said(): string;
-  /** Starts `searchflow …args` as if on a machine of its own: with its own state folder of this name. */
+  /** Starts `searchflow …args` with the state folder of this machine, as if the process ran on a machine of its own. */
   start(machine: string, args: readonly string[]): Running;
   /** The result of an SQL statement on the warehouse. */
   query<Row>(sql: string): Promise<Row[]>;
@@ -27,8 +27,7 @@ export interface ClusterOptions {
   readonly sandbox?: Partial<SandboxOptions>;
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * Starts a proxy between the processes and PostgreSQL. Returns a function that turns a database's address into its address through the
-   * proxy.
+   * Starts a proxy between the processes and PostgreSQL. Returns a function that changes the address of a database to that of the proxy.
    */
   readonly between?: (postgres: PostgresServer) => Promise<(url: string) => string>;
 }

@@ -9,11 +9,11 @@ import { Folder, type InputRow } from './folder.js';
 
 export interface Outcome {
   readonly plan: JobPlan;
-  /** Null if the plan found nothing to do. */
+  /** The summary of the run; null if the plan had nothing to do. */
   readonly summary: JobSummary | null;
 }
 
-/** The steps of `searchflow enrich`, from opening the runtime to closing it, with 20 URLs in each request. */
+/** Runs the steps of `searchflow enrich`, from the opening of the runtime to its closing, with 20 URLs in each request. */
 export async function enrich(
   folder: Folder,
   config: RuntimeConfig,
@@ -43,7 +43,7 @@ export async function enrich(
   }
 }
 
-/** The settings of a command for a server. */
+/** The settings that make a command use a server. */
 export const serverOf = ({ address, namespace }: TestWorkflowEnvironment) => ({
   temporalAddress: address,
   namespace: namespace as string,
@@ -54,7 +54,7 @@ interface Surroundings {
   readonly sandbox: Sandbox;
 }
 
-/** For a file of tests: a Temporal server, and a sandbox for all tests of the file. */
+/** Opens a Temporal server and a sandbox for all tests of a file. */
 export function surroundings(open: typeof openTemporal, options: Partial<SandboxOptions>): Surroundings {
   const here = {} as { temporal: TestWorkflowEnvironment; sandbox: Sandbox };
   beforeAll(async () => {
@@ -79,5 +79,5 @@ export function openJob({ temporal, sandbox }: Surroundings, rows: readonly Inpu
   return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
 }
 
-/** Rows that are no longer in the file. */
+/** The rows that the warehouse marks as vanished. */
 export const vanished = async (folder: Folder) => (await folder.warehouseRows()).filter((row) => row.vanished).length;

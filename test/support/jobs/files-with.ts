@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files below a folder that hold a text, plain or as base64. */
+/** The files below a folder that contain a text, plain or in base64. */
 export function filesWith(folder: string, text: string): string[] {
   const bytes = Buffer.from(text);
-  // The part of the base64 form that does not depend on the bytes before it.
+  // The beginning of a text in base64; it is found only where the text begins at a multiple of three bytes.
   const encoded = bytes.subarray(0, 12).toString('base64');
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

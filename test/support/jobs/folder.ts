@@ -9,10 +9,10 @@ import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js
 import { placeEmptyWarehouse } from '../warehouse/empty-warehouse.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
 
-/** A row of the inputs here: an id, a name and a URL. */
+/** A row of the input files in these tests. */
 export type InputRow = readonly [id: string, name: string, url: string];
 
-/** Rows with a URL each, numbered from `from`. */
+/** Rows that each have a URL of their own; `from` is the number of the first. */
 export function plainRows(count: number, from = 0): InputRow[] {
   return Array.from({ length: count }, (_, index) => {
     const number = from + index;
@@ -20,7 +20,7 @@ export function plainRows(count: number, from = 0): InputRow[] {
   });
 }
 
-/** A row of the warehouse, in the order of the input. */
+/** A row of a job in the warehouse. */
 export interface WarehouseRow {
   readonly row_number: number;
   readonly input: string[];
@@ -32,7 +32,7 @@ export interface WarehouseRow {
   readonly vanished: boolean;
 }
 
-/** A folder of its own for a job: input, warehouse, CSV, state. Removed with `remove`. */
+/** A folder for one job, with input, warehouse, CSV and state folder. `remove` deletes it. */
 export class Folder {
   readonly dir = mkdtempSync(join(tmpdir(), 'searchflow-job-'));
   readonly input = join(this.dir, 'rows.csv');
@@ -44,7 +44,7 @@ export class Folder {
     writeFileSync(this.input, stringify([['id', 'name', 'url'], ...rows]));
   }
 
-  /** A configuration with a rate limit and the given changes. */
+  /** A configuration of a worker for the service at `baseUrl`. `changes` replaces some of its fields. */
   config(baseUrl: string, changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
     return {
       service: 'sandbox',
@@ -52,7 +52,7 @@ export class Folder {
       baseUrl,
       apiKey: new Secret('key-of-the-tests'),
       stateDir: this.stateDir,
-      // One worker may serve several such folders.
+      // The allowlist has the parent of all such folders, because one worker may run the jobs of several.
       paths: [tmpdir()],
       userStateDir: join(this.dir, 'user'),
       rate: { qps: 1000 },
@@ -67,19 +67,20 @@ export class Folder {
     };
   }
 
-  /** Records of the enriched CSV, by column. */
+  /** Records of the enriched CSV; the names of the fields are the columns. */
   enriched(): Record<string, string>[] {
     return parse(readFileSync(this.csv), { columns: true });
   }
 
-  /** The cells of the input and the status, of each record of the enriched CSV. */
+  /** The input cells and the status of each record of the enriched CSV. */
   outcomes(): (readonly [InputRow, string])[] {
     return this.enriched().map(({ id = '', name = '', url = '', status = '' }) => [[id, name, url], status]);
   }
 
-  /** The result of an SQL statement on the warehouse, which no process may hold now. */
+  /** The result of an SQL statement on the warehouse; no other process may have the file open. */
   async query<Row>(sql: string): Promise<Row[]> {
-    // A second DuckDB instance on a file that this process has open would read a half-written file and release the lock on it.
+    // This process may have the file open. A second DuckDB instance would read a half-written file and release its lock, so the first
+    // instance is closed.
     await createDuckDbRows({ file: this.into }).close();
     return readDuckDb(this.into, sql);
   }

@@ -52,7 +52,7 @@ export async function startHost(
   return { parts, stop: () => (stopping ??= stop()) };
 }
 
-/** A running job, as a client in any language sees it. */
+/** A running job as any client sees it, in any language. */
 export class Job {
   private constructor(
     readonly folder: Folder,
@@ -60,7 +60,9 @@ export class Job {
     readonly again: () => Promise<Job>,
   ) {}
 
-  /** Starts the workflow by its name with plain JSON: the folder's input, 10 URLs in each request, a CSV at the end. */
+  /**
+   * Starts the workflow by name, with plain JSON. It reads the folder's input, puts 10 URLs into each request, and writes a CSV at the end.
+   */
   static async start(
     temporal: TestWorkflowEnvironment,
     taskQueue: string,
@@ -90,7 +92,7 @@ export class Job {
     return this.handle.result() as Promise<JobSummary>;
   }
 
-  /** The records of this worker's journal about the job. */
+  /** The totals of the job in the journal of this worker. */
   async totals(host: Host): Promise<JournalTotals> {
     return host.parts.deps.journal.totals(`${(await this.progress()).job}/`);
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Ids of the processes that were started for this state directory, the server and its watcher among them (Linux). */
+/** Ids of the processes that were started for this state folder, with the Temporal server and its watcher (Linux). */
 export function processesOf(stateDir: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -8,7 +8,7 @@ export function processesOf(stateDir: string): number[] {
     .filter((pid) => isOf(pid, stateDir));
 }
 
-/** Kills all processes of a state directory at once, as a power cut of the machine would. */
+/** Kills all processes of a state folder at once, as a power cut would. */
 export function killAllOf(stateDir: string): void {
   for (const pid of processesOf(stateDir)) {
     try {

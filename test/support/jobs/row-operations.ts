@@ -7,7 +7,7 @@ import { enrich, serverOf } from './command.js';
 import { Folder } from './folder.js';
 import { query, rows, schema, timesBought } from './row-purchases.js';
 
-/** For a file of tests: a sandbox, a folder with `rows` as its input, and a command on it, new for each test. */
+/** Opens a sandbox, a folder with `rows` as its input, and a command for each test of a file. */
 export class RowSetting {
   sandbox!: Sandbox;
   folder!: Folder;
@@ -73,7 +73,7 @@ const found: Readonly<Record<string, object>> = {
   research: { rows: '29', runs: '28' },
 };
 
-/** One test for each of these operations: a job of the operation buys each request once and loads an answer for each row. */
+/** Makes one test for each of these operations: a job of the operation buys each request once and loads an answer for each row. */
 export function rowOperations(names: readonly string[], here: RowSetting): void {
   it.each(operations.filter(([operation]) => names.includes(operation)))(
     '%s is bought once for each distinct request and loaded for every row; the same command again sends nothing',
@@ -95,7 +95,7 @@ export function rowOperations(names: readonly string[], here: RowSetting): void 
       expect(await folder.query(check)).toEqual([found[operation]]);
       const cost = folder.enriched().reduce((sum, row) => sum + Math.round(Number(row.cost_dollars) * 1e6), 0);
       expect(cost).toBe(summary?.costMicros);
-      // A research task does not report its cost.
+      // The answer of a research task does not have its cost.
       if (operation !== 'research') expect(cost).toBe(sandbox.bill().micros);
 
       const sent = sandbox.log().length;

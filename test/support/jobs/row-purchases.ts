@@ -1,14 +1,14 @@
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { type InputRow, plainRows } from './folder.js';
 
-/** 30 rows; two rows have the same request, and one row has no request. */
+/** 30 rows. Two of them have the same request, and one has no request. */
 export const rows: InputRow[] = [
   ...plainRows(28),
   ['28', 'Company 3', 'https://site-3.example/about'],
   ['29', '', 'not a url'],
 ];
 
-/** The form of an answer to each row. */
+/** The JSON schema of the answer to each row. */
 export const schema = {
   type: 'object',
   properties: { ceo: { type: 'string' }, size: { type: 'integer' }, id: { type: 'string' } },
@@ -16,7 +16,7 @@ export const schema = {
 };
 export const query = 'What is {{name}}?';
 
-/** Number of purchases of each request at the sandbox, identified by its content and not by our tag. */
+/** Number of purchases of each request at the sandbox. A request is identified by its contents without our tag. */
 export function timesBought(sandbox: Pick<Sandbox, 'bill'>): Map<string, number> {
   const times = new Map<string, number>();
   for (const [key, count] of Object.entries(sandbox.bill().keys)) {

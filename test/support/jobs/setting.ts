@@ -7,16 +7,19 @@ import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../
 import { Folder, type InputRow } from './folder.js';
 import { type Host, Job, startHost } from './host.js';
 
-/** A sandbox and a worker, for one job after the other. */
+/** A sandbox and a worker, on which jobs run one after the other. */
 export interface Setting {
   readonly temporal: TestWorkflowEnvironment;
   readonly sandbox: Sandbox;
   readonly config: RuntimeConfig;
-  /** The worker that runs now. */
+  /** The current worker. */
   host(): Host;
   /** Drains the running worker and starts another one on the same state. */
   anotherHost(): Promise<Host>;
-  /** Empties the purchase log and the request log of the sandbox, sets these faults, and starts a job of these rows in its own folder. */
+  /**
+   * Empties the purchase log and the request log of the sandbox, sets these faults, and starts a job with these rows in a folder of its
+   * own.
+   */
   begin(rows: readonly InputRow[], changes?: Partial<EnrichCsvInput>, faults?: readonly Fault[]): Promise<Job>;
   close(): Promise<void>;
 }
@@ -58,7 +61,7 @@ export async function openSetting(temporal: TestWorkflowEnvironment, options: Se
   };
 }
 
-/** Number of purchases of each URL beyond the first. */
+/** For each URL that was bought more than once, the number of purchases after the first. */
 export function boughtAgain(sandbox: Sandbox): Record<string, number> {
   return Object.fromEntries(
     Object.entries(sandbox.bill().keys)

@@ -7,18 +7,16 @@ import { watchInterrupts } from '../../../src/cli/shared/signals.js';
 import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 
-/** The surroundings of a command: a service, a folder, and a Temporal server with a worker that others run. */
+/** The parts that a command needs: a service, a folder, and a Temporal server with a worker. */
 interface Surroundings {
   readonly url: string;
   readonly key: string;
   readonly cwd: string;
-  /** Absent: there is no Temporal server, and the command can only refuse to run. */
+  /** Without this field there is no Temporal server, so the command can only be refused. */
   readonly temporal?: { readonly client: Client; readonly taskQueue: string };
 }
 
-/**
- * `searchflow monitors …` in this process, from its arguments to its exit code: a command in a process of its own takes seconds to start.
- */
+/** Runs `searchflow monitors …` in this process, from its arguments to its exit code, because a new process would take seconds to start. */
 export async function commandHere(
   args: readonly string[],
   { url, key, cwd, temporal }: Surroundings,

@@ -28,7 +28,7 @@ export const batchCases: readonly BatchCase[] = [
 ];
 const before = { pause: 'active', unpause: 'paused', delete: null } as const;
 
-/** Tests each of these batches among 1,200 monitors. */
+/** Makes a test for each of these batches, among 1,200 monitors. */
 export function exactBatches(cases: readonly BatchCase[], temporal: () => TestWorkflowEnvironment): void {
   describe.each(cases)('%s', (_what, input, matches) => {
     it('affects exactly the right ones of 1,200 monitors, never a disabled one, and ends', async () => {

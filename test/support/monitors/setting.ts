@@ -11,7 +11,7 @@ import { type Service, startService } from '../../service/service.mjs';
 import { Folder } from '../jobs/folder.js';
 import { type Host, startHost } from '../jobs/host.js';
 
-/** A strict server, a worker and a folder; all end with the test. */
+/** A strict service, a worker and a folder; all three end with the test. */
 export class MonitorSetting {
   #workflows = 0;
   #host: Host;
@@ -26,7 +26,7 @@ export class MonitorSetting {
     this.#host = host;
   }
 
-  /** The worker that runs now. */
+  /** The current worker. */
   get host(): Host {
     return this.#host;
   }
@@ -48,7 +48,7 @@ export class MonitorSetting {
     return setting;
   }
 
-  /** Ends the worker; the returned function starts another one on the same state. */
+  /** Ends the worker. The returned function starts another one on the same state. */
   async withoutHost(): Promise<() => Promise<void>> {
     await this.#host.stop();
     return async () => {
@@ -56,7 +56,9 @@ export class MonitorSetting {
     };
   }
 
-  /** 1,200 monitors: a third in each of two teams, a third in no team; every tenth is paused, every fiftieth disabled. */
+  /**
+   * Adds monitors, 1,200 by default. A third is in each of two teams, a third in no team; every tenth is paused, every fiftieth disabled.
+   */
   populate(count = 1200): void {
     for (let index = 0; index < count; index++) {
       const teams: (Record<string, string> | null)[] = [null, { team: 'growth' }, { team: 'sales', region: 'eu' }];

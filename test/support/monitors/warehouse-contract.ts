@@ -6,7 +6,7 @@ import type { QuietMonitor } from '../../../src/core/monitors/quiet-plan.js';
 /** A warehouse under test. */
 export interface Held {
   readonly warehouse: MonitorWarehouse;
-  /** Rows of a query by their columns' names. */
+  /** Rows of a query, as objects with a field for each column. */
   query(sql: string): Promise<Record<string, unknown>[]>;
   release(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const call = (number: number, ids: readonly string[], answered = true) => ({
   ids,
 });
 
-/** The contract of warehouses for monitors. */
+/** The contract that every warehouse of monitors must meet. */
 export function warehouseContract(open: () => Promise<Held>): void {
   async function opened(): Promise<Held> {
     const held = await open();
@@ -249,7 +249,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
       expect.arrayContaining(['run-1', 'run-2'].map((id) => ({ id, over: true, reached: true }))),
     );
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
-    // A page of monitors that is loaded again in the same export does not mark its monitors as unread.
+    // If a page of monitors is loaded twice in one export, a monitor whose runs were read stays marked as read.
     await runs.loadMonitors(origin, 'export-1', [{ id: 'm1' }]);
     expect(await runs.unread(origin, 'export-1', 10)).toEqual(['m2']);
     expect(
@@ -278,7 +278,7 @@ export function warehouseContract(open: () => Promise<Held>): void {
     await runs.loadMonitors(origin, 'export-2', [{ id: 'm1' }]);
     await runs.endMonitors(origin, 'export-2', null);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
-    // `export-2` began a minute ago here, and `export-1` saw the monitor after that.
+    // Here `export-2` began a minute ago, and `export-1` has listed the monitor since then, so the monitor is not marked as gone.
     await runs.endMonitors(origin, 'export-2', Date.now() - 60_000);
     expect(await query('SELECT id FROM monitors WHERE gone_at IS NOT NULL')).toEqual([]);
     await runs.endMonitors(origin, 'export-2', Date.now() + 1000);

@@ -9,14 +9,14 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 export interface PackedPackage {
   /** The tarball that would be published. */
   readonly tarball: string;
-  /** A folder whose `node_modules` holds the unpacked tarball beside the libraries it needs. */
+  /** A project folder. Its `node_modules` has the unpacked tarball and the libraries that the package needs. */
   readonly project: string;
   /** Paths in the package, sorted. */
   readonly files: readonly string[];
   remove(): void;
 }
 
-/** Packs the package as it would be published and unpacks it into the place that it has in another project. */
+/** Packs the package as for publication, and unpacks it into the `node_modules` of a project. */
 export function packPackage(): PackedPackage {
   const project = mkdtempSync(join(tmpdir(), 'searchflow-packed-'));
   const out = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {

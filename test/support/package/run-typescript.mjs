@@ -1,4 +1,4 @@
-// node --import ./run-typescript.mjs worker.ts: runs TypeScript as tsx does, each file by itself and under its own name.
+// node --import ./run-typescript.mjs worker.ts: runs TypeScript as tsx does. Each file is compiled by itself and keeps its name.
 import { readFileSync } from 'node:fs';
 import { register } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { transformSync } from '@swc/core';
 
 const options = { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' } };
 
-/** Node's hook for the content of a module. */
+/** The hook by which Node reads a module; it compiles TypeScript. */
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
   const { code } = transformSync(readFileSync(fileURLToPath(url), 'utf8'), options);

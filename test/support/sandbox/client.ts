@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { Agent, request } from 'undici';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 
-/** One connection for each request, without retries: the result shows exactly the behaviour of the sandbox. */
+/** Each request has a connection of its own and is not retried, so the result shows the behaviour of the sandbox alone. */
 const agent = new Agent({ pipelining: 0, connections: null });
 
 export interface Seen {
@@ -13,7 +13,7 @@ export interface Seen {
   readonly json: any;
 }
 
-/** Posts JSON with a key and reads the whole answer; rejects where the connection breaks. */
+/** Posts JSON with a key and reads the whole answer. Rejects if the connection breaks. */
 export async function post(
   sandbox: Pick<Sandbox, 'url'>,
   path: string,
@@ -38,7 +38,7 @@ export async function get(
   return send(sandbox, 'GET', path, undefined, headers);
 }
 
-/** Any request with a key; without a body if none is given. */
+/** Sends a request with a key; it has a body only if one is given. */
 export async function send(
   sandbox: Pick<Sandbox, 'url'>,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -56,7 +56,7 @@ export async function send(
   return { status: response.statusCode, headers: response.headers, text, json: parse(text) };
 }
 
-/** Sends one request over a bare socket. Returns the bytes in the pieces in which they came, and how the connection ended. */
+/** Sends one request over a bare socket. Returns the received pieces of bytes, and how the connection ended. */
 export function raw(
   sandbox: Sandbox,
   path: string,

@@ -9,7 +9,7 @@ export interface Stream {
   readonly ended: 'whole' | 'cut';
 }
 
-/** Reads an event stream to its end with the parser of a library. */
+/** Reads a stream of events to its end, with the parser of a library instead of ours. */
 export async function readStream(
   sandbox: Sandbox,
   path: string,

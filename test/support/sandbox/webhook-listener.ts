@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { listen } from './listen.js';
 
-/** A delivery as it arrived. */
+/** A delivery of a webhook as it arrived. */
 export interface Received {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly raw: string;
@@ -15,7 +15,7 @@ export interface Listener {
   close(): void;
 }
 
-/** Receives deliveries of webhooks; answers with `statuses` one after the other, then 200. */
+/** Starts a server that receives deliveries of webhooks. It answers with the `statuses` one after the other, then with 200. */
 export async function startListener(statuses: number[] = []): Promise<Listener> {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {

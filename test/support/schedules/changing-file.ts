@@ -2,10 +2,10 @@ import type { InputRow } from '../jobs/folder.js';
 
 const DAY_MS = 86_400_000;
 
-/** A CSV that a person edits from day to day, and the purchases that it needs. */
+/** A CSV that a person edits from day to day. It also knows the purchases that each day needs. */
 export class ChangingFile {
   rows: InputRow[] = [];
-  /** Days that have passed. */
+  /** Number of days that have passed. */
   day = 0;
   readonly #refreshAfterDays: number;
   readonly #random: () => number;
@@ -13,7 +13,7 @@ export class ChangingFile {
   readonly #met = new Map<string, InputRow>();
   /** Day of the last purchase of each URL. */
   readonly #landed = new Map<string, number>();
-  /** Number of purchases of each URL that are due. */
+  /** Number of purchases of each URL that were due until now. */
   readonly bill = new Map<string, number>();
   #next = 0;
 
@@ -27,19 +27,19 @@ export class ChangingFile {
     return this.day * DAY_MS;
   }
 
-  /** Rows that the warehouse holds and the file doesn't. */
+  /** Rows that the warehouse has and the file does not have. */
   get vanished(): readonly InputRow[] {
     const here = new Set(this.rows.map((row) => row.join()));
     return [...this.#met].filter(([cells]) => !here.has(cells)).map(([, row]) => row);
   }
 
-  /** Another day: rows are added, removed, put back, moved and changed. */
+  /** The edits of another day: rows are added, removed, put back, moved and changed. */
   change(): void {
     this.day++;
     this.#times(4, () => this.#add());
     this.#times(4, () => this.rows.splice(this.#index(), 1));
     this.#times(3, () => this.#comeBack());
-    // Another cell: a new row, with a URL that is bought.
+    // A row with a changed cell is a new row, whose URL is bought again only if its answer is too old.
     this.#times(3, () => this.#edit(([id, name, url]) => [id, `${name}+`, url]));
     this.#times(2, () => this.#edit(([id, name]) => [id, name, this.#url()]));
     this.#times(2, () => this.#edit(([id, name]) => [id, name, this.rows[this.#index()]?.[2] as string]));

@@ -1,4 +1,4 @@
-// Preloaded into a worker: its clock is ahead of the machine's by as many milliseconds as the file says.
+// Loaded into a worker before its code. It sets the worker's clock ahead by the number of milliseconds in a file.
 import { readFileSync } from 'node:fs';
 
 const Real = Date;

@@ -14,7 +14,7 @@ import type { ChangingFile } from './changing-file.js';
 const clock = fileURLToPath(new URL('./clock.mjs', import.meta.url));
 const soon = { timeout: 60_000, interval: 20 };
 
-/** A schedule made by the command, a worker process with a controlled clock, and a service that keeps its own bill. */
+/** A schedule that the command made, a worker process whose clock the test sets, and a service with a purchase log of its own. */
 export class DayByDay {
   readonly folder = new Folder();
   readonly sandbox: Sandbox;
@@ -46,7 +46,7 @@ export class DayByDay {
     return new DayByDay(temporal, await startSandbox({ failureRate: 0, textBytes: 50, latencyMs: 40 }), env);
   }
 
-  /** Makes the schedule, with further flags of the command. */
+  /** Creates the schedule by the command, with these flags. */
   async schedule(file: ChangingFile, ...flags: string[]): Promise<void> {
     this.#write(file);
     const args = [
@@ -84,7 +84,7 @@ export class DayByDay {
     await this.#worker?.ended;
   }
 
-  /** A run of the schedule on today's file; `meanwhile` is called after the run was triggered. */
+  /** Runs the schedule on today's file. `meanwhile` is called after the run was triggered. */
   async run(file: ChangingFile, meanwhile: () => Promise<void> = async () => undefined): Promise<JobSummary> {
     this.#write(file);
     const schedule = this.#schedule as ScheduleHandle;
@@ -105,7 +105,7 @@ export class DayByDay {
     return summary as JobSummary;
   }
 
-  /** Number of purchases of each URL, by the log of the service. */
+  /** Number of purchases of each URL in the log of the service. */
   sold(): Record<string, number> {
     return Object.fromEntries(
       Object.entries(this.sandbox.bill().keys).map(([key, times]) => [key.split(' ')[1], times]),
@@ -129,7 +129,10 @@ export interface Story {
   readonly days: number;
   readonly refreshAfterDays: number;
   readonly into: string;
-  /** Numbers of the runs during which the worker is killed while it buys (`killedIn`), and before which it is killed and replaced. */
+  /**
+   * `killedIn`: numbers of the runs in which the worker is killed while it buys. `killedBefore`: numbers of the runs before which the
+   * worker is killed and replaced.
+   */
   readonly killedIn?: readonly number[];
   readonly killedBefore?: readonly number[];
 }

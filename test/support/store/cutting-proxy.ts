@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A proxy to a database that loses one message: a request that never arrives, or an answer that never comes back. */
+/** A proxy to a database. On request it loses one message: a request on its way to the database, or an answer on its way back. */
 export interface CuttingProxy {
   /** The address of a database through the proxy. */
   through(url: string): string;
-  /** Cuts the connection of the next request with this text in it; resolves after the cut. */
+  /** Loses the next request that contains this text, or the answer to it, and cuts the connection. Resolves after the cut. */
   cut(what: 'request' | 'answer', containing: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -29,7 +29,10 @@ export function intent(owner: string, numbers: number[], segment = 'job/gen/0000
   };
 }
 
-/** The contract of journals. `reopen` returns a journal of the same store after the death of the process that held `previous`. */
+/**
+ * The contract that every journal must meet. `reopen` returns a journal of the same store, after the death of the process that had
+ * `previous`.
+ */
 export function journalContract(
   name: string,
   open: () => Promise<{ journal: Journal; reopen(): Promise<Journal>; scratch: string }>,
@@ -286,7 +289,7 @@ export function journalContract(
         result: { error: 'no' },
       });
       await journal.recordOutcomes('a', 'job/gen/000000', 'contents', [refused]);
-      // The units are free at once, before their owner ends.
+      // Another owner can claim the units at once, while their first owner still lives.
       expect((await journal.claim([keyOf(1)], 'b')).landed).toHaveLength(1);
       const landed = (await (await reopen()).claim([keyOf(1)], 'b')).landed;
       expect(landed).toMatchObject([{ key: keyOf(1), status: 'error', errorTag: 'INVALID_URLS' }]);

@@ -4,7 +4,7 @@ import type { Limiter, RateCost } from '../../../src/core/limiter/limiter.js';
 
 const one: RateCost = { rateClass: 'contents', weight: 1 };
 
-/** Takes a turn and waits for its time, as `purchase` does; returns the time of the start. */
+/** Waits for a turn and then for its time, as a purchase does; returns the time of the start. */
 export async function pass(limiter: Limiter, rateCost: RateCost = one, signal?: AbortSignal): Promise<number> {
   for (;;) {
     const grant = await limiter.acquire(rateCost, signal);
@@ -12,7 +12,7 @@ export async function pass(limiter: Limiter, rateCost: RateCost = one, signal?: 
   }
 }
 
-/** The maximum number of units in any 980 ms: 20 ms less than a second, for the delay of a busy machine between a start and its record. */
+/** The largest number of units in any 980 ms. These are 20 ms less than a second, because a busy machine may record a start late. */
 export function mostInASecond(starts: readonly { at: number; weight: number }[]): number {
   return Math.max(
     ...starts.map(({ at }) =>
@@ -21,7 +21,7 @@ export function mostInASecond(starts: readonly { at: number; weight: number }[])
   );
 }
 
-/** The contract of limiters. `open` makes an unused limiter of 20 units a second. */
+/** The contract that every limiter must meet. `open` makes an unused limiter of 20 units a second. */
 export function limiterContract(name: string, open: () => Promise<Limiter>): void {
   describe(`${name} as a limiter`, () => {
     it('never exceeds the limit, with calls of different weight', async () => {
@@ -86,7 +86,7 @@ export function limiterContract(name: string, open: () => Promise<Limiter>): voi
     it('grants turns in the order of the requests', async () => {
       const limiter = await open();
       const order: number[] = [];
-      // The order of the turns is compared, because a busy machine may wake two starts in any order.
+      // The test compares the order of the turns, not of the starts: a busy machine may wake two starts in either order.
       await Promise.all([0, 1, 2, 3, 4].map((number) => limiter.acquire(one).then(() => order.push(number))));
       expect(order).toEqual([0, 1, 2, 3, 4]);
       await limiter.close();

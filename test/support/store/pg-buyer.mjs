@@ -1,6 +1,5 @@
-// A process that buys units through a journal of PostgreSQL until all of them have landed. It "sends" a request by writing a line into a
-// file, the bill, by which tests check all purchases. It prints each step on standard output, and may kill or suspend itself at a chosen
-// step.
+// A process that buys units through a journal in PostgreSQL until all of them have landed. To "send" a request it writes a line into a
+// file, by which tests check all purchases. It prints each step on standard output, and can kill or suspend itself at a chosen step.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,12 +12,12 @@ const postgres = await openStore(url, { applicationName: 'buyer', patienceMs: 60
 const journal = await PgJournal.open(postgres, { team: 'team', deadAfterMs });
 const seen = {};
 
-/** Prints a step. At the nth step of the chosen kind the process kills itself (SIGKILL), or suspends itself (SIGSTOP). */
+/** Prints a step. At the nth step of the chosen name the process sends itself a signal: SIGKILL or SIGSTOP. */
 async function step(name) {
   process.stdout.write(`${name}\n`);
   seen[name] = (seen[name] ?? 0) + 1;
   if (at?.step !== name || seen[name] !== at.nth) return;
-  // The line must be in the pipe before the signal is sent.
+  // The line must be written before the signal stops the process.
   await new Promise((resolve) => process.stdout.write('now\n', resolve));
   process.kill(process.pid, at.signal);
   await delay(1);

@@ -1,5 +1,5 @@
-// A process that takes turns on a team's limit until it is killed, eight callers at once. Prints the time of each start, by a
-// clock that all processes of a machine share. A line `block <ms>` on its input blocks the team.
+// A process in which eight callers take turns of a team's limit until it is killed. It prints the time of each start, by a clock that all
+// processes of the machine share. A line `block <ms>` on its input blocks the team.
 import { createInterface } from 'node:readline';
 import { takeTurn } from '../../../dist/core/limiter/limiter.js';
 import { flatProfile } from '../../../dist/core/limiter/rate.js';

@@ -3,15 +3,15 @@ import { PgJournal } from '../../../src/store/postgres/journal/pg-journal.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { sharedPostgres } from '../postgres.js';
 
-/** Stores for tests: a schema each, in a database of its own on the run's PostgreSQL. */
+/** Stores for tests: each is a schema in one database on the run's PostgreSQL. */
 export interface PgStores {
   /** The address of a new store. */
   url(): string;
-  /** Connects, as a process of its own would. */
+  /** Opens connections to a store, as another process would. */
   connect(url: string): Promise<Postgres>;
   /** A journal with connections of its own. */
   journal(url: string, team?: string): Promise<{ readonly journal: PgJournal; readonly postgres: Postgres }>;
-  /** Ends a journal's connections without a shutdown, and makes its process look dead. */
+  /** Closes the connections of a journal without a shutdown, and makes its process look dead. */
   bury(opened: { readonly postgres: Postgres }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function startPgStores(): Promise<PgStores> {
   };
 }
 
-/** Makes every process of the store look dead, and declares them dead, as a living one would. */
+/** Makes every process of the store look dead, and declares all of them dead, as a living process would. */
 export async function takeAllForDead(postgres: Postgres): Promise<void> {
   const schema = identifier(postgres.address.schema);
   await postgres.query(`UPDATE ${schema}.processes SET seen_at = '-infinity', dead_after = '0'`);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../../src/core/limiter/slots.js';
 
-/** The contract of slots. `open` makes a team's slots, all free. */
+/** The contract that all implementations of slots must meet. `open` makes the slots of a team, all of them free. */
 export function slotsContract(name: string, open: (limit: number) => Promise<Slots>): void {
   describe(`${name} as slots`, () => {
     it('gives out only existing slots, and the next one to the longest waiting owner', async () => {

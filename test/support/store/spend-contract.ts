@@ -3,24 +3,24 @@ import type { Intent, Journal } from '../../../src/core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchase/spend.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
-/** A journal that knows the spending of its team. */
+/** A journal that also knows the spending of its team. */
 export type PurchaseJournal = Journal & Spend;
 
-/** Today in UTC, in the form of usage by day. */
+/** Today's date in UTC, as usage by day shows it. */
 const today = () => new Date().toISOString().slice(0, 10);
 
 const budget = (limitMicros: number, job = 'job'): SpendCap => ({ bookPrefix: `${job}/`, limitMicros });
 
 /**
- * The contract of journals about money. `open` returns the journal of an empty store, for a team. `reopen` returns a journal of the same
- * store, for that team or another, after the death of the process that held the previous journal.
+ * The contract for the money in journals. `open` returns the journal of an empty store, for a team. `reopen` returns a journal of the same
+ * store, for that team or another one, after the death of the process that had the previous journal.
  */
 export function spendContract(
   name: string,
   open: () => Promise<{ readonly journal: PurchaseJournal; reopen(team?: string): Promise<PurchaseJournal> }>,
 ): void {
   let used = 0;
-  /** Writes an intent for this many units at 1,000 micro-dollars each. */
+  /** Writes an intent for this many units, at 1,000 micro-dollars each; returns its id. */
   const ask = async (journal: PurchaseJournal, units: number, changes: Partial<Intent> = {}): Promise<string> => {
     const numbers = Array.from({ length: units }, () => ++used);
     await journal.claim(numbers.map(keyOf), 'owner');
@@ -102,7 +102,7 @@ export function spendContract(
 
     it('lets no two intents at once exceed a cap', async () => {
       const { journal } = await open();
-      // After these answers the price is known, so no purchase waits until it is.
+      // Three answers establish the price, so the 40 intents need not wait for it.
       for (let answer = 0; answer < 3; answer++) await land(journal, await ask(journal, 1), 1, 1000);
       const cap = budget(13_000);
       const asked = await Promise.allSettled(Array.from({ length: 40 }, () => ask(journal, 1, { cap })));

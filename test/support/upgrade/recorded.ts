@@ -14,7 +14,10 @@ import { killAllOf } from '../jobs/processes.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
-/** Prefix of temporary folders. Their paths replace the recorded path in the Temporal server's database, and must have the same length. */
+/**
+ * Prefix of the temporary folders. The path of such a folder replaces the recorded path in the Temporal server's database, so the two must
+ * have the same length.
+ */
 const folderPrefix = '/tmp/searchflow-upgrade-';
 const RECORDED = `${folderPrefix}000000`;
 const SERVER = 'database.example:5432';
@@ -32,15 +35,15 @@ interface Usage {
   readonly total: { readonly dollars: number };
 }
 
-/** The names of the recorded stores of a kind, one for each version. */
+/** The names of the recorded stores of a kind; there is one for each version. */
 export const storesOf = (kind: 'duckdb' | 'postgres'): readonly string[] =>
   readdirSync(stores).filter((file) => file.endsWith(`-${kind}.tar.gz`));
 
-/** A folder in which an earlier version worked, on a sandbox of its own; removed with the test. */
+/** A folder in which an earlier version has worked, with the sandbox that it used. It is removed with the test. */
 export class RecordedFolder {
   readonly dir = mkdtempSync(folderPrefix);
   readonly stateDir = join(this.dir, '.searchflow');
-  /** What the commands of the earlier version printed at the end of the recording. */
+  /** The output of the earlier version's commands at the end of the recording. */
   readonly recorded: {
     readonly jobs: readonly JobLine[];
     readonly usage: Usage;
@@ -52,7 +55,7 @@ export class RecordedFolder {
     this.env = {
       SEARCHFLOW_STATE_DIR: this.stateDir,
       XDG_STATE_HOME: join(this.dir, 'user'),
-      // The recorded answers become older than the default age, and would be pruned.
+      // The recorded answers are older than the default of 7 days, after which they would be pruned.
       SEARCHFLOW_KEEP_LANDING_DAYS: '36500',
       SEARCHFLOW_QPS: '100',
     };
@@ -66,19 +69,22 @@ export class RecordedFolder {
     this.recorded = JSON.parse(readFileSync(join(this.dir, 'recorded.json'), 'utf8'));
   }
 
-  /** The SQL of a recorded database, with this folder and this server in place of the recorded ones. */
+  /** The SQL that restores a recorded database, with this folder and this server instead of the recorded ones. */
   sql(database: string, server: string, name: string): string {
     return readFileSync(join(this.dir, `${database}.sql`), 'utf8')
       .replaceAll(RECORDED, this.dir)
       .replaceAll(`${SERVER}/upgrade_warehouse`, `${server}/${name}`);
   }
 
-  /** Runs a command of today here, in a process of its own. Throws if it fails. */
+  /** Runs a command of the current version in this folder, as a process of its own. Throws if it fails. */
   async run(...args: string[]): Promise<string> {
     return outOf(args, await runCommand(args, { cwd: this.dir, env: this.env }));
   }
 
-  /** Runs a command in this process, because a process of its own takes a second to start. Paths are absolute. Throws if it fails. */
+  /**
+   * Runs a command of the current version in this process, because a new process takes a second to start. Paths must be absolute. Throws if
+   * the command fails.
+   */
   async runHere(...args: string[]): Promise<string> {
     const { terminal, out, err } = fakeTerminal({ env: this.env });
     let action: (context: Context) => Promise<number> = async () => 0;
@@ -91,14 +97,14 @@ export class RecordedFolder {
     return outOf(args, { code, out: out(), err: err() });
   }
 
-  /** The jobs and the costs, as today's commands print them. */
+  /** The jobs and the usage, as the commands of the current version print them. */
   async state() {
     const jobs = await this.runHere('jobs', '--json');
     const usage = await this.runHere('usage', '--by', 'job', '--json');
     return { jobs: JSON.parse(jobs) as JobLine[], usage: JSON.parse(usage) as Usage };
   }
 
-  /** Units that the sandbox has sold more than once, according to the file that it has kept since the recording. */
+  /** Units that the sandbox has sold more than once since the recording began, by the sandbox's ledger file. */
   soldAgain(): readonly string[] {
     const units = this.#ledger()
       .flatMap((line) => line.units ?? [])
@@ -106,12 +112,12 @@ export class RecordedFolder {
     return units.filter((unit, index) => units.indexOf(unit) !== index);
   }
 
-  /** The dollars of everything that the sandbox has sold. */
+  /** Sum in dollars of all sales of the sandbox. */
   bill(): number {
     return this.#ledger().reduce((sum, { micros = 0 }) => sum + micros, 0) / 1e6;
   }
 
-  /** The answer of the DuckDB warehouse to an SQL statement, while no command runs. */
+  /** The rows of an SQL statement on the DuckDB warehouse; no command may run meanwhile. */
   query<Row>(sql: string): Promise<Row[]> {
     return readDuckDb(join(this.dir, 'out', 'warehouse.duckdb'), sql);
   }
@@ -139,7 +145,7 @@ function jobEntries(stateDir: string): string[] {
   return files.filter((file) => file.endsWith('.json')).map((file) => join('jobs', file));
 }
 
-/** The request of an agent run without its tag, which differs in each start. */
+/** The request of an agent run without its tag, because each start has another tag. */
 function withoutMark(unit: string): string {
   if (!unit.startsWith('{')) return unit;
   const { metadata: _, ...request } = JSON.parse(unit) as Record<string, unknown>;

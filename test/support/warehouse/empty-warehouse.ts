@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { inject } from 'vitest';
 
-/** Puts a DuckDB warehouse with its tables and without rows at `file`: a copy takes a hundredth of the time of creating the tables. */
+/** Copies a DuckDB warehouse without rows to `file`; the copy is a hundred times faster than the creation of all tables. */
 export function placeEmptyWarehouse(file: string): string {
   copyFileSync(inject('emptyWarehouse'), file);
   return file;

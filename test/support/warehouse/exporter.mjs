@@ -1,4 +1,4 @@
-// A process that exports a job, and prints the result. `kind`: csv or parquet; `address`: of the warehouse.
+// A process that exports a job and prints the result. `kind`: csv or parquet. `address`: the warehouse.
 import { createWarehouses } from '../../../dist/warehouse/index.js';
 
 const [, , address, job, kind, target] = process.argv;

@@ -1,4 +1,5 @@
-// A process that loads batches until it is done or killed. Prints a line after each. `address`: as for createWarehouses.
+// A process that loads batches until all are loaded or it is killed. It prints a line after each batch. `address`: the warehouse, as for
+// createWarehouses.
 import { readFileSync } from 'node:fs';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
 

@@ -1,21 +1,24 @@
 import { createServer, type Server, type Socket, connect as tcpConnect } from 'node:net';
 
-/** Called with each message of a client before it is passed on; it is passed on when the result is true, or resolves to true. */
+/** Called with each message of a client. The message is passed on to the server if the result is true or resolves to true. */
 type Gate = (data: Buffer) => boolean | Promise<boolean>;
 
-/** A proxy to a PostgreSQL server where a test can act at any statement. */
+/** A proxy to a PostgreSQL server. A test can act before or after any statement. */
 export interface PgProxy {
   /** The address of the server through the proxy. */
   urlOf(url: string): string;
   gate: Gate;
-  /** Cuts every connection: nothing more reaches either side. */
+  /** Cuts every connection; no further data reaches client or server. */
   cut(): void;
   /**
-   * Loses one answer: the next message of a client that contains `said` reaches the server. The answer does not reach the client, and the
+   * Loses one answer. The next message of a client that contains `said` reaches the server; its answer does not reach the client, and the
    * connection breaks.
    */
   lose(said: string): void;
-  /** While true, connections are accepted and no data passes either way. A connection that lost a message then stays silent for ever. */
+  /**
+   * While this is true, connections are accepted and no data passes in either direction. A connection that lost data meanwhile stays silent
+   * for ever.
+   */
   silent: boolean;
   close(): Promise<void>;
 }

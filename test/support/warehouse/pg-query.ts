@@ -6,7 +6,7 @@ export async function pgQuery(url: string, sql: string): Promise<unknown[][]> {
   const schema = address.searchParams.get('schema') ?? 'searchflow';
   address.searchParams.delete('schema');
   const client = new pg.Client({ connectionString: address.href });
-  // Counts and sums come as text, because they may be large.
+  // PostgreSQL returns counts and sums as text, because they may be too large for a number.
   client.setTypeParser(20, Number);
   client.setTypeParser(1700, Number);
   await client.connect();

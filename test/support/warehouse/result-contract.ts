@@ -15,11 +15,11 @@ interface WarehouseUnderTest {
 
 const csv = 'name,city\nAcme,Rome\nBolt,\nCog,Oslo\n';
 const query = (unit: string) => (JSON.parse(unit) as { query: string }).query;
-/** As plain values: databases return JSON as text or as values. */
+/** Rows with plain values, because one database returns JSON as text and another one as values. */
 const plain = (rows: unknown[][]) =>
   rows.map((row) => row.map((value) => (typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value)));
 
-/** The results of each operation that every warehouse must show. */
+/** The contract about the results of each operation, which every warehouse must meet. */
 export function resultContract(make: (dir: string) => WarehouseUnderTest): void {
   let dir: string;
   let test: WarehouseUnderTest;
@@ -332,7 +332,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       };
       const service = new Service((unit) => {
         const { data } = (JSON.parse(unit) as { input: { data: { row_id: string; name: string }[] } }).input;
-        // The parts are out of order. One part is for an unknown row, and there is no part for Cog.
+        // The parts of the output are in another order than the rows. One part is for an unknown row, and none is for Cog.
         const parts = data
           .filter(({ name }) => name !== 'Cog')
           .map(({ row_id, name }) => ({ row_id, ceo: `Boss of ${name}` }));
@@ -349,7 +349,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ['Bolt', 'Boss of Bolt'],
         ['Cog', null],
       ]);
-      // No result for this row, although its run succeeded.
+      // The run succeeded, but its output has no part for the row Cog.
       expect(await test.query('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number')).toEqual(
         [
           ['Acme', 'success', null, null],
@@ -408,7 +408,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
   });
 }
 
-/** Whether a value is the text `one` that came instead of a list, as JSON or plain. */
+/** Whether a value is the text `one`, plain or as JSON. The service sent it where a list was expected. */
 function isOne(value: unknown): boolean {
   return value === '"one"' || value === 'one';
 }

@@ -20,7 +20,7 @@ export interface StagedTest {
 
 let stages = 0;
 
-/** Stages CSV text as a job, like the worker. */
+/** Stages a text in CSV form as a job, as the worker does. */
 export async function stageText(
   dir: string,
   csv: string,
@@ -66,7 +66,7 @@ export async function stageText(
   };
 }
 
-/** A service for tests: answers a URL, and records its calls. */
+/** A stand-in for the service: it answers URLs and records the calls. */
 export class Service {
   readonly asked: string[] = [];
   now = Date.parse('2026-11-20T10:00:00.000Z');
@@ -95,7 +95,7 @@ export class Service {
   }
 }
 
-/** Buys the pending units of one slice and writes them to a unit file; returns its path. `raw` may change the text. */
+/** Buys the pending units of one slice and writes their answers to a unit file; returns its path. `raw` may change the text of the file. */
 export async function buySlice(
   dir: string,
   warehouse: RowWarehouse,
@@ -139,7 +139,7 @@ export async function runJob(
   }
 }
 
-/** The exported CSV as records, read by another parser than ours. */
+/** The records of the exported CSV, read by another parser than ours. */
 export async function exported(
   dir: string,
   warehouse: RowWarehouse,

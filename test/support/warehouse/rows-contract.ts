@@ -17,7 +17,7 @@ export interface RowsUnderTest {
   spawnLoader(batchesFile: string): ChildProcess;
   /** Releases the warehouse to other processes. */
   release(): Promise<void>;
-  /** The form of NUL in a text from the web. */
+  /** The text that stands for NUL in a text from the web. */
   readonly nul: string;
 }
 
@@ -27,7 +27,7 @@ const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row
 
 type Make = (dir: string) => RowsUnderTest | Promise<RowsUnderTest>;
 
-/** The contract of warehouses for rows. `make` gets a directory of its own that is removed afterwards. */
+/** The contract that every warehouse of rows must meet. `make` gets a directory, which is removed afterwards. */
 export function rowsContract(make: Make): void {
   let dir: string;
   let test: RowsUnderTest;
@@ -312,7 +312,8 @@ export function rowsContract(make: Make): void {
         '7',
         '8',
       ]);
-      // The first options again: answers that are still in the warehouse are used, and only replaced answers are bought again.
+      // The job has its first options again. Answers for them that are still in the warehouse are used; only answers that were replaced are
+      // bought again.
       expect(await warehouse.openJob(before.record, before.files)).toEqual([0]);
       expect(await warehouse.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
       await runJob(dir, warehouse, before, service);
@@ -376,7 +377,7 @@ export function rowsContract(make: Make): void {
       published_date, request_id, cost_micros`;
     const stored = (more = '') => test.query(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
     const failure = { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, source: 'live' } as const;
-    /** Four kinds of rows: with all facts, without a price, failed, and failed without a message. */
+    /** Four kinds of answers: with all facts, without a price, failed, and failed without a message. */
     const answer = (url: string): Partial<UnitRecord> => {
       if (url.includes('a.')) return { result: { title: 'T', author: 'A', publishedDate: '2026-01-02', text: 'x' } };
       if (url.includes('b.')) return { http_status: null, source: null, result: { title: 1 }, cost_micros: 0 };
@@ -399,7 +400,7 @@ export function rowsContract(make: Make): void {
         [4, 1, ...of('d'), 'error', ...ofD],
         [5, 1, ...of('a'), 'success', null, null, 200, 'crawled', ...ofA.slice(0, 3), 'request-5', 0],
       ]);
-      // Two new rows come first: they get the answers of their URLs, and the cost stays with the row that bought the answer.
+      // Two new rows come before the others. They get the answers of their URLs; the row that bought an answer keeps its cost.
       await runJob(
         dir,
         warehouse,
@@ -465,7 +466,7 @@ export function rowsContract(make: Make): void {
           result: { error: 'gone' },
         }),
       ]);
-      // Outdated answers do not count: too old, or to be retried.
+      // Answers that are too old, or failures that are to be retried, are left out.
       const retry = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1 };
       expect([...(await warehouse.known(keys, retry)).keys()].sort()).toEqual(
         keys.filter((_, nth) => nth !== 2).sort(),
@@ -473,7 +474,7 @@ export function rowsContract(make: Make): void {
       expect(await warehouse.answers(keys, { freshAfter: service.now + 1 })).toEqual([]);
       expect(await warehouse.answers(keys.slice(0, 2), { freshAfter: service.now })).toHaveLength(2);
       expect([(await warehouse.known([])).size, await warehouse.answers([])]).toEqual([0, []]);
-      // The newer answer is returned.
+      // Of two answers for a unit the newer one is returned.
       service.now += 1000;
       await runJob(dir, warehouse, await stageText(dir, csv('z,https://a.com/'), { job: 'other-1' }), service, {
         freshAfter: service.now,
@@ -803,7 +804,7 @@ export function rowsContract(make: Make): void {
       await runJob(dir, warehouse, await stageText(dir, csv(...letters, 'again,https://a.com/', 'bad,nope')), bad);
       bad.now += 86_400_000;
       await runJob(dir, warehouse, await stageText(dir, csv('z,https://z.com/'), { job: 'other-1' }), bad);
-      // The other job, too, has the answer that the first one bought.
+      // The other job also has a row with an answer that the first job bought.
       const both = await stageText(dir, csv('z,https://z.com/', 'c,https://c.com/'), { job: 'other-1' });
       const [bought] = await buySlice(dir, warehouse, both, 0, bad);
       await warehouse.openJob(both.record, both.files);
@@ -845,7 +846,7 @@ export function rowsContract(make: Make): void {
   });
 }
 
-/** The part of the contract that takes seconds: kills, and more rows than one sort holds. */
+/** The tests of the contract that take seconds: kills, and more rows than fit into one sort. */
 export function longRowsContract(make: Make): void {
   let dir: string;
   let test: RowsUnderTest;
@@ -874,7 +875,7 @@ export function longRowsContract(make: Make): void {
     for (let turn = 1; turn <= 4; turn++) {
       await test.release();
       await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
-      // A database may still commit statements of the killed process.
+      // The database may still commit statements of the killed process, so the test waits.
       await vi.waitFor(async () => {
         const loaded = (await warehouse.loadedSlices('brands-1', staged.record.generation)) ?? [];
         expect(loaded.length).toBeGreaterThan(0);
@@ -901,7 +902,7 @@ export function longRowsContract(make: Make): void {
   });
 }
 
-/** Waits until the process reports this many loads (a line each), then kills it a few milliseconds into the next. */
+/** Waits until the process has printed a line for each of this many loads. Kills it this many milliseconds later, during the next load. */
 function killAfterLoads(child: ChildProcess, loads: number, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let seen = 0;

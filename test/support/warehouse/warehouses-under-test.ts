@@ -7,11 +7,11 @@ import { placeEmptyWarehouse } from './empty-warehouse.js';
 import { pgQuery } from './pg-query.js';
 import type { RowsUnderTest } from './rows-contract.js';
 
-/** A process that loads batches into the warehouse of this address. */
+/** Starts a process that loads batches into the warehouse at this address. */
 const loader = (address: string) => (batchesFile: string) =>
   spawn(process.execPath, [fileURLToPath(new URL('loader.mjs', import.meta.url)), address, batchesFile]);
 
-/** Queries a closed warehouse. */
+/** Queries a warehouse file that is closed. */
 export async function queryDuckDb(file: string, sql: string): Promise<unknown[][]> {
   const instance = await DuckDBInstance.fromCache(file);
   const connection = await instance.connect();

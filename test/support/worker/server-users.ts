@@ -11,10 +11,10 @@ import { type EmbeddedServer, ensureTemporalServer } from '../../../src/worker/t
 
 const built = new URL('../../../dist/worker/temporal-server/temporal-server.js', import.meta.url).href;
 
-/** The record that a process which uses the server printed. */
+/** The record of the server that a process prints when it has attached to the server. */
 export type ServerRecord = Omit<EmbeddedServer, 'detach'>;
 
-/** Processes and folder of one test; all of it is removed at the end. */
+/** The processes and the folder of one test, all removed at the end. */
 export class ServerUsers {
   stateDir = '';
   said: string[] = [];
@@ -36,7 +36,7 @@ export class ServerUsers {
     rmSync(join(this.stateDir, '..'), { recursive: true, force: true });
   }
 
-  /** Attaches the test's own process. */
+  /** Attaches this process to the server of the folder. */
   async here(lingerMs: number, env: NodeJS.ProcessEnv = process.env, ui?: number): Promise<EmbeddedServer> {
     const server = await ensureTemporalServer({
       stateDir: this.stateDir,
@@ -48,7 +48,7 @@ export class ServerUsers {
     return server;
   }
 
-  /** Another process that attaches and lives until it is killed. */
+  /** Starts another process that attaches to the server and lives until it is killed. */
   async elsewhere(lingerMs: number): Promise<{ readonly child: ChildProcess; readonly server: ServerRecord }> {
     const script = `import { ensureTemporalServer } from ${JSON.stringify(built)};
       const [stateDir, linger] = process.argv.slice(1);

@@ -9,7 +9,7 @@ import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { answered, cutOff, failure, setting, success, unit, units } from '../../support/activities/purchase-setting.js';
 
-/** One attempt at two units, or at one that is a run. `granted` runs between its intent and its start. */
+/** Makes one attempt to buy two units, or one unit that is a run. `granted` is called between the intent and the start. */
 async function make(changes: Partial<PurchaseRequest> = {}, granted: () => void = () => undefined, of = setting()) {
   const s = await of;
   const stats = new PurchaseStats();
@@ -20,7 +20,7 @@ async function make(changes: Partial<PurchaseRequest> = {}, granted: () => void 
   return { ...s, stats, end, totals: await s.journal.totals('job/') };
 }
 
-/** A service with runs whose starts end like this, and the slots that are taken. */
+/** A service with runs; `start` decides how starts end. It also records the slots that are taken. */
 function runs(start: LongRunning['start']) {
   const taken = new Set<string>();
   const slots = {
@@ -143,7 +143,7 @@ describe('a purchase that is stopped', () => {
     await s.journal.claim([theirs.key], 'another');
     const send = async (batch: readonly Unit[]) => {
       s.stop.abort(new Error('stopped'));
-      // The answer comes after the wait for the other purchase has ended.
+      // The answer arrives after the attempt has stopped waiting for the other purchase.
       await new Promise((resolve) => setTimeout(resolve, 20));
       return success(batch);
     };

@@ -9,7 +9,9 @@ beforeAll(async () => {
 });
 afterAll(() => setting.close());
 
-/** One call of a batch that pauses two planned monitors, of which the first is paused now. `answer`: null where none comes. */
+/**
+ * Makes one call of a batch that pauses two planned monitors; the first of them is paused now. `answer`: null for a call without an answer.
+ */
 async function affect(answer: Buffer | null, unplanned: readonly string[] = []) {
   const monitors = ['paused', 'active'].map((status, index) => ({
     id: `mon_${index}`,

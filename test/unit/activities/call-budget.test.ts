@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => setting.close());
 
 let used = 0;
-/** A service that answers every search for $0.007, and counts. */
+/** A service that answers every search for $0.007 and counts the requests. */
 async function service() {
   let sent = 0;
   const server = await rawServer((_request, socket) => {

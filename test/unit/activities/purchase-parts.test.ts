@@ -26,7 +26,7 @@ describe('a refused key or an empty account', () => {
 });
 
 describe('the permits of paid requests in flight', () => {
-  /** Enters and records the name once inside. */
+  /** Waits for a permit, then adds the name to `inside`. */
   const entering = (permits: InFlight, inside: string[], name: string, signal = never) =>
     permits.enter(signal).then(() => void inside.push(name));
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
@@ -75,7 +75,7 @@ describe('the permits of paid requests in flight', () => {
 });
 
 describe('a service that fails every paid call', () => {
-  /** A service that failed this often in a row, and its clock. */
+  /** The health of a service after this many failures in a row, with a clock that the test moves. */
   function failing(times: number) {
     const clock = { now: 5000 };
     const health = new CircuitBreaker(() => clock.now);
@@ -101,7 +101,7 @@ describe('a service that fails every paid call', () => {
     const { health, clock } = failing(8);
     for (const hold of [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]) {
       expect(health.holdMs).toBe(hold);
-      // Calls that were under way at the beginning of the failures report nothing new.
+      // A call that began before the failures (`well`) does not lengthen the wait when it fails.
       health.failed('well');
       expect(health.holdMs).toBe(hold);
       clock.now += hold;
@@ -213,7 +213,7 @@ describe('the budget gate of a job', () => {
     expect(gates.enter(job)).toBe(gate);
     gates.leave(job, gate);
     gates.leave(job, gate);
-    // The next run of the job proves its budget again.
+    // The next run of the job has a new gate.
     expect(gates.enter(job)).not.toBe(gate);
     expect(gates.enter({ mostMicros: 5 })).not.toBe(gates.enter({ mostMicros: 5 }));
     expect([gates.enter({ mostMicros: 5 }).short, gates.enter({}).short]).toEqual([true, false]);
@@ -254,7 +254,7 @@ describe('a batch', () => {
 });
 
 describe('the signals of an activity', () => {
-  /** When each signal fires, in seconds after a cancellation that comes before or after the activity begins. */
+  /** Seconds from a cancellation until each signal fires. `isEarly`: the cancellation comes before the activity begins. */
   async function seconds(isEarly: boolean, timeUpMs?: number) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const environment = quiet();
@@ -276,7 +276,7 @@ describe('the signals of an activity', () => {
 
   it('stop it at once when it is cancelled, and cut its requests ten seconds later', async () => {
     expect(await seconds(false)).toEqual({ stop: 0, cut: 10 });
-    // Its attempt began while the job was being cancelled.
+    // The attempt began when the job was already being cancelled.
     expect(await seconds(true)).toEqual({ stop: 0, cut: 10 });
   });
 
@@ -293,7 +293,7 @@ describe('the time for which a run at the service is followed', () => {
       followTime({ at: 5 * MINUTE, now, maxRunMs: 3 * MINUTE, retryBefore });
     expect(time(6 * MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
     expect(time(20 * MINUTE, 19 * MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
-    // An earlier request does not shorten it.
+    // A request to retry that came before the start does not change the time.
     expect(time(6 * MINUTE, MINUTE)).toEqual({ leftMs: 2 * MINUTE, startedAt: 5 * MINUTE });
   });
 

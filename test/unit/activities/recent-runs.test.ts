@@ -28,7 +28,7 @@ it.each([
     expect(runs.map(({ id }) => id)).toContain('lost');
     expect(whole).toBe(true);
     expect(Math.abs(clockAheadMs - minutes * 60_000)).toBeLessThan(5000);
-    // The list is read only back to the given time.
+    // The list is read only until runs are older than the given time.
     expect(asked).toHaveLength(3);
   },
 );
@@ -48,7 +48,7 @@ it('the list of recent runs is read once for callers that ask together, back to 
   expect(second.runs.map(({ id }) => id)).toContain('lost');
   expect(first).toBe(second);
   expect(asked).toHaveLength(2);
-  // A later caller gets the list as it is then.
+  // The next caller reads the list again.
   expect(await since(1)).not.toBe(first);
   expect(asked).toHaveLength(3);
 });

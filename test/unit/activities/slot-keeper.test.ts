@@ -42,7 +42,7 @@ it('the slot keeper frees only slots of units that are not being bought and whos
   vi.useRealTimers();
   await hold(young, 'over');
   await journal.claim([served], 'somebody');
-  // Its start was answered, and the process died before the slot had the name of its run.
+  // The start of this run was answered, but the process died before it wrote the run's id into the slot.
   await journal.claim([noted], 'dead');
   await journal.note(await journal.intend(intent('dead', [6])), 'dead', { run: 'going' });
   await journal.release('dead');
@@ -56,7 +56,7 @@ it('the slot keeper frees only slots of units that are not being bought and whos
     [young, 'over'],
     ['new', null],
   ]);
-  // No claim is left on the checked units.
+  // The check has released its claims, so another owner can claim all units.
   const { mine, theirs } = await journal.claim([ended, never, served], 'another');
   expect([mine.length, theirs]).toEqual([2, [served]]);
 });

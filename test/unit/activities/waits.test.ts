@@ -18,7 +18,7 @@ afterEach(async () => {
   await setting.close();
 });
 
-/** A worker for a service that answers with `reply`, and the messages of its heartbeats while an activity runs. */
+/** A worker for a service that answers with `reply`. `said` has the messages of the heartbeats while an activity runs. */
 async function begin(
   handler: Handler,
   run: (activities: Activities) => Promise<unknown>,
@@ -41,7 +41,7 @@ async function begin(
   const waitingFor = () => expect.poll(() => said, { timeout: 10_000 });
   return {
     waitingFor,
-    /** Passes half a minute once this many requests have arrived. */
+    /** Waits for this many requests, then moves the fake clock by half a minute. */
     async later(requests = 1): Promise<void> {
       await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(requests);
       vi.setSystemTime(Date.now() + 34_000);

@@ -20,7 +20,7 @@ async function service(
   return { server, client };
 }
 
-/** A limiter that grants at once and records its calls. */
+/** A limiter that grants every call at once and records the calls. */
 function recordingLimiter(starts: ('go' | 'blocked')[] = []) {
   const costs: RateCost[] = [];
   const blocks: number[] = [];

@@ -10,7 +10,7 @@ const KEY = 'canary-7f3a9c-key';
 const MIB = 1_048_576;
 const names = Object.keys(operationTable) as OperationName[];
 
-/** Each fault by the first part of the path; the client of a fault has it in its base URL. */
+/** The fault of each request, by the first part of its path; a client selects its fault by the base URL. */
 const faults = new Map<string, Handler>();
 const clients = new Map<string, Client>();
 let server: RawServer;
@@ -40,7 +40,7 @@ function clientOf(fault: string): Client {
 const call = (client: Client, name: OperationName): Promise<unknown> =>
   (client[name] as (input: object) => Promise<unknown>)(examples[name].input);
 
-/** The failure of one call under a fault that applies to every request. */
+/** The failure of one call; the fault applies to every request. */
 async function failure(fault: string, name: OperationName): Promise<ApiError> {
   const error: unknown = await call(clientOf(fault), name).then(
     () => null,
@@ -109,7 +109,7 @@ const table: readonly (readonly [string, Handler, Expected])[] = [
   ['fault 14: 407 of a proxy', replying(answer(407, '')), { type: 'Unauthorized', charged: 'never' }],
 ];
 
-/** Every known field of every answer with a value of a wrong type. */
+/** An answer in which every field that an operation knows has a value of a wrong type. */
 function odd(extra: object): object {
   const fields = Object.values(examples).flatMap(({ answer: known }) => Object.keys(known));
   return { ...Object.fromEntries(fields.map((name) => [name, name === 'id' ? [] : 7])), deleted: 'x', ...extra };

@@ -6,10 +6,10 @@ import { type OperationName, operationTable } from '../../../src/api/operations.
 import { createTransport } from '../../../src/api/transport.js';
 import { examples } from '../../support/api/examples.js';
 
-// No server listens there: a refusal that needed a request would fail otherwise.
+// No server listens here, so a call that is not refused before sending would fail with another error.
 const baseUrl = 'http://127.0.0.1:9';
 
-/** The field that is refused before sending, and the message; null where the request passes. */
+/** The field for which a request is refused before sending, and the message; null if the request is sent. */
 function refusal(name: OperationName, input: object, profile: LimitProfile, variant?: string) {
   const transport = createTransport({ baseUrl, apiKey: null, profile });
   try {

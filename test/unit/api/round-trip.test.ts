@@ -29,11 +29,11 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
     const call = { endpoint, base: new URL('http://x'), timeouts, redact: (text: string) => text };
     await fc.assert(
       fc.asyncProperty(arbitraryOf(endpoint.response), async (value) => {
-        // A list needs a list, and a new task an id; a secret comes as a text.
+        // Some answers need a field: a list its records, a new task an id, a new monitor a secret.
         if (name.startsWith('list')) fc.pre(readPage(value as object) !== null);
         if (name === 'createResearchTask') Object.assign(value as object, { id: 'task' });
         if (name === 'createMonitor') Object.assign(value as object, { webhookSecret: 'whsec' });
-        // A paid answer without any known field does not come from the service.
+        // A paid answer without any known field counts as one that is not from the service.
         fc.pre(hasKnownField(endpoint.response, value) || !endpoint.paid);
         const came = {
           started: true,
@@ -63,7 +63,7 @@ describe.each(Object.keys(operationTable) as OperationName[])('%s', (name) => {
           expect(JSON.parse(encoded.body ?? '{}')).toEqual(fields);
           return;
         }
-        // A value without a form in a query is refused, never sent in another form.
+        // If a value cannot be written in a query, the call is refused; the value is never sent in another form.
         if ('problem' in encoded) {
           expect(encoded.problem.message).toMatch(/no form in a query|half a character/);
           return;

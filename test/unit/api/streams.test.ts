@@ -22,7 +22,7 @@ const chunk = (text: string | Buffer): Buffer => {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 };
 const end = '0\r\n\r\n';
-/** A service that streams these texts and then ends in order, or cuts the connection. */
+/** A service that sends these texts as a stream and then ends it, or cuts the connection. */
 const streaming =
   (texts: readonly (string | Buffer)[], how: 'end' | 'cut' | 'open' = 'end'): Handler =>
   (_request, socket) => {
@@ -35,7 +35,7 @@ const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const event = (id: number, name: string, value: unknown): string =>
   `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
 
-/** The events of a stream, and its end. */
+/** Reads a stream to its end; returns its events, and its error or null. */
 async function all<C>(stream: AsyncIterable<C>): Promise<{ chunks: C[]; error: unknown }> {
   const chunks: C[] = [];
   try {

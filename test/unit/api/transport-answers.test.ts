@@ -178,7 +178,7 @@ describe('connections', () => {
     await transport.warm(3);
     await server.connected(3);
     await Promise.all([1, 2, 3].map(() => transport.send(contentsEndpoint, { urls })));
-    // A connection is free again in the next turn of the event loop.
+    // The connection is free only after the current turn of Node's event loop.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     await transport.send(contentsEndpoint, { urls });
     await transport.warm(3);

@@ -25,7 +25,7 @@ afterEach(async () => {
 interface Service {
   readonly server: RawServer;
   readonly transport: Transport;
-  /** Sends one call that must fail. */
+  /** Sends one call, which must fail; returns the failure. */
   failed(options?: SendOptions): Promise<ApiError>;
 }
 
@@ -36,7 +36,7 @@ async function service(handler: Handler, options: Partial<TransportOptions> = {}
   return { server, transport, failed: (sendOptions) => failed(transport, sendOptions) };
 }
 
-/** Waits for a turn of the event loop, so that a written request is under way. */
+/** Waits for this many turns of Node's event loop, so that a request is written. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -13,7 +13,7 @@ const sign = (text: string, key = secret, t: number | string = NOW / 1000) =>
   createHmac('sha256', key).update(`${t}.${text}`).digest('hex');
 const stripe = new Stripe('sk_test_none');
 
-/** The verdict of the vendor of the same scheme. */
+/** The verdict of another library for the same signature scheme. */
 function oracle(text: string, header: string, tolerance: number): boolean {
   try {
     return stripe.webhooks.signature?.verifyHeader(text, header, secret, tolerance, undefined, NOW) === true;

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 const statement = /^(?:import|export)\s+(?!type\b)(?:[^;'"]*?\sfrom\s+)?'([^']+)';/gm;
 
-/** The packages that are loaded together with these files, without later imports; with the files that import them. */
+/** The packages that are loaded together with these files, each with the file that imports it. Dynamic imports are left out. */
 function packagesWith(...files: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   const seen = new Set<string>();

@@ -19,7 +19,7 @@ afterAll(() => service.close());
 const dear: JobPlan = { ...plan, estimateMicros: 20_000_000 };
 const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
 
-/** The result of an enrichment without a terminal: its exit code and its calls, or its refusal. */
+/** Runs an enrichment without a terminal. Returns its exit code and its calls, or the error that refuses it. */
 async function enrich(
   planned: JobPlan,
   changes: Partial<EnrichRequest> = {},

@@ -24,7 +24,7 @@ afterAll(() => {
 const type = (line: string, changes: RuntimeAnswers = {}, env: Record<string, string> = {}) =>
   typeCommand(cwd, line, changes, env);
 
-/** Passes the time of fake timers until a command has ended. */
+/** Moves the fake clock until a command has ended. */
 async function patiently(ending: ReturnType<typeof type>) {
   const ended = ending.then((one) => ({ one }));
   for (let second = 0; second < 60; second++) {

@@ -3,7 +3,7 @@ import { type Ending, summaryData, summaryText } from '../../../src/cli/progress
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 
-/** The end of a run with this cost and this list price, in micro-dollars. */
+/** The end of a run with this cost and this estimate, in micro-dollars. */
 function ending(costMicros: number, estimateMicros?: number): Ending {
   const counts = { rows: 5, success: 5, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
   const summary: JobSummary = {

@@ -36,7 +36,7 @@ const manner = { json: false, dryRun: false, yes: false, asksAlways: false };
 const run = (context: Context, changes: Partial<typeof manner> = {}, csv: string | null = null) =>
   runEnrich(context, settings(context, {}), { ...request, csv }, { ...manner, ...changes });
 
-/** A job that runs until something ends the command. */
+/** Methods of a runtime whose job runs until the command is ended. */
 const endless: RuntimeAnswers = { start: async () => fakeHandle() };
 
 describe('enrich', () => {
@@ -175,7 +175,7 @@ describe('enrich', () => {
       const { runtime, asked } = fakeRuntime({ start: async () => handle });
       const { context, err } = fakeContext(runtime);
       expect(await run(context)).toBe(4);
-      // It waits for a person, so it is no longer work of this command.
+      // The paused job waits for a person, so the command releases it.
       expect(asked).toContainEqual(['release', 'searchflow-brands-1']);
       expect(err()).toContain('Paused (credits): POST /contents: 402, no credits left');
       expect(err()).toContain('To resume after fixing this:\n  searchflow enrich brands.csv');
@@ -314,7 +314,7 @@ describe('Ctrl-C', () => {
     expect(calls.filter((call) => call === 'stop' || call.startsWith('close'))).toEqual(['stop', 'close drain']);
   });
 
-  /** Stops a command twice that does not drain; this many paid requests are in flight. */
+  /** Sends two signals to a command whose runtime does not finish draining. `inFlight`: number of paid requests in flight. */
   async function pressTwice(inFlight: number) {
     const { runtime, calls } = fakeRuntime({
       ...endless,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { helpGroups } from '../../../src/cli/options/options.js';
 import { buildProgram } from '../../../src/cli/program.js';
 
-/** The output of a command for `--help`, at a width that breaks no line. */
+/** The text that `--help` of a command prints, at a width that breaks no line. */
 function helpOf(command: Command): string {
   let text = '';
   const writeOut = (part: string) => {

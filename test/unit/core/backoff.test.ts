@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs, blockMs } from '../../../src/core/purchase/backoff.js';
 
-/** In the middle of the jitter. */
+/** The random number in the middle of the jitter. */
 const MIDDLE = 0.5;
 
 describe('the wait before another attempt', () => {

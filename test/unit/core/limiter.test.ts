@@ -9,7 +9,7 @@ import { ReservedLimiter } from '../../../src/store/limiter/reserved-limiter.js'
 
 const rateCost: RateCost = { rateClass: 'contents', weight: 1 };
 
-/** A limiter whose starts have the given results, one after the other, and which records its calls. */
+/** A limiter that records its calls; its starts end as the list says, one after the other. */
 function scripted(ends: ('go' | 'blocked')[]) {
   const asked: string[] = [];
   const signals = new Set<AbortSignal | undefined>();
@@ -68,7 +68,7 @@ describe('the view of an unused limiter', () => {
 describe('the start of a grant', () => {
   afterEach(() => void vi.restoreAllMocks());
 
-  /** A limiter whose clock is at `now` and whose source grants a start at once. */
+  /** A limiter whose clock shows `now`. Its rate source grants every start at once. */
   function at(now: number) {
     const asks: string[] = [];
     const late: number[] = [];
@@ -116,7 +116,7 @@ describe('the start of a grant', () => {
     expect(await limiter.start(granted(14_999))).toBe('blocked');
     vi.spyOn(performance, 'now').mockReturnValue(15_000);
     expect(await limiter.start(granted(15_000))).toBe('go');
-    // Only a call that uses the limit shows that the limit was exceeded.
+    // The limit counts as exceeded only if the call with the answer 429 used units of it.
     expect(refused).toEqual([rateCost]);
   });
 
@@ -138,7 +138,7 @@ describe('the start of a grant', () => {
 
   it('is asked for with a margin for the latest of the last hundred starts', async () => {
     const { limiter, margins } = at(10_000);
-    // Two of them, because a single late start says little.
+    // Two starts are late, because a single late start is ignored.
     for (let start = 0; start < 100; start++) await limiter.start(granted(start < 98 ? 9999 : 9960));
     await limiter.acquire(rateCost);
     for (let start = 0; start < 100; start++) await limiter.start(granted(9800));
@@ -204,7 +204,10 @@ describe('a limiter in the memory of a process', () => {
 describe('a limiter with a reservation', () => {
   afterEach(() => void vi.useRealTimers());
 
-  /** A limiter whose reservation another process holds at the first attempts, by these names. */
+  /**
+   * A limiter whose reservation is held by other processes. Each attempt to reserve finds the next of these names; after the last name it
+   * succeeds.
+   */
   function reserved(...holders: string[]) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const calls: unknown[] = [];

@@ -64,7 +64,7 @@ describe('a budget that is used up', () => {
       'budget',
       `$4.00 ${spent}. To raise the budget and resume: searchflow resume brands --max-cost 10`,
     ]);
-    // The run's maximum is shown rather than the job's, and its cost rather than the reserved money.
+    // The text has the larger amount of the run, not the cap of the job, and the cost of the run, not the reserved money.
     expect(
       pauseText(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar),
     ).toEqual([

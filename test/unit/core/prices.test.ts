@@ -26,12 +26,12 @@ describe('prices', () => {
     [{ type: 'instant', numResults: 10 }, 0.004],
     [{ type: 'lite', numResults: 25 }, 0.019],
     [{ type: 'neural', numResults: 100 }, 0.097],
-    // The service decides the actual price, up to the maximum of the contract's range.
+    // The service chooses the price of these types within a range; the estimate is the end of the range.
     [{}, 0.015],
     [{ type: 'auto' }, 0.015],
     [{ type: 'deep' }, 0.015],
     [{ type: 'of-tomorrow', numResults: 12 }, 0.017],
-    // Text and highlights are included, a summary costs extra for each page.
+    // The price includes text and highlights; a summary costs extra for each page.
     [{ type: 'fast', contents: { text: true, highlights: {} } }, 0.007],
     [{ type: 'fast', contents: { text: true, summary: { query: 'x' } } }, 0.017],
     [{ type: 'fast', numResults: 2, contents: { summary: true, subpages: 3 } }, 0.007 + 2 * 0.001 + 6 * 0.001],

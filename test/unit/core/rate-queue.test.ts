@@ -32,7 +32,7 @@ describe('a request for starts', () => {
 
 describe('a refused call', () => {
   const limit = 4;
-  /** The margin after a refusal at `now`, of a bucket whose last units started at these times. */
+  /** The margin that a bucket has after a refusal at `now`. `ring`: the start times of its last units. */
   const marginAfter = (ring: readonly number[], now = 2000) => {
     const bucket = { ...newBucket(limit, 0), ring: [...ring] };
     refused({ bucket, limit }, now);
@@ -42,7 +42,7 @@ describe('a refused call', () => {
   it('widens the window if the last units of the limit lie within one', () => {
     expect(marginAfter([1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
     expect(marginAfter([1000, 1250, 1500, 2000])).toBeCloseTo(refusedCalls.step);
-    // An older unit of a ring that is longer than the limit does not count.
+    // If the ring has more entries than the limit, older entries do not count.
     expect(marginAfter([0, 1000, 1250, 1500, 1999])).toBeCloseTo(refusedCalls.step);
   });
 

@@ -19,12 +19,12 @@ function seeded(seed: number): () => number {
 interface Campaign {
   readonly processes: number;
   readonly calls: number;
-  /** Share of the calls that reach the service late, and the longest delay in milliseconds. */
+  /** `lateCalls`: share of the calls that reach the service late. `lateMs`: the longest delay, in ms. */
   readonly lateCalls: number;
   readonly lateMs: number;
 }
 
-/** Calls of some processes on one bucket, to a service that is strict and answers a refusal with `Retry-After: 1`. */
+/** Simulates calls of some processes on one bucket. The service is strict and answers a refusal with `Retry-After: 1`. */
 function campaign(seed: number, { processes, calls, lateCalls, lateMs }: Campaign) {
   const random = seeded(seed);
   const bucket = newBucket(LIMIT, 0);

@@ -33,7 +33,7 @@ it('a request reserves the higher of the price table and earlier costs', () => {
   expect(reservedMicros({ estimateMicros: 1000 }, 0)).toBe(1000);
   expect(reservedMicros({ estimateMicros: 1000 }, 0.5)).toBe(1000);
   expect(reservedMicros({ estimateMicros: 1000 }, 1.5)).toBe(1500);
-  // For a run with a budget the budget is reserved, unless the list price and earlier costs are higher.
+  // The estimate of a run with a budget is the budget. It is reserved unless the list price times the ratio of earlier costs is higher.
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 1.5)).toBe(2000);
   expect(reservedMicros({ estimateMicros: 2000, listMicros: 1000 }, 2.5)).toBe(2500);
   expect(reservedMicros({ estimateMicros: 0, listMicros: 3 }, 1.5)).toBe(5);

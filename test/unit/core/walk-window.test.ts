@@ -16,7 +16,7 @@ const hour = 3_600_000;
 const now = Date.UTC(2026, 0, 15);
 const bound = fc.integer({ min: now - 400 * 24 * hour, max: now });
 
-/** Parts lie end to end from the window's beginning to its end, each not shorter than a second. */
+/** Expects that the parts cover the window from its beginning to its end without gaps, and that none is shorter than a second. */
 function expectWhole(span: Span, parts: readonly Span[]): void {
   expect(parts[0]?.from).toBe(span.from);
   expect(parts.at(-1)?.to).toBe(span.to);
@@ -61,7 +61,7 @@ describe('splitting a window', () => {
   it('splits a large window into parts of about the intended number of records', () => {
     const times = Array.from({ length: 200 }, (_, n) => now - n * 1000);
     const parts = splitSpan({ from: now - 100 * hour, to: now }, { hasMore: true, times }) ?? [];
-    // An estimate of 360,000 records, 8000 a window.
+    // The window has about 360,000 records, and a part should have 8,000.
     expect(parts.length).toBeGreaterThan(40);
     expect(parts.length).toBeLessThanOrEqual(64);
   });

@@ -15,7 +15,7 @@ const page = (ids: readonly (string | number)[], nextCursor: string | null = nul
   nextCursor,
 });
 
-/** Walks over pages by cursor until the end, 10,000 pages at most. */
+/** Walks from page to page by cursor until the end, over 10,000 pages at most. */
 function walk(pageOf: (cursor: string | null) => PageEnvelope<{ id: string | number }>): {
   ids: (string | number)[];
   state: WalkState;

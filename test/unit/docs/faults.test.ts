@@ -11,7 +11,7 @@ const proofs = [...page.matchAll(/`([\w./-]+\.ts)`: “([^”]+)”/g)].map(
   ([, file = '', name = '']) => [file, name] as const,
 );
 
-/** Files below `test` whose path ends with this name, in any tier. */
+/** Test files of any tier whose path ends with this name. */
 const filesNamed = (file: string) => files.filter((name) => name.endsWith(`/${file}`));
 
 describe('docs/faults.md', () => {

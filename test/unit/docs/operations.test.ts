@@ -51,7 +51,7 @@ describe('the example of', () => {
       await run(client, (...values: unknown[]) => void shown.push(values), readMonitorBatch);
       await client.close();
       expect(shown.length).toBeGreaterThan(0);
-      // No field that an example reads is missing from the answer.
+      // The answer has every field that the example reads.
       expect([name, inspect(shown[0])]).toEqual([name, expect.not.stringMatching(/^\[\s*undefined/)]);
     }
   });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { batched } from '../../../src/warehouse/events/batched.js';
 
-/** Serves numbers with their doubles, each time a gate opens. */
+/** A batched function that doubles numbers; each call waits until the test opens a gate. */
 function doubling() {
   const served: (readonly number[])[] = [];
   const gates: { open(): void; fail(error: Error): void }[] = [];

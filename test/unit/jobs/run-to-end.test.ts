@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import type { RunSnapshot } from '../../../src/core/runs/agent-run.js';
 import { type RunView, runToEnd } from '../../../src/workflows/runs/run-to-end.js';
 
-/** Scheduled, started and completed, of an activity and of the workflow task after it. */
+/** The history has three events for an activity (scheduled, started, completed), and three for the workflow task after it. */
 const EVENTS_A_STEP = 6;
-/** The start with its first workflow task, and the end. */
+/** The events of the workflow's start with its first task, and of its end. */
 const EVENTS_AROUND = 5;
 
 const look: RunSnapshot = {

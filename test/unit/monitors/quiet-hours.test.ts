@@ -23,20 +23,20 @@ const utc = (text: string) => Date.parse(`${text}Z`);
 
 describe('quiet hours', () => {
   it.each([
-    // Winter: Berlin is an hour ahead of UTC.
+    // In winter Berlin is one hour ahead of UTC.
     ['2026-01-15T18:59:59', null],
     ['2026-01-15T19:00:00', '2026-01-15'],
     ['2026-01-16T05:59:59', '2026-01-15'],
     ['2026-01-16T06:00:00', null],
-    // The night of Friday lasts until Saturday morning; Saturday and Sunday nights are not quiet.
+    // The night that begins on Friday lasts until Saturday morning; the nights of Saturday and Sunday are not quiet.
     ['2026-01-17T05:59:00', '2026-01-16'],
     ['2026-01-17T20:00:00', null],
     ['2026-01-19T02:00:00', null],
-    // Summer: two hours.
+    // In summer Berlin is two hours ahead of UTC.
     ['2026-07-15T17:59:59', null],
     ['2026-07-15T18:00:00', '2026-07-15'],
     ['2026-07-16T05:00:00', null],
-    // Year's end.
+    // The night from one year to the next belongs to the old year.
     ['2026-12-31T23:30:00', '2026-12-31'],
     ['2027-01-01T05:59:00', '2026-12-31'],
   ])('on weekdays from 20:00 to 07:00 in Berlin, %s UTC is in the hours of %s', (at, window) => {
@@ -49,7 +49,7 @@ describe('quiet hours', () => {
     ['2026-01-18T12:00:00', '2026-01-16'],
     ['2026-01-19T05:59:59', '2026-01-16'],
     ['2026-01-19T06:00:00', null],
-    // The night in which summer time begins, and the one in which it ends.
+    // Summer time begins on the first of these weekends and ends on the second.
     ['2026-03-27T19:00:00', '2026-03-27'],
     ['2026-03-30T04:59:59', '2026-03-27'],
     ['2026-03-30T05:00:00', null],
@@ -85,7 +85,7 @@ describe('quiet hours', () => {
   });
 });
 
-/** The actions of a day of turns: each at its time, with the mark of the one before. */
+/** The actions of turns at these moments; each turn gets the mark of the turn before. */
 function turns(hours: QuietHours, moments: readonly string[]): (string | null)[] {
   let mark: QuietMark | null = null;
   return moments.map((at) => {
@@ -136,7 +136,8 @@ describe('a turn of quiet hours', () => {
   });
 
   it('is right if the clock skips its time: 02:30 is the time that would have been', () => {
-    // 29 March 2026: 01:59:59 is followed by 03:00:00 (01:00 UTC). Temporal skips 02:30, and the turn an hour later runs.
+    // On 29 March 2026 the clock jumps from 02:00 to 03:00 (01:00 UTC). Temporal skips the turn at 02:30; the turn an hour later does its
+    // work.
     const early: QuietHours = { ...nights, from: '02:30', until: '05:00', days: [...weekdays] };
     expect(turns(early, ['2026-03-29T00:59:00', '2026-03-29T01:30:00', '2026-03-29T03:00:00'])).toEqual([
       ...[null, 'begin 2026-03-29', 'end 2026-03-29'],
@@ -148,20 +149,20 @@ describe('a turn of quiet hours', () => {
   });
 
   it('acts once if the clock repeats its time', () => {
-    // 25 October 2026: 03:00 is 02:00 again (01:00 UTC). 02:30 comes at 00:30 and at 01:30 UTC.
+    // On 25 October 2026 the clock is put back from 03:00 to 02:00 (01:00 UTC). So 02:30 occurs at 00:30 and at 01:30 UTC.
     const early: QuietHours = { ...nights, from: '02:30', until: '05:00', days: [...weekdays] };
     expect(turns(early, ['2026-10-25T00:30:00', '2026-10-25T01:30:00', '2026-10-25T04:00:00'])).toEqual([
       ...['begin 2026-10-25', null, 'end 2026-10-25'],
     ]);
     const late: QuietHours = { ...nights, from: '01:00', until: '02:30', days: [...weekdays] };
     const moments = ['2026-10-24T23:00:00', '2026-10-25T00:30:00', '2026-10-25T01:10:00', '2026-10-25T01:30:00'];
-    // In between the clock shows 02:10 again: ended hours stay ended.
+    // The third moment is 02:10 for the second time, but hours that have ended do not begin again.
     expect(turns(late, moments)).toEqual(['begin 2026-10-25', 'end 2026-10-25', null, null]);
   });
 
   it('ends nothing if the clock was put back before the beginning of current hours', () => {
     const early: QuietHours = { ...nights, from: '02:30', until: '07:00', days: [...weekdays] };
-    // 02:30 summer time, then 02:10, 02:40 and 07:00 winter time.
+    // These moments are 02:30 summer time, then 02:10, 02:40 and 07:00 winter time.
     const moments = ['2026-10-25T00:30:00', '2026-10-25T01:10:00', '2026-10-25T01:40:00', '2026-10-25T06:00:00'];
     expect(turns(early, moments)).toEqual(['begin 2026-10-25', null, null, 'end 2026-10-25']);
   });
@@ -176,7 +177,7 @@ describe('a turn of quiet hours', () => {
         const turn = dueQuietAction(at, hours, mark);
         if (turn.do === 'begin') {
           expect(mark?.state ?? 'ended').toBe('ended');
-          // The year begins in the middle of some.
+          // The first quiet hours may have begun before the year, so their start is not checked.
           if (began > 0) expect(wallClock(at, tz).minutes).toBe(1200);
           mark = { window: turn.window, state: 'begun' };
           began++;
@@ -187,7 +188,7 @@ describe('a turn of quiet hours', () => {
           ended++;
         }
       }
-      // 261 weekdays, and perhaps one of the year before or after.
+      // The year has 261 weekdays; quiet hours that cross its start or end may add or remove one.
       expect(Math.abs(began - 261)).toBeLessThanOrEqual(1);
       expect(Math.abs(ended - 261)).toBeLessThanOrEqual(1);
     },

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const entries = ['index', 'workflows/index', 'activities/index', 'worker/index', 'sandbox/index'];
 
-/** Every name an entry file exports, types marked. Fails on `export *`: public names are spelled out one by one. */
+/** Every name that an entry file exports; types are marked. Fails on `export *`, because each public name must be written out. */
 function publicNames(entry: string): string[] {
   const source = readFileSync(`${root}src/${entry}.ts`, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
   expect(source, `src/${entry}.ts`).not.toMatch(/export\s*\*/);

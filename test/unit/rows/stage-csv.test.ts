@@ -273,7 +273,7 @@ describe('stageCsv', () => {
       grown = true;
     };
     expect(await transient(growing, { onProgress: grow })).toBe(true);
-    // The kernel refuses each read of the start of this file.
+    // The kernel refuses to read the start of this file, whoever reads.
     expect(await transient('/proc/self/mem')).toBe(true);
   });
 

@@ -19,7 +19,7 @@ afterAll(async () => {
 const context = { stateDir: dir, origin: 'sandbox', cwd: dir, concurrency: 50, transport, shared: false };
 const common = { urlColumn: null, delimiter: null, job: null, into: null, options: {}, batch: 100 };
 
-/** Stages a table, like a command of a job that had run before with this entry. */
+/** Stages a table as a command does. `before`: the entry of an earlier run of the job; by default there was none. */
 function stage(
   rows: readonly (readonly string[])[],
   request: Partial<StageRequest> = {},

@@ -36,7 +36,7 @@ test('a streamed answer has the same content in pieces, then citations, cost and
   expect(text).toBe(json.answer);
   expect(chunks.at(-2).citations).toEqual(json.citations);
   expect(chunks.at(-1)).toEqual({ costDollars: { total: 0.005 }, requestId: expect.any(String) });
-  // One unit of work, streamed or not.
+  // The same question was sold twice under one key: once as a whole answer, once as a stream.
   expect(sandbox.bill().keys).toEqual({ 'answer {"query":"wie groß?"}': 2 });
 });
 

@@ -107,7 +107,7 @@ test('the vendor’s client keeps monitors: create, list, update, trigger, runs,
   });
   expect(created.webhookSecret).toMatch(/^whsec_/);
   const changed = await exa.monitors.update(created.id, {
-    // Its type requires a whole search; the service merges a part.
+    // The client's type requires a whole search, but the service accepts only the changed fields.
     search: { numResults: 3 } as { query: string; numResults: number },
     trigger: null,
   });

@@ -10,7 +10,7 @@ const start = async (options: Partial<SandboxOptions>): Promise<Sandbox> => {
 };
 afterEach(() => sandbox?.close());
 
-/** The maximum number of these times in one second, counted in the plainest way. */
+/** The largest number of these times within any second, counted in the plainest way. */
 function mostInOneSecond(times: readonly number[]): number {
   return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
 }

@@ -5,7 +5,7 @@ import type { EnrichRequest, JobPlan } from '../../../src/worker/config/runtime-
 import { rowsWork } from '../../../src/worker/schedules/schedule-rows.js';
 import { plan, request } from '../../support/cli/fake-runtime.js';
 
-/** The work of a schedule for this request. `into`: the warehouse of its plan. */
+/** What a schedule of this request runs. `into`: the warehouse in the plan. */
 function work(changes: Partial<EnrichRequest>, { shared = false, into = plan.staged.into } = {}) {
   const planned: JobPlan = { ...plan, request: { ...request, ...changes }, staged: { ...plan.staged, into } };
   return rowsWork(planned, { config: { origin: 'https://api.exa.ai' }, shared } as Parameters<typeof rowsWork>[1]);

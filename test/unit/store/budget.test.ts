@@ -16,7 +16,7 @@ describe('the caps of a purchase', () => {
     ...{ team: 'team', segment: 'job/gen/0', operation: 'contents', tier: '', units: 1, listMicros: estimateMicros },
     ...{ estimateMicros, at, ...more },
   });
-  /** The remaining budget for 1,000 micro-dollars, under these caps. */
+  /** Tries to reserve 1,000 micro-dollars under these caps. Returns the remaining budget, or the facts of the refusal. */
   const takes = (
     sums: SpendSums,
     dayMicros: number | null,
@@ -29,7 +29,7 @@ describe('the caps of a purchase', () => {
     if (!(taken instanceof OverBudget)) return taken;
     return [taken.scope, taken.capMicros, taken.remainingMicros, taken.openMicros, taken.resetsAt];
   };
-  /** 3,000 landed today, 500 in flight, and 4,000 landed yesterday; another team's and another month's do not count. */
+  /** 3,000 landed today, 500 are in flight, and 4,000 landed yesterday. Purchases of another team or another month do not count. */
   const spent = () => {
     const sums = new SpendSums();
     const land = (id: string, costMicros: number, at: number, more: object = {}) => {
@@ -98,7 +98,7 @@ it('belong to each team, and are read again after another process has set them',
     { dayMicros: null, monthMicros: 2 },
     { dayMicros: 1, monthMicros: null },
   ]);
-  // As long as before, written by another client into the same file.
+  // Another client writes a file of the same length, and the file keeps its time of change.
   const known = new Date(1_700_000_000_000);
   utimesSync(path, known, known);
   expect(mine.get('a').dayMicros).toBe(1);

@@ -14,7 +14,7 @@ it('a slot keeps the time at which it was taken when its run is named', async ()
   await slots.take('a');
   vi.setSystemTime(9000);
   await slots.name('a', 'run 1');
-  // A run that no slot was taken for has one from now on.
+  // A run without a slot gets one when it is named.
   await slots.name('b', 'run 2');
   expect(await slots.owners()).toEqual([
     { owner: 'a', runId: 'run 1', takenAt: 1000 },

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { writeNamed, writePieces } from '../../../src/files/write-durably.js';
 
-// A device without space replaces a full disk.
+// The device /dev/full stands for a full disk.
 it.skipIf(process.platform !== 'linux')('a write to a full disk names its file', async () => {
   const pieces = writePieces('/dev/full', (write) => write('x'.repeat(100_000)));
   const error = await pieces.catch((reason: unknown) => reason);

@@ -15,7 +15,7 @@ const intent = {
 } as const;
 const miss = { t: 'miss', id: 'i1', at: 7, why: 'the answer was lost', charged: 'maybe' } as const;
 const text = (line: object) => encodeLine(line as unknown as SegmentLine).slice(0, -1);
-/** The line with a checksum that is off by a bit. */
+/** The text of a line whose checksum has one wrong digit. */
 const damaged = (line: object) => `${text(line)[0] === '0' ? '1' : '0'}${text(line).slice(1)}`;
 
 describe('a line of a segment', () => {

@@ -52,7 +52,7 @@ it.each([
 );
 
 describe('the reservation of a limit', () => {
-  /** Reservations of one key by two folders. */
+  /** Two folders that reserve the limit of one key. */
   function folders() {
     const userStateDir = mkdtempSync(join(tmpdir(), 'searchflow-reservation-'));
     const whose = { userStateDir, origin: 'https://service.example', apiKey: new Secret('key'), rateIsShare: false };

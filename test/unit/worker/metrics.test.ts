@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What the metrics of a worker record, in order: name, value and labels. */
+/** Records what the metrics of a worker count, in order: name, value and labels. */
 function recording() {
   const recorded: [string, number, object][] = [];
   const record = (name: string) => (value: number, labels: object) => void recorded.push([name, value, labels]);
@@ -25,7 +25,7 @@ function recording() {
   return { meter, take: () => recorded.splice(0) };
 }
 
-/** The metered parts of a worker whose own parts are these. */
+/** Adds the metrics to these parts of a worker. */
 function open(parts: { readonly transport?: object; readonly limiter?: object; readonly journal?: object }) {
   const { meter, take } = recording();
   const working = { limiter: parts.limiter ?? {}, journal: parts.journal ?? {} } as WorkerStore;

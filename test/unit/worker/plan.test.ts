@@ -26,13 +26,16 @@ const common = { urlColumn: null, delimiter: null, job: null, into: null, option
 const period = { since: 0, landedMicros: 0, openMicros: 0, unknownMicros: 0 };
 let files = 0;
 
-/** Plans a job of 25 URLs and a bad row, of which the journal has the first `landed`, and of these no bodies of the first `gone`. */
+/**
+ * Plans a job of 25 URLs and one bad row. `landed`: number of first units that the journal has. `gone`: number of first units whose bodies
+ * are lost.
+ */
 async function planned(setting: {
   readonly landed?: number;
   readonly gone?: number;
-  /** Landed units at the end that are still running at the service. */
+  /** Number of units at the end of the landed ones that are still running at the service. */
   readonly overdue?: number;
-  /** Answers in the warehouse to the last units, in this number. */
+  /** Number of last units whose answers are in the warehouse. */
   readonly known?: number;
   readonly loaded?: 'all' | readonly number[] | Error | null;
   readonly request?: Partial<EnrichRequest>;

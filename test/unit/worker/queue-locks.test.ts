@@ -9,7 +9,7 @@ import { limitAmongWorkers, queueLockOf, takeQueueLocks, workerOn } from '../../
 const away = (code: number) =>
   new ServiceError('no answer', { cause: Object.assign(new Error(), { code, details: '', metadata: {} }) });
 
-/** A server with the presence of a worker; `answer`: how that worker answers a query. */
+/** A Temporal server with the presence of a worker. `answer`: how that worker answers a query. */
 function server(holder: Partial<WorkerHolder> | null, answer: 'lives' | Error = 'lives') {
   const started: { readonly id: string; readonly holder: WorkerHolder }[] = [];
   const ended: string[] = [];

@@ -10,13 +10,13 @@ import { type RunningJob, startReason } from '../../../src/worker/control/runnin
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
 import { fakeHandle, plan, progress } from '../../support/cli/fake-runtime.js';
 
-/** A gRPC error as the client throws it. */
+/** A gRPC error in the form in which the client throws it. */
 function away(code: number): ServiceError {
   const cause = Object.assign(new Error('no answer'), { code, details: 'no answer', metadata: {} });
   return new ServiceError('Failed to get Workflow execution history', { cause });
 }
 
-/** A handle whose result is each of these in turn. */
+/** A workflow handle; each read of its result gives the next of these answers. */
 function handleOf(...answers: readonly unknown[]): WorkflowHandle {
   const left = [...answers];
   const result = async () => {
@@ -38,7 +38,7 @@ it.each([
   await expect(resultOf(handleOf(error, 'done'), 'cancelled')).rejects.toBe(error);
 });
 
-/** A client with a workflow in this state, and the calls that reach it. */
+/** A client for which the workflow has this status; it records its calls. */
 function clientOf(status: string) {
   const calls: string[] = [];
   const handle = {
@@ -78,7 +78,7 @@ it('the results that were reported are known to every later command of the folde
   expect(known).toEqual([true, true, false]);
 });
 
-/** Why a job of generation g1 is started, if its workflow is in this state. */
+/** The reason for which a job of generation g1 is started if its workflow is in this state. */
 function reason(running: { readonly status?: string; readonly memo?: object } | null, changes: object = {}) {
   const describe = async () => {
     if (running === null) throw new WorkflowNotFoundError('none', 'w', undefined);

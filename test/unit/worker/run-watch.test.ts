@@ -6,7 +6,7 @@ import type { WatchedRun } from '../../../src/core/schedules/schedule.js';
 import { runWatch } from '../../../src/worker/host/run-watch.js';
 import { awaitEnd } from '../../../src/worker/schedules/schedule-view.js';
 
-/** The reports about runs whose ends the test decides. */
+/** Records the reports about runs; the test decides when a run ends. */
 function watching() {
   const reports: string[] = [];
   const ends = new Map<string, { end(result: unknown): void; fail(error: Error): void }>();
@@ -17,7 +17,7 @@ function watching() {
     reports.push(`${job} ${phase}${message === null ? '' : `: ${message}`}`),
   );
   return {
-    /** An activity of a run begins here. */
+    /** Begins an activity of a run. */
     async activity(workflowId: string, runId = 'r') {
       const info = { workflowExecution: { workflowId, runId }, workflowType: 'enrichCsv' };
       const { inbound } = watch({ info } as never);

@@ -118,7 +118,7 @@ describe('a request that fits no row', () => {
     ],
     [{ operation: 'research', template: { instructions: '{{site}}' }, variant: 'v9' }, 'has no variant of that name'],
   ])('is refused before anything is written: %j', async (request, message) => {
-    // No draft of a stage can be made below a file.
+    // The folder of the stage is below a file, so its draft cannot be made.
     await expect(stage(url, request, 'refused.csv', join(dir, 'refused.csv'))).rejects.toMatchObject({
       ...{ name: 'UsageError', message: expect.stringContaining(message) },
     });
@@ -207,7 +207,7 @@ describe('staging a job again', () => {
     csv: null,
     completed: null,
   });
-  /** Stages the rows after a run of the job with these entries. */
+  /** Stages rows when the list of jobs has these entries. */
   const again = (request: Partial<StageRequest>, ...jobs: readonly JobEntry[]) => {
     writeFileSync(join(dir, 'again.csv'), 'site,name\nhttps://a.example/,a\n');
     const asked = { ...common, input: 'again.csv', ...request };
@@ -295,7 +295,7 @@ describe('staging a job again', () => {
       return (await entries.get(staged.job))?.state?.counts;
     };
     expect(await counted({ phase: 'paused', since: 10, counts })).toEqual(counts);
-    // Nothing is loaded between a pause and a cancel.
+    // No row was loaded between the pause and the cancel, so the counts of the pause are still right.
     expect(await counted({ phase: 'cancelled', since: 11 })).toEqual(counts);
     expect(await counted({ phase: 'running', since: 12 })).toBeUndefined();
     const tags = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`T${n}`, 1]));

@@ -37,7 +37,7 @@ interface Staged {
   readonly jobs?: readonly JobEntry[];
 }
 
-/** Ids of an address from before its parameters were kept. */
+/** The ids that the code makes of an address. */
 function idsOf(into: string) {
   const [events, monitors] = [new EventControl(access(null), dir), new MonitorControl(access(null), dir)];
   return {

@@ -18,7 +18,7 @@ it('whyUnwritable accepts a DuckDB file and a missing one, and leaves nothing be
   const instance = await DuckDBInstance.create(there);
   const connection = await instance.connect();
   await connection.run('CREATE TABLE t (x INTEGER)');
-  // Read while it is open, its lock stays: another process cannot have it.
+  // The check reads the open file and must not release its lock: no other process may be able to open it.
   expect(whyUnwritable(there)).toBeNull();
   const another = `import { DuckDBInstance } from '@duckdb/node-api'; await DuckDBInstance.create(${JSON.stringify(there)});`;
   expect(() => execFileSync(process.execPath, ['--input-type=module', '-e', another], { stdio: 'pipe' })).toThrow(

@@ -31,7 +31,7 @@ describe('the state of an opened walk', () => {
     const pause = { reason: 'person', message: 'paused by a person' } as const;
     const paused = openedState({ kind: 'sync' }, { ...opened, continues: false }, { ...at, paused: pause });
     expect(paused).toMatchObject({ paused: pause, continues: false });
-    // A backfill has only one run.
+    // A backfill never has a further run.
     expect(openedState({ kind: 'backfill' }, opened, at).continues).toBe(false);
   });
 
@@ -51,7 +51,7 @@ describe('the state of an opened walk', () => {
 
   it('begins its next run at the present, and counts both runs from where the first began', () => {
     const brought = counts(1, 2, 3, 4);
-    // The pages of the next run are counted from its own beginning, so those of the first come off what was before.
+    // The next run counts its pages from its own beginning. So the pages of this run are subtracted from the counts before it.
     const next = nextRun(state({ openedAt: 5000, lengthMs: 70, doneMs: 30, doneBeforeMs: 10 }), brought);
     expect(next).toEqual({
       ...{ before: counts(9, 18, 12, 1), continues: false, openedAt: 5000 },
@@ -69,7 +69,7 @@ describe('the figures of a walk', () => {
     const figures = (doneMs: number) => figuresOf(state({ doneMs, windowsDone: 2, ...counts(4, 3, 2, 1) }), 5, 350);
     expect(figures(700)).toEqual({
       ...{ stream: 'sync', windows: 7, windowsDone: 2, share: 0.7, lengthMs: 1000, ...counts(4, 3, 2, 1) },
-      // In 300 ms it did 300 of the 600 that were left.
+      // This run did 300 of its 600 in 300 ms, so the other 300 take as long.
       etaMs: 300,
     });
     expect([figures(400).etaMs, figures(459).etaMs, figures(460).etaMs]).toEqual([null, null, 2700]);

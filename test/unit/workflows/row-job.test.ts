@@ -37,7 +37,7 @@ describe('a queue of slices', () => {
             else queue.putLast(one);
             left = step === 'back' ? [one, ...left] : [...left, one];
           }
-          // Also after the state has gone through a continue-as-new.
+          // The queue is the same after its ranges have gone through a continue-as-new.
           expect(new SliceQueue(queue.ranges).numbers).toEqual(left);
           expect(queue.size).toBe(left.length);
         }
@@ -46,7 +46,7 @@ describe('a queue of slices', () => {
   });
 });
 
-/** 100 rows in slices of 40. */
+/** A job of 100 rows in slices of 40. */
 const staged = { job: 'rows-1', rows: 100, slices: 3, rowsPerSlice: 40 } as StagedJob;
 const state = (changes: Partial<RowJobState> = {}) =>
   ({
@@ -101,7 +101,7 @@ describe('the progress of a job', () => {
       progressOf(input, state({ partial, ...changes }), { running, queued }, 'w').rowsDone;
     expect(rowsDone([], [1, 2])).toBe(40 + 10 + 20);
     expect(rowsDone([1], [2])).toBe(40 + 20);
-    // The heartbeats of a carried job leave out the rows that were loaded.
+    // The heartbeats of a carried job count only newly bought rows, so the loaded rows are added.
     expect(rowsDone([1], [2], { carried: true })).toBe(40 + 10 + 20);
     expect(rowsDone([], [])).toBe(100);
     expect(rowsDone([], [1], { staged: { ...staged, limit: 45 } })).toBe(40 + 5);
