@@ -202,7 +202,7 @@ export function warehouseDoc(catalogs) {
     'bits. In PostgreSQL, `event_exact` has the whole event if `jsonb` cannot hold one of its values.',
     '',
     "**JSON**: `response ->> 'score'` works in both databases. In PostgreSQL `response` has the type `json`, which keeps the text of the",
-    'answer; cast it (`response::jsonb`) to use the operators of `jsonb`. A `json` value can hold neither NUL nor half a surrogate pair. Rows',
+    'answer; cast it (`response::jsonb`) to use the operators of `jsonb`. A text in PostgreSQL can hold neither NUL nor half a surrogate pair. Rows',
     'with such characters have the original in `row_exact` or `answer_exact`.',
     '',
     '**Parquet** files (`searchflow export JOB --parquet DIR`) have the columns of the job’s view and 25,000 rows each. JSON columns are text,',
