@@ -27,7 +27,7 @@ it('fault 26: a worker that wakes after its slices were retried doubles no row, 
   const into = `postgres://${address.host}${address.pathname}`;
   const job = await Job.start(temporal, folder.dir, folder, { into, csv: folder.csv });
 
-  // The worker is stopped when it has sent three requests; their answers arrive meanwhile.
+  // The worker is stopped when it has sent three requests. The answers arrive while it is stopped.
   await sent(cluster, 3, stopped);
   stopped.child.kill('SIGSTOP');
   const other = cluster.start('b', ['worker']);
