@@ -62,8 +62,9 @@ export class FileSecrets implements SecretStore {
   }
 
   async #read(): Promise<Map<string, string>> {
-    const { O_RDONLY, O_NOFOLLOW = 0 } = constants;
-    const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+    // Without O_NONBLOCK, opening a named pipe would wait for a writer and keep one of the few threads for files.
+    const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
       if (error.code === 'ELOOP')
         throw new SecretStoreUnusable(`the secret file ${this.#file} is a link. Name the file itself`);
@@ -71,7 +72,9 @@ export class FileSecrets implements SecretStore {
     });
     if (handle === null) return new Map();
     try {
-      const { mode } = await handle.stat();
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw new SecretStoreUnusable(`the secret file ${this.#file} is not a regular file`);
+      const { mode } = stats;
       if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
         const found = (mode & 0o777).toString(8);
         throw new SecretStoreUnusable(

@@ -7,7 +7,17 @@ import {
   reservedMicros,
   type SpendCaps,
 } from '../../core/purchase/spend.js';
-import { type Amounts, committed, endOfDay, endOfMonth, jobOf, type SpendSums } from './spend-sums.js';
+import {
+  type Amounts,
+  type Asked,
+  committed,
+  endOfDay,
+  endOfMonth,
+  jobOf,
+  type SpendSums,
+  startOfDay,
+  startOfMonth,
+} from './spend-sums.js';
 
 /**
  * Returns the amount in micro-dollars that a purchase takes from its caps. If the purchase would exceed a cap, returns that cap; if it
@@ -29,27 +39,28 @@ export function reserve(
   const multiples = sums.multiples(asked);
   const multiple = observedMultiple(multiples);
   const micros = reservedMicros(intent, multiple);
-  const isUnproven = () => {
-    if (estimateMicros === 0 || multiples.length >= FIRST_ANSWERS) return false;
-    const inFlight = sums.openLike(asked).filter(([id, open]) => !isLeftRunning(id, open.segment));
-    return inFlight.length >= FIRST_REQUESTS;
-  };
-  const unproven = isUnproven();
+  const isFollowed = (id: string, name: string) => !isLeftRunning(id, name);
+  const unproven =
+    estimateMicros > 0 && multiples.length < FIRST_ANSWERS && sums.inFlight(asked, isFollowed) >= FIRST_REQUESTS;
   const bounds: OverBudget[] = [];
   const check = (
     scope: OverBudget['scope'],
     limit: number | null,
     sum: Pick<Amounts, 'landedMicros' | 'openMicros' | 'unknownMicros'>,
     resetsAt: number | null,
+    isCounted: (one: Asked) => boolean,
   ) => {
     if (limit === null) return;
     const remaining = Math.max(0, limit - committed(sum));
     const over = micros > remaining;
-    const why = { multiple, unproven: !over };
-    if (over || unproven) bounds.push(new OverBudget(scope, limit, remaining, sum.openMicros, resetsAt, why));
+    if (!over && !unproven) return;
+    const openMicros = sums.openMicros((id, one) => isCounted(one) && isFollowed(id, one.segment));
+    bounds.push(new OverBudget(scope, limit, remaining, openMicros, resetsAt, { multiple, unproven: !over }));
   };
-  if (cap) check('job', cap.limitMicros, sums.job(jobOf(cap.bookPrefix)), null);
-  check('day', caps.dayMicros, sums.day(team, now), endOfDay(now));
-  check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now));
+  const job = cap && jobOf(cap.bookPrefix);
+  if (cap) check('job', cap.limitMicros, sums.job(job ?? ''), null, (one) => jobOf(one.segment) === job);
+  const since = (start: number) => (one: Asked) => one.team === team && one.at >= start;
+  check('day', caps.dayMicros, sums.day(team, now), endOfDay(now), since(startOfDay(now)));
+  check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now), since(startOfMonth(now)));
   return bounds.sort((a, b) => a.remainingMicros - b.remainingMicros)[0] ?? micros;
 }

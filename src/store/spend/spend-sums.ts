@@ -94,12 +94,25 @@ export class SpendSums {
     return this.#cells.get(cellName(asked))?.multiples.get(asked.tier) ?? [];
   }
 
-  /** Ids of the open purchases of the same job, operation and tier, with their segments. Purchases older than a day count as lost. */
-  openLike({ team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>): [string, Asked][] {
-    return [...this.#open].filter(([, open]) => {
+  /** Number of the open purchases of the same job, operation and tier that `counts` includes. Purchases older than a day count as lost. */
+  inFlight(
+    { team, segment, operation, tier, at }: Omit<Asked, 'estimateMicros' | 'listMicros'>,
+    counts: (id: string, segment: string) => boolean,
+  ): number {
+    let count = 0;
+    for (const [id, open] of this.#open) {
       const same = open.team === team && open.operation === operation && open.tier === tier;
-      return same && open.at > at - DAY_MS && jobOf(open.segment) === jobOf(segment);
-    });
+      const isNear = open.at > at - DAY_MS && jobOf(open.segment) === jobOf(segment);
+      if (same && isNear && counts(id, open.segment)) count++;
+    }
+    return count;
+  }
+
+  /** Sum of the estimates of the open purchases that `counts` includes. */
+  openMicros(counts: (id: string, asked: Asked) => boolean): number {
+    let micros = 0;
+    for (const [id, open] of this.#open) if (counts(id, open)) micros += open.estimateMicros;
+    return micros;
   }
 
   /** Records that no answer came. `maybe`: the estimate counts as spent. */

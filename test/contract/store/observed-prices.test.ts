@@ -112,10 +112,16 @@ describe.each(kinds)('a cap with prices that differ from the table, in %s', (_na
     // These runs may still cost money, so their estimates count against the cap.
     expect(await refused(ask(journal, 1, { cap: { ...cap, limitMicros: 3500 } }))).toMatchObject({
       remainingMicros: 500,
+      openMicros: 1000,
       unproven: false,
     });
     await journal.miss(follows, 'not sent', 'never');
     const again = await reopen();
+    // Nothing that is followed can free a part of the cap, so a request that exceeds the cap need not wait.
+    expect(await refused(ask(again, 1, { cap: { ...cap, limitMicros: 2500 } }))).toMatchObject({ openMicros: 0 });
+    await again.setCaps({ dayMicros: 2500, monthMicros: 2600 });
+    expect(await refused(ask(again, 1, { cap: undefined }))).toMatchObject({ scope: 'day', openMicros: 0 });
+    await again.setCaps({ dayMicros: null, monthMicros: null });
     await ask(again);
     const retry = { retryTags: ['RUN_OVERDUE'], retryBefore: Date.now() + 1000 };
     const claim = await again.claim(runs.map(keyOf), 'retry', retry);

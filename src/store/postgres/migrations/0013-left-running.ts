@@ -7,6 +7,13 @@ import type { Migration } from '../../../postgres/index.js';
 export const leftRunning: Migration = {
   name: '0013-left-running',
   sql: (schema) => `
+-- Whether an open purchase is a run that was left running: its unit has an outcome since the intent, and no owner claims the unit.
+CREATE FUNCTION ${schema}.is_left_running(p ${schema}.purchases) RETURNS boolean
+LANGUAGE sql STABLE SET enable_seqscan TO off SET search_path TO pg_catalog, pg_temp AS $body$
+  SELECT NOT EXISTS (SELECT FROM ${schema}.claims WHERE key = ANY (p.keys))
+    AND EXISTS (SELECT FROM ${schema}.units WHERE key = ANY (p.keys) AND landed_at > p.at)
+$body$;
+
 -- Like intend, which older workers call. Under a cap a request takes the observed cost of answers if that cost is higher than its estimate,
 -- and waits while the first requests of its kind are in flight; runs that were left running do not count as in flight. Writes an intent and
 -- returns no row. If the purchase would exceed a cap, writes nothing and returns that cap. If it would exceed several caps, returns the cap
@@ -50,21 +57,22 @@ BEGIN
     waits := p_estimate > 0 AND answers < 3 AND (SELECT count(*) >= 2 FROM ${schema}.purchases p
       WHERE state = 'open' AND job = of_job AND operation = p_operation AND tier = p_tier AND team = p_team
         AND at > clock_timestamp() - interval '1 day'
-        AND (EXISTS (SELECT FROM ${schema}.claims WHERE key = ANY (p.keys))
-          OR NOT EXISTS (SELECT FROM ${schema}.units WHERE key = ANY (p.keys) AND landed_at > p.at)));
+        AND NOT ${schema}.is_left_running(p));
     RETURN QUERY
-      WITH sums (nth, scope, cap, taken, open, resets) AS (
-        SELECT 1, 'job', p_cap, coalesce(sum(landed_micros + open_micros + unknown_micros), 0), coalesce(sum(open_micros), 0), NULL::date
+      WITH sums (nth, scope, cap, taken, resets, since) AS (
+        SELECT 1, 'job', p_cap, coalesce(sum(landed_micros + open_micros + unknown_micros), 0), NULL::date, NULL::date
         FROM ${schema}.spend WHERE job = p_cap_job AND p_cap IS NOT NULL
         UNION ALL
-        SELECT 2, 'day', bound.day_micros, coalesce(sum(landed_micros + open_micros + unknown_micros), 0), coalesce(sum(open_micros), 0), today + 1
+        SELECT 2, 'day', bound.day_micros, coalesce(sum(landed_micros + open_micros + unknown_micros), 0), today + 1, today
         FROM ${schema}.spend WHERE team = bound.team AND day = today
         UNION ALL
-        SELECT 3, 'month', bound.month_micros, coalesce(sum(landed_micros + open_micros + unknown_micros), 0), coalesce(sum(open_micros), 0),
-          (month + interval '1 month')::date
+        SELECT 3, 'month', bound.month_micros, coalesce(sum(landed_micros + open_micros + unknown_micros), 0),
+          (month + interval '1 month')::date, month
         FROM ${schema}.spend WHERE team = bound.team AND day >= month AND bound.month_micros IS NOT NULL
       )
-      SELECT scope, cap::double precision, greatest(0, cap - taken)::double precision, open::double precision,
+      SELECT scope, cap::double precision, greatest(0, cap - taken)::double precision,
+        (SELECT coalesce(sum(p.estimate_micros), 0) FROM ${schema}.purchases p WHERE p.state = 'open' AND NOT ${schema}.is_left_running(p)
+          AND CASE scope WHEN 'job' THEN p.job = p_cap_job ELSE p.team = p_team AND p.day >= since END)::double precision,
         (extract(epoch FROM resets::timestamp AT TIME ZONE 'UTC') * 1000)::double precision,
         observed, micros <= greatest(0, cap - taken)
       FROM sums WHERE cap IS NOT NULL AND (waits OR micros > greatest(0, cap - taken))
