@@ -209,7 +209,8 @@ export class WorkOwners {
     if (!won) return;
     if (watched || role === 'worker') {
       if (!watched) await this.release(workflowId);
-      if (await this.#runs(workflowId))
+      if (await this.#isCancelled(workflowId)) this.#config.say(`Ending ${job}, which was cancelled.`);
+      else if (await this.#runs(workflowId))
         this.#config.say(`Resuming ${job}, whose command ended${await this.#costText(job, true)}.`);
       else await this.#noteUnstarted(orphan);
       return;
@@ -294,6 +295,12 @@ export class WorkOwners {
     // If the workflow cannot be checked, it counts as running.
     const about = await this.#describe(workflowId).catch(() => undefined);
     return about === undefined || about?.status.name === 'RUNNING';
+  }
+
+  /** Whether a workflow was cancelled, and needs a worker to end. */
+  async #isCancelled(workflowId: string): Promise<boolean> {
+    const about = await this.#describe(workflowId).catch(() => undefined);
+    return about?.status.name === 'RUNNING' && about.raw.workflowExtendedInfo?.cancelRequested === true;
   }
 
   /** Whether a workflow waits only for a signal or a timer: no activity, child or task of it is in progress. */

@@ -55,7 +55,7 @@ export interface SearchflowPluginOptions extends WireOptions {
    * none.
    */
   readonly hosts?: readonly string[];
-  /** Folder of journal and stages. Without a store, one worker process at a time owns it. Default `.searchflow`. */
+  /** Folder of journal and stages. Without a PostgreSQL store, one worker process at a time owns it. Default `.searchflow`. */
   readonly stateDir?: string;
   /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
   readonly trustStateDir?: boolean;

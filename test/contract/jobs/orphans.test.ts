@@ -116,6 +116,15 @@ describe('fault 63: work whose command died', () => {
     expect(next.said).toEqual([`Also running here, for schedules or other clients: big-${folders}.`]);
   });
 
+  it('is not called resumed if it was cancelled', async () => {
+    const { process, work, dead } = await orphan();
+    dead.die();
+    await temporal.client.workflow.getHandle(work.workflowId).cancel();
+    const worker = process();
+    await worker.owners.resolveOrphans('worker');
+    expect(worker.said).toEqual(['Ending big, which was cancelled.']);
+  });
+
   it('is resumed by the command that watched it, and ends with that command', async () => {
     const { process, end, dead, work } = await orphan();
     const watcher = process();

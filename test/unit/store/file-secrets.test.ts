@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -66,6 +67,16 @@ it('the secret file leaves a file unchanged that has the name of its lock by acc
   const refused = new FileSecrets(join(folder, 'yarn')).put('a', new Secret('x'));
   await expect(refused).rejects.toThrow(/yarn\.lock cannot be used as a lock: it is a link, or another file/);
   expect(await readFile(other, 'utf8')).toBe('# yarn lockfile v1\n\nleft-pad@1:\n');
+});
+
+it.skipIf(process.platform === 'win32')('a named pipe in place of the secret file is refused at once', async () => {
+  await mkdir(folder, { recursive: true });
+  const pipe = join(folder, 'pipe.json');
+  execFileSync('mkfifo', ['-m', '600', pipe]);
+  const secrets = new FileSecrets(pipe);
+  await expect(secrets.get('a')).rejects.toThrow('is not a regular file');
+  await expect(secrets.put('a', new Secret('x'))).rejects.toThrow('is not a regular file');
+  expect(await readdir(folder)).not.toContain('pipe.json.lock');
 });
 
 it('the secret file is refused if others may read it, with the remedy', async () => {
