@@ -19,7 +19,7 @@ const FULL = 16 * 1_048_576;
 /** The longest time in ms that pages are gathered while no load runs. */
 const LINGER_MS = 1_000;
 
-/** One window of a warehouse. All windows of the warehouse share its loads. */
+/** One window of a walk while its pages are loaded. All windows that load into one warehouse share loads. */
 export interface LoadingWindow {
   /** Memory for the pages of the window. The loader reuses the memory of a page after the page is loaded. */
   readonly memory: BodyMemory;

@@ -53,7 +53,7 @@ function addSandbox(program: Command, chosen: Chosen): void {
     .option('--credits <dollars>', 'credits of the team; once they are used up, the answer is 402 (default: no limit)')
     .option('--seed <n>', 'seed of the made-up pages and failures (default: 1)')
     .option('--text-bytes <n>', 'characters of page text (default: 1000)')
-    .option('--x402', 'answer requests without a key with the 402 payment challenge')
+    .option('--x402', 'on /search and /contents, answer 402 with the x402 payment challenge if the key is missing')
     .option('--prebuilt', 'send prebuilt pages, to measure the speed of a client')
     .option('--agent-run-ms <n>', 'time of an agent run in milliseconds, or a range (default: 500-2000)')
     .option('--monitor-clock <n>', 'speed of monitor schedules; 3600 turns an hour into a second')

@@ -92,5 +92,5 @@ export async function whoRuns(config: RuntimeConfig, control: ScheduleControl): 
   }
   return there
     ? `A worker on task queue ${config.taskQueue} will run it.`
-    : `No worker answers on task queue ${config.taskQueue}; its runs wait for a worker. To start one:\n  searchflow worker`;
+    : `No worker answers on task queue ${config.taskQueue}; the runs of the schedule wait for a worker. To start one:\n  searchflow worker`;
 }

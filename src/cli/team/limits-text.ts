@@ -44,7 +44,12 @@ export function limitsText(limits: Limits): string {
     ...(limiter.heldBy === undefined ? [] : ([['Waiting for', printable(limiter.heldBy)]] as const)),
     ...(workerElsewhere === null
       ? []
-      : ([['In use', `known only to the worker (process ${workerElsewhere}), and not included below`]] as const)),
+      : ([
+          [
+            'Current use',
+            `known only to the worker (process ${workerElsewhere}); the calls and runs here do not include it`,
+          ],
+        ] as const)),
     ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
     [
       'Agent runs',

@@ -112,9 +112,8 @@ export function quietHoursProblem(hours: QuietHours): string | null {
   const { tz, from, until, days, untilDay } = hours;
   if (minutesOf(from) === null || minutesOf(from) === DAY) return `from must be a time such as 20:00 (got '${from}')`;
   if (minutesOf(until) === null) return `until must be a time such as 07:00 (got '${until}')`;
-  if (days.length === 0) return 'weekdays must have at least one day';
-  if (untilDay !== null && days.length !== 1)
-    return 'until has a day of the week, so weekdays must have exactly one day';
+  if (days.length === 0) return 'days must have at least one day';
+  if (untilDay !== null && days.length !== 1) return 'untilDay is set, so days must have exactly one day';
   try {
     wallClock(0, tz);
   } catch {

@@ -52,7 +52,7 @@ describe('searchflow limits', () => {
     const { runtime } = fakeRuntime({ workerElsewhere: () => 4711 });
     const { context, out } = fakeContext(runtime);
     await limits(context, {});
-    expect(out()).toMatch(/^In use: +known only to the worker \(process 4711\)/m);
+    expect(out()).toMatch(/^Current use: +known only to the worker \(process 4711\)/m);
     const inJson = fakeContext(runtime);
     await limits(inJson.context, { json: true });
     expect(JSON.parse(inJson.out())).toMatchObject({ workerElsewhere: 4711 });

@@ -75,7 +75,7 @@ describe('quiet hours', () => {
     [{ from: '8 pm' }, /from/],
     [{ until: '07:60' }, /until/],
     [{ tz: 'Berlin' }, /time zone/],
-    [{ days: [] }, /weekdays/],
+    [{ days: [] }, /days must/],
     [{ from: '07:00', until: '07:00' }, /overlap/],
     [{ days: ['fri', 'sat'] as Weekday[], untilDay: 'mon' as Weekday }, /one day/],
   ])('with %j are refused', (changes, message) => {
