@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
+import { detailsText } from './shared/details-text.js';
 import { failureOf, messageOf } from './shared/failures.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 
@@ -21,7 +22,7 @@ import { childMemo, publicInput } from './shared/public-input.js';
 export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Promise<ScheduledOutcome> {
   const { schedule, workflow, workflowId } = publicInput('scheduledJob', [input], { extra });
   const ended = (phase: ScheduledOutcome['phase'], message: string | null, summary: ScheduledOutcome['summary']) => {
-    setCurrentDetails(`**${schedule}**: ${phase}${message === null ? '' : `\n\n${message}`}`);
+    setCurrentDetails(detailsText(`**${schedule}**`, { phase, message }));
     return { schedule, phase, message, summary };
   };
   setCurrentDetails(`**${schedule}**: runs \`${workflowId}\``);

@@ -10,21 +10,19 @@ import {
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
 import type { Pause } from '../../core/rows/pause.js';
-import { type Ranges, toRanges } from '../rows/slice-set.js';
+import { detailsText } from '../shared/details-text.js';
+import { toRanges } from '../shared/range-queue.js';
+import type { WindowedState } from '../shared/windowed-job.js';
 
 /** The state of a walk that is kept across continue-as-new. */
-export interface PageWalkState extends WalkCounts {
+export interface PageWalkState extends WindowedState, WalkCounts {
   readonly version: 1;
   readonly walk: Walk;
-  readonly queue: Ranges;
   /** Whether the windows are left from an earlier run. If so, there may be events that are newer than these windows. */
   readonly continues: boolean;
   readonly before: WalkCounts;
-  readonly paused: Pause | null;
-  readonly startedAt: number;
   /** When this run was opened, in Unix ms; the range of the run ends about a minute earlier. */
   readonly openedAt: number;
-  readonly resumedAt: number;
   readonly windowsDone: number;
   /** Length of all windows with a beginning, in ms. */
   readonly lengthMs: number;
@@ -123,6 +121,15 @@ export function figuresOf(
     etaMs: enough ? Math.round(((lengthMs - doneMs) * (now - startedAt)) / doneNowMs) : null,
     ...{ pages, events, added, changed },
   };
+}
+
+/** Returns the state of a walk for Temporal's web UI (Markdown). */
+export function walkDetails(progress: WalkProgress): string {
+  const { stream, windows, windowsDone, share, events, added, changed } = progress;
+  const part = share === null ? '' : ` (${Math.round(share * 100)}% of the time)`;
+  return detailsText(`**${stream}**`, progress, [
+    `${windowsDone} of ${windows} windows${part}, ${events} events read, ${added} new, ${changed} with newer contents`,
+  ]);
 }
 
 /** The summary of a scheduled run that the service refused at its beginning. */

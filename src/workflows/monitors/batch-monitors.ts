@@ -33,6 +33,7 @@ import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates } from '../../core/monitors/m
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { detailsText } from '../shared/details-text.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
@@ -78,7 +79,7 @@ export async function batchMonitors(
   };
   const set = (changes: Partial<BatchProgress>): void => {
     progress = { ...progress, ...changes };
-    setCurrentDetails(detailsText(progress));
+    setCurrentDetails(batchDetails(progress));
   };
   const decide = (decision: Decision, approved: boolean): BatchProgress => {
     const { by: who, why } = decision;
@@ -178,11 +179,8 @@ export async function batchMonitors(
 }
 
 /** Returns the state of a batch for Temporal's web UI (Markdown). */
-function detailsText({ action, filter, phase, plan, affected, calls, message }: BatchProgress): string {
-  return [
-    `**${action}** monitors: ${phase}`,
-    filterText(filter),
-    ...(plan ? [`${affected} of ${plan.planned} in ${calls} calls`] : []),
-    ...(message ? [message] : []),
-  ].join('\n\n');
+function batchDetails(progress: BatchProgress): string {
+  const { action, filter, plan, affected, calls } = progress;
+  const counts = plan ? [`${affected} of ${plan.planned} in ${calls} calls`] : [];
+  return detailsText(`**${action}** monitors`, progress, [filterText(filter), ...counts]);
 }

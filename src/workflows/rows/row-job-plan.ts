@@ -3,8 +3,8 @@ import type { Activities } from '../../activities/index.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
+import { toRanges } from '../shared/range-queue.js';
 import type { RowJobState } from './row-job-state.js';
-import { toRanges } from './slice-set.js';
 
 const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
 
@@ -13,7 +13,7 @@ const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
  */
 export async function planRowJob(
   input: EnrichCsvInput,
-  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros'>,
+  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused'>,
 ): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }

@@ -11,25 +11,21 @@ import {
   wantedRowsOf,
   wantedSlices,
 } from '../../core/rows/job.js';
-import type { Pause } from '../../core/rows/pause.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
-import { toMicros } from '../../core/text/money.js';
-import type { Ranges } from './slice-set.js';
+import { dollars, toMicros } from '../../core/text/money.js';
+import { detailsText } from '../shared/details-text.js';
+import type { WindowedState } from '../shared/windowed-job.js';
 
 /** The state of a row job that is kept across continue-as-new. */
-export interface RowJobState {
+export interface RowJobState extends WindowedState {
   readonly version: 1;
   readonly staged: StagedJob;
   readonly freshness: Freshness | null;
   readonly csv: string | null;
-  readonly queue: Ranges;
-  readonly paused: Pause | null;
-  readonly startedAt: number;
   /** Whether the warehouse already had rows of the job when this run of the job began. */
   readonly carried: boolean;
   /** Whether the warehouse already had answers when this run of the job began. */
   readonly adopts?: boolean;
-  readonly resumedAt: number;
   /** Purchases for the job before this run of the job. */
   readonly before: Spent;
   /** The cap of this run of the job; null or absent: none. */
@@ -93,6 +89,16 @@ export function progressOf(
     costMicros: state?.costMicros ?? 0,
     unknownOutcomes: state?.unknownOutcomes ?? 0,
   };
+}
+
+/** Returns the state of a job for Temporal's web UI (Markdown). */
+export function jobDetails(progress: JobProgress): string {
+  const { job, rows, rowsDone, slices, slicesDone, costMicros, maxCostMicros, unknownOutcomes } = progress;
+  const most = typeof maxCostMicros === 'number' ? ` of at most ${dollars(maxCostMicros)}` : '';
+  return detailsText(`**${job}**`, progress, [
+    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${dollars(costMicros)}${most} in this run`,
+    ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
+  ]);
 }
 
 /** Converts the cap of an input or a signal to micro-dollars; null for no cap. */

@@ -4,13 +4,13 @@ import type { signalNames } from '../../core/rows/job.js';
 /** The id of the patch. Histories without it continue with the former order of signals. */
 const PATCH = 'signals-in-order';
 
-type Handlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
+export type SignalHandlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
 
 /**
  * Sets the handlers of a workflow's signals, in its first step. Signals that came before that step are handled in the order of their
  * arrival. The SDK would first handle all signals of one name: after `pause`, `resume` and `pause`, the work would run.
  */
-export function handleSignals(handlers: Handlers): void {
+export function handleSignals(handlers: SignalHandlers): void {
   const early: { readonly name: string; readonly content: unknown }[] = [];
   setDefaultSignalHandler((name, content) => void early.push({ name, content }));
   setDefaultSignalHandler(undefined);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EnrichCsvInput, StagedJob } from '../../../src/core/rows/job.js';
 import { capOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
-import { SliceQueue, toRanges } from '../../../src/workflows/rows/slice-set.js';
+import { RangeQueue, toRanges } from '../../../src/workflows/shared/range-queue.js';
 
 describe('a queue of slices', () => {
   const slices = fc.uniqueArray(fc.nat(60), { maxLength: 40 });
@@ -10,7 +10,7 @@ describe('a queue of slices', () => {
   it('holds its original slices, packed and in order', () => {
     fc.assert(
       fc.property(slices, (numbers) => {
-        const queue = new SliceQueue(toRanges(numbers));
+        const queue = new RangeQueue(toRanges(numbers));
         expect(queue.numbers).toEqual(numbers.toSorted((a, b) => a - b));
         expect(queue.size).toBe(numbers.length);
         for (const [index, [from]] of queue.ranges.entries())
@@ -22,7 +22,7 @@ describe('a queue of slices', () => {
   it('returns each slice once, also slices that were put back at either end', () => {
     fc.assert(
       fc.property(slices, fc.array(fc.constantFrom('take', 'back', 'last')), (numbers, steps) => {
-        const queue = new SliceQueue(toRanges(numbers));
+        const queue = new RangeQueue(toRanges(numbers));
         let left = numbers.toSorted((a, b) => a - b);
         const taken: number[] = [];
         for (const step of steps) {
@@ -38,7 +38,7 @@ describe('a queue of slices', () => {
             left = step === 'back' ? [one, ...left] : [...left, one];
           }
           // The queue is the same after its ranges have gone through a continue-as-new.
-          expect(new SliceQueue(queue.ranges).numbers).toEqual(left);
+          expect(new RangeQueue(queue.ranges).numbers).toEqual(left);
           expect(queue.size).toBe(left.length);
         }
       }),

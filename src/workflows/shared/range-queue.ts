@@ -1,5 +1,6 @@
 /**
- * Slice numbers in the order in which slices are started, as ranges. So even for a million rows the state can be a single pair of numbers.
+ * Numbers of slices or windows in the order in which these are started, as ranges. So even for a million rows the state can be a single pair
+ * of numbers.
  */
 export type Ranges = readonly (readonly [from: number, to: number])[];
 
@@ -14,8 +15,8 @@ export function toRanges(numbers: readonly number[]): [number, number][] {
   return ranges;
 }
 
-/** The numbers of the slices that are left. Numbers are taken from the front; the numbers of unfinished slices are put back. */
-export class SliceQueue {
+/** The numbers that are left. Numbers are taken from the front; the numbers of unfinished slices or windows are put back. */
+export class RangeQueue {
   #ranges: [number, number][];
 
   constructor(ranges: Ranges) {

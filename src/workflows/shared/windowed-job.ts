@@ -1,0 +1,253 @@
+import {
+  ActivityFailure,
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  defineQuery,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { type JobPhase, queryNames } from '../../core/rows/job.js';
+import { type Pause, pauseOf } from '../../core/rows/pause.js';
+import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
+import { handleSignals, type SignalHandlers } from './handle-signals.js';
+import { RangeQueue, type Ranges } from './range-queue.js';
+
+/** The part of a job's state that every job keeps across continue-as-new. */
+export interface WindowedState {
+  /** The pieces of work that are left. */
+  readonly queue: Ranges;
+  readonly paused: Pause | null;
+  readonly startedAt: number;
+  readonly resumedAt: number;
+}
+
+interface WindowedOptions<State> {
+  /** The state from an earlier run of the workflow. */
+  readonly carried: State | undefined;
+  /** Whether the job ends as `stopped` where it would otherwise wait for a person. */
+  readonly scheduled: boolean | undefined;
+  /** Continues the job in a new run of its workflow. */
+  readonly again: (state: State) => Promise<never>;
+}
+
+/**
+ * A job of numbered pieces of work, such as slices of rows, of which several are in progress at once. The job can be paused, resumed,
+ * stopped and cancelled, and continues as new when its history is long. A subclass defines what a piece is, which activity does it, and how
+ * its result changes the state.
+ */
+export abstract class WindowedJob<State extends WindowedState, Result, Summary> {
+  protected phase: JobPhase = 'planning';
+  protected message: string | null = null;
+  /** Null until the job is opened. */
+  protected state: State | null;
+  protected queue: RangeQueue;
+  protected readonly running = new Set<number>();
+  /** A pause that was requested before the job was opened. */
+  protected early: Pause | null = null;
+  protected isStopped = false;
+  protected readonly isScheduled: boolean;
+  readonly #again: WindowedOptions<State>['again'];
+  #scope = new CancellationScope();
+  #fatal: unknown = null;
+  #changes = 0;
+
+  constructor({ carried, scheduled = false, again }: WindowedOptions<State>) {
+    this.state = carried ?? null;
+    this.queue = new RangeQueue(carried?.queue ?? []);
+    this.isScheduled = scheduled;
+    this.#again = again;
+  }
+
+  /** Answer of the query `progress`. */
+  abstract progress(): object;
+  /** The state of the job for Temporal's web UI. */
+  protected abstract details(): string;
+  /** Name of an opened job, for `resume`. */
+  protected abstract get name(): string;
+  /** Number of pieces in progress at once. */
+  protected abstract get window(): number;
+  /** Opens the job, calls {@link runPieces} and finishes the job. */
+  protected abstract work(): Promise<Summary>;
+  /** Does a piece, or a part of it. */
+  protected abstract perform(piece: number): Promise<Result>;
+  /** Applies the result of a piece to the state, and puts the rest of the work back. */
+  protected abstract landed(piece: number, result: Result): void;
+
+  /** Sets the handlers of the workflow and runs the job to its end. `further`: handlers of further signals. */
+  run(further: SignalHandlers = {}): Promise<Summary> {
+    setHandler(defineQuery<object>(queryNames.progress), () => this.progress());
+    handleSignals({
+      pause: () => this.pause({ reason: 'person', message: 'paused by a person' }),
+      resume: (how?: never) => this.resume(how),
+      // Ends the job as `stopped` after calls in flight have landed. The argument is the reason in a few words.
+      stop: (why?: string) => this.stop(why),
+      ...further,
+    });
+    return this.#toEnd();
+  }
+
+  pause(paused: Pause): void {
+    this.#changes++;
+    if (!this.state) this.early ??= paused;
+    else if (!this.state.paused) {
+      this.set({ paused });
+      this.interrupt();
+    }
+  }
+
+  /** Resumes a paused job. `how`: the content of the signal. */
+  resume(_how?: unknown): void {
+    if (this.isStopped) return;
+    this.#changes++;
+    this.early = null;
+    if (this.state?.paused) this.set({ paused: null, resumedAt: Date.now() });
+  }
+
+  stop(message = 'stopped by a person'): void {
+    const paused: Pause = { reason: 'person', message };
+    this.isStopped = true;
+    this.early = paused;
+    this.pause(paused);
+    // A job that was already paused stops for this reason instead of its earlier one.
+    if (this.state) this.set({ paused });
+  }
+
+  /** Interrupts the pieces in progress. Calls in flight land; the rest of each piece returns to the queue. */
+  protected interrupt(): void {
+    this.#scope.cancel();
+  }
+
+  /** The state of an opened job. */
+  protected get opened(): State {
+    return this.state as State;
+  }
+
+  protected set(changes: Partial<WindowedState> | Partial<State>): void {
+    this.state = { ...this.opened, ...changes };
+  }
+
+  protected show(): void {
+    setCurrentDetails(this.details());
+  }
+
+  /** The fields of the progress that are the same for every job. */
+  protected get status(): { phase: JobPhase; message: string | null; startedAt: number } {
+    return {
+      phase: this.phase,
+      message: this.state?.paused?.message ?? this.message,
+      startedAt: this.state?.startedAt ?? workflowInfo().startTime.getTime(),
+    };
+  }
+
+  /** The name for `resume`. Null for a scheduled run, because the next run continues the job. */
+  protected get resumable(): string | null {
+    return this.isScheduled ? null : this.name;
+  }
+
+  /** Returns the pause for the failure of a piece; null if the failure ends the job. */
+  protected pauseFor(error: unknown): Pause | null {
+    return pauseOf(failureOf(error), this.resumable, null);
+  }
+
+  protected endingText(error: unknown): string {
+    return messageOf(error);
+  }
+
+  protected putBack(piece: number): void {
+    this.queue.putBack(piece);
+  }
+
+  /** Starts work that a pause needs after calls in flight have landed; null if there is no such work. */
+  protected whilePaused(): Promise<void> | null {
+    return null;
+  }
+
+  /** Waits until calls in flight have landed after a cancel. Returns the message of the cancelled job; null for the default message. */
+  protected async afterCancel(): Promise<string | null> {
+    await condition(() => this.running.size === 0);
+    return null;
+  }
+
+  /**
+   * Keeps a window of pieces in progress until none is left. Waits while the job is paused; continues as new when the history is long. If
+   * the job stops early, returns the reason.
+   */
+  protected async runPieces(): Promise<Pause | null> {
+    for (;;) {
+      const seen = this.#changes;
+      const { paused } = this.opened;
+      const enough = workflowInfo().continueAsNewSuggested;
+      this.phase = paused ? 'paused' : 'running';
+      this.show();
+      if (!this.#fatal && !paused && !enough) this.#fillWindow();
+      if (this.running.size === 0) {
+        if (this.#fatal) throw this.#fatal;
+        if (!paused && this.queue.size === 0) return null;
+        if (!paused && enough) await this.#continue();
+        const work = paused && this.whilePaused();
+        if (work) {
+          await work;
+          continue;
+        }
+        if (paused && (this.isScheduled || this.isStopped)) return paused;
+      }
+      await condition(() => this.#changes !== seen);
+    }
+  }
+
+  async #toEnd(): Promise<Summary> {
+    try {
+      return await this.work();
+    } catch (error) {
+      const isCancelled = isCancellation(error);
+      const message = isCancelled ? await CancellationScope.nonCancellable(() => this.afterCancel()) : null;
+      this.message = message ?? this.endingText(error);
+      this.phase = isCancelled ? 'cancelled' : 'failed';
+      this.show();
+      throw error instanceof ActivityFailure ? toWorkflowFailure(error, this.message) : error;
+    }
+  }
+
+  #fillWindow(): void {
+    while (this.running.size < this.window) {
+      const piece = this.queue.take();
+      if (piece === undefined) return;
+      void this.#runPiece(piece);
+    }
+  }
+
+  async #runPiece(piece: number): Promise<void> {
+    this.running.add(piece);
+    if (this.#scope.consideredCancelled) this.#scope = new CancellationScope();
+    const { resumedAt } = this.opened;
+    try {
+      this.landed(piece, await this.#scope.run(() => this.perform(piece)));
+    } catch (error) {
+      this.putBack(piece);
+      if (!isCancellation(error) && !endedByCancel(error)) this.#failed(error, resumedAt);
+    } finally {
+      this.running.delete(piece);
+      this.#changes++;
+    }
+  }
+
+  /** Handles a failed piece. `resumedAt`: the last resume before the piece was started. */
+  #failed(error: unknown, resumedAt: number): void {
+    const pause = this.pauseFor(error);
+    if (pause) {
+      // A refusal from before the last resume does not count.
+      if (resumedAt === this.opened.resumedAt) this.pause(pause);
+    } else {
+      this.#fatal ??= error;
+      this.interrupt();
+    }
+  }
+
+  async #continue(): Promise<never> {
+    await condition(allHandlersFinished);
+    return this.#again({ ...this.opened, queue: this.queue.ranges });
+  }
+}
