@@ -1,7 +1,7 @@
 import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import { JobFailed, JobStopped, type Runtime, wasCancelled } from '../../worker/config/runtime-types.js';
-import type { WalkHandle } from '../../worker/control/event-control.js';
+import type { Runtime } from '../../worker/config/runtime-types.js';
+import type { WalkHandle } from '../../worker/control/job-handle.js';
 import { answered } from '../shared/answered.js';
 import { walkNamed } from './walk-named.js';
 
@@ -24,16 +24,8 @@ export async function walkStatusOf(
 }
 
 async function poll(walk: WalkHandle): Promise<WalkStatus> {
-  const runs = await walk.runs();
-  if (runs === null) return { state: 'stopped', message: null };
-  if (runs) return { state: 'running', progress: await walk.progress(), running: await walk.running() };
-  try {
-    // A scheduled run that ended early reports the reason.
-    const { message } = await walk.result();
-    return { state: 'stopped', message };
-  } catch (error) {
-    if (error instanceof JobStopped) return { state: 'stopped', message: error.message };
-    if (!(error instanceof JobFailed)) throw error;
-    return { state: wasCancelled(error) ? 'stopped' : 'failed', message: error.message };
-  }
+  const end = await walk.end();
+  if (end === null) return { state: 'running', ...(await walk.progress()) };
+  // A scheduled run that ended early reports the reason.
+  return { state: end.phase === 'failed' ? 'failed' : 'stopped', message: end.message };
 }

@@ -1,7 +1,7 @@
 import type { WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
-import type { WalkHandle } from '../../worker/control/event-control.js';
+import type { WalkHandle } from '../../worker/control/job-handle.js';
 import { follow } from '../progress/follow.js';
 import { blockedText } from '../progress/progress.js';
 import { ProgressView } from '../progress/progress-view.js';
@@ -23,17 +23,15 @@ export interface WalkManner {
 export async function watchWalk(
   context: Context,
   { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
-  handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'running' | 'result'>,
+  handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'result'>,
   manner: WalkManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const view = new ProgressView(terminal);
   const reader = new WalkProgressReader();
   const poll = async () => {
-    // Progress is read before the running windows. So a window that ends between the two reads may be missing for a moment,
-    // but is never counted twice.
-    const progress = await handle.progress();
-    const [running, limits] = await Promise.all([handle.running(), runtime.clientOnly ? null : runtime.team.limits()]);
+    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
+    const { progress, running } = shown;
     const at = Date.now();
     const show = () => view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
     return { progress, show };

@@ -238,6 +238,11 @@ export class JobStopped extends JobEnded {
   override readonly name = 'JobStopped';
 }
 
+/** How work ended without a result. */
+export function phaseOfEnd(error: JobFailed | JobStopped): 'stopped' | 'cancelled' | 'failed' {
+  return error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed';
+}
+
 /** Status of a job, as far as the status can be found within a second. */
 export interface JobStatus {
   readonly job: string;

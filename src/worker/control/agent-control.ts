@@ -1,4 +1,3 @@
-import { type Client, defaultPayloadConverter } from '@temporalio/client';
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
 import { workflowNames } from '../../core/rows/job.js';
@@ -47,19 +46,10 @@ export async function startAgentRun(
 
 /** Handle of the workflow of an agent run. */
 export class AgentRunHandle extends WorkflowHandle<RunProgress, AgentRunResult> {
-  readonly #temporal: Client;
-
-  constructor(client: Client, workflowId: string) {
-    super(client, workflowId);
-    this.#temporal = client;
-  }
-
   /** The run's current state, from the heartbeat of the activity that follows it; null if no activity follows the run. */
   async snapshot(): Promise<RunSnapshot | null> {
-    const { raw } = await this.#temporal.workflow.getHandle(this.workflowId).describe();
-    const following = raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'agentRun');
-    const payload = following?.heartbeatDetails?.payloads?.[0];
-    return payload ? defaultPayloadConverter.fromPayload<RunSnapshot>(payload) : null;
+    const following = (await this.activities()).find(({ type }) => type === 'agentRun');
+    return (following?.heartbeat as RunSnapshot | null | undefined) ?? null;
   }
 }
 

@@ -1,21 +1,8 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import {
-  type Client,
-  defaultPayloadConverter,
-  type WorkflowHandle as TemporalHandle,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/client';
-import {
-  DEFAULT_EVENT_WAREHOUSE,
-  inputOfStream,
-  streamOf,
-  type WalkHeartbeat,
-  type WalkInput,
-  type WalkProgress,
-  type WalkSummary,
-} from '../../core/events/walk-job.js';
-import { signalNames, workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from '../../core/events/walk-job.js';
+import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { isPostgresUrl } from '../../postgres/index.js';
@@ -24,9 +11,8 @@ import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
-import { waitsFor } from './waits-for.js';
+import { WalkHandle } from './job-handle.js';
 import { startedByCommand } from './work-owners.js';
-import { WorkflowHandle } from './workflow-handle.js';
 
 /** A warehouse of events: its address without credentials and, for a file, the host that has the file. */
 export interface EventTarget {
@@ -94,7 +80,7 @@ export class EventControl {
     { kind, ...args }: WalkInput,
   ): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { client, config } = this.#access;
-    const handle = new WalkHandle(client, job, workflowId);
+    const handle = new WalkHandle(client, workflowId, job);
     try {
       await client.workflow.start(kind === 'sync' ? workflowNames.syncEvents : workflowNames.backfillEvents, {
         workflowId,
@@ -113,43 +99,6 @@ export class EventControl {
 
   /** The handle of a walk that was started before. */
   attach({ job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>): WalkHandle {
-    return new WalkHandle(this.#access.client, job, workflowId);
-  }
-}
-
-/** Handle of the workflow of a walk. */
-export class WalkHandle extends WorkflowHandle<WalkProgress, WalkSummary> {
-  readonly #handle: TemporalHandle;
-
-  constructor(
-    client: Client,
-    readonly job: string,
-    workflowId: string,
-  ) {
-    super(client, workflowId);
-    this.#handle = client.workflow.getHandle(workflowId);
-  }
-
-  pause(): Promise<void> {
-    return this.signal(signalNames.pause);
-  }
-
-  resume(): Promise<void> {
-    return this.signal(signalNames.resume);
-  }
-
-  /** Heartbeats of the walk's activities, and the reasons of the activities that wait for their next attempt. */
-  async running(): Promise<readonly WalkHeartbeat[]> {
-    const { raw } = await this.#handle.describe();
-    const now = Date.now();
-    return (raw.pendingActivities ?? []).map((activity) => {
-      const payload = activity.heartbeatDetails?.payloads?.[0];
-      const heartbeat = payload ? defaultPayloadConverter.fromPayload<WalkHeartbeat | null>(payload) : null;
-      // The sums do not contain the counts of a failed attempt, so these counts are shown until the next attempt reports its own.
-      return {
-        ...(heartbeat ?? { window: 0, pages: 0 }),
-        waitingFor: waitsFor(activity, now) ?? heartbeat?.waitingFor ?? null,
-      };
-    });
+    return new WalkHandle(this.#access.client, workflowId, job);
   }
 }

@@ -1,5 +1,7 @@
-import { type Client, defaultPayloadConverter, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import {
+  type JobPhase,
   type JobProgress,
   type JobSummary,
   queryNames,
@@ -10,121 +12,147 @@ import {
 } from '../../core/rows/job.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { JobFailed, type JobHandle, JobStopped, UsageError } from '../config/runtime-types.js';
-import { waitsFor } from './waits-for.js';
-import { cancelLive, resultOf } from './workflow-handle.js';
+import { JobFailed, type JobHandle, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
+import { type PendingActivity, resultOf, WorkflowHandle } from './workflow-handle.js';
 
-/** Statuses of a workflow that ended without success; `CANCELLED` is not one of these. */
-const badEnds = ['FAILED', 'TERMINATED', 'TIMED_OUT'];
-
-/** Heartbeat shown for a waiting activity that is not a slice. */
+/** Heartbeats shown for an activity without one. */
 const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 
 /** Longest wait for the answer of a cancelled job about its agent runs. */
 const LEFT_MS = 2000;
 
-/** Longest wait for the answer of a worker. */
-const ANSWER_MS = 10_000;
+/** Progress from a workflow, with the heartbeats of its activities. */
+interface Shown<Progress, Heartbeat> {
+  readonly progress: Progress;
+  readonly running: readonly Heartbeat[];
+}
 
-/** Handle of a job's workflow. `schedule`: the schedule that started the job's last run. */
-export function jobHandle(client: Client, job: string, workflowId = workflowIdOf(job), schedule?: string): JobHandle {
-  const handle: WorkflowHandle = client.workflow.getHandle(workflowId);
-  const result = () =>
-    resultOf<JobSummary>(handle, JOB_CANCELLED, job).catch((error: unknown) => withRunsLeft(client, handle, error));
-  /** Runs work that needs a running workflow; turns "workflow not found" into a `UsageError` with the state of the job. */
-  const whileItRuns = async (verb: 'pause' | 'resume' | 'cancel', work: () => Promise<unknown>): Promise<void> => {
+/** How and why a job ended. `phase`: null if the server does not know the job. */
+type JobEnd =
+  | { readonly phase: 'done' | null; readonly message: null }
+  | { readonly phase: 'stopped' | 'cancelled' | 'failed'; readonly message: string };
+
+/** Handle of the workflow of a row job or a walk. */
+abstract class PausableHandle<
+  Progress,
+  Heartbeat extends { readonly waitingFor: string | null },
+  Summary extends { readonly phase: JobPhase; readonly message?: string | null },
+> extends WorkflowHandle<Shown<Progress, Heartbeat>, Summary> {
+  pause(): Promise<void> {
+    return this.signal(signalNames.pause);
+  }
+
+  resume(how?: Resumption): Promise<void> {
+    return this.signal(signalNames.resume, ...(how === undefined ? [] : [how]));
+  }
+
+  /** How and why the workflow ended; null if it is running. Needs no worker. */
+  async end(): Promise<JobEnd | null> {
     try {
-      await work();
+      const { status } = await this.temporal.describe();
+      if (status.name === 'RUNNING') return null;
+      const { phase, message } = await this.outcome();
+      if (phase === 'stopped') return { phase, message: message ?? 'no reason was recorded' };
+      return { phase: 'done', message: null };
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(notRunningText(job, verb, await endOf(handle), schedule));
+      if (error instanceof WorkflowNotFoundError) return { phase: null, message: null };
+      if (!(error instanceof JobFailed || error instanceof JobStopped)) throw error;
+      return { phase: phaseOfEnd(error), message: error.message };
     }
-  };
-  return {
-    job,
-    workflowId,
-    progress: async () => {
-      const deadline = Date.now() + ANSWER_MS;
-      // The heartbeats are read last: a slice that ends between the two reads is missing for a moment, but never counted twice.
-      const progress = await client.withDeadline(deadline, () => handle.query<JobProgress>(queryNames.progress));
-      const running = await client.withDeadline(deadline, () => heartbeats(handle));
-      return { progress, running };
-    },
-    pause: () => whileItRuns('pause', () => handle.signal(signalNames.pause)),
-    resume: (how) =>
-      whileItRuns('resume', () =>
-        how === undefined ? handle.signal(signalNames.resume) : handle.signal<[Resumption]>(signalNames.resume, how),
-      ),
-    cancel: ({ handOver = false } = {}) =>
-      whileItRuns('cancel', async () => {
-        if (handOver) await handle.signal(signalNames.handOver);
-        await cancelLive(handle);
-      }),
-    result,
-    ending: async () => {
-      const { status } = await handle.describe();
-      if (status.name !== 'COMPLETED' && !badEnds.includes(status.name)) return null;
-      return result().then(
-        ({ phase, message }) => (phase === 'stopped' ? { phase, message: message ?? 'no reason was recorded' } : null),
-        (error: unknown) => ({
-          phase: error instanceof JobStopped ? ('stopped' as const) : ('failed' as const),
-          message: error instanceof Error ? error.message : String(error),
-        }),
-      );
-    },
-  };
-}
+  }
 
-/** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
-async function withRunsLeft(client: Client, handle: WorkflowHandle, error: unknown): Promise<never> {
-  if (!(error instanceof JobFailed && error.message === JOB_CANCELLED)) throw error;
-  const { message } = await client
-    .withDeadline(Date.now() + LEFT_MS, () => handle.query<JobProgress>(queryNames.progress))
-    .catch(() => ({ message: null }));
-  throw message?.includes('left running') ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
-}
+  /** The heartbeat to show for an activity; null for none. */
+  protected abstract heartbeatOf(activity: PendingActivity): Heartbeat | null;
 
-/** How a workflow ended; null if that is not known, as for a job that was never started on this server. */
-async function endOf(handle: WorkflowHandle): Promise<'done' | 'stopped' | 'cancelled' | 'failed' | null> {
-  try {
-    const { status } = await handle.describe();
-    if (status.name === 'CANCELLED') return 'cancelled';
-    return (await resultOf<JobSummary>(handle, JOB_CANCELLED)).phase === 'stopped' ? 'stopped' : 'done';
-  } catch (error) {
-    if (error instanceof JobStopped) return 'stopped';
-    return error instanceof JobFailed ? 'failed' : null;
+  protected override async read(): Promise<Shown<Progress, Heartbeat>> {
+    // The heartbeats are read last: a slice or window that ends between the two reads is missing for a moment, but never counted twice.
+    const progress = await this.temporal.query<Progress>(queryNames.progress);
+    const running = (await this.activities()).flatMap((activity) => {
+      const heartbeat = this.heartbeatOf(activity);
+      return heartbeat ? [{ ...heartbeat, waitingFor: activity.waitsFor ?? heartbeat.waitingFor ?? null }] : [];
+    });
+    return { progress, running };
   }
 }
 
-function notRunningText(
-  job: string,
-  verb: string,
-  end: Awaited<ReturnType<typeof endOf>>,
-  schedule: string | undefined,
-): string {
-  if (end === 'done') return `${job} is done; there is nothing to ${verb}.`;
-  const state = { stopped: 'is stopped', cancelled: 'is cancelled', failed: 'failed' };
-  const how =
-    schedule === undefined
-      ? `To resume it:\n  searchflow resume ${shellWord(job)}`
-      : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
-  return `${job} ${end === null ? 'is not running' : state[end]}. ${how}`;
+/** Handle of the workflow of a walk. */
+export class WalkHandle extends PausableHandle<WalkProgress, WalkHeartbeat, WalkSummary> {
+  protected heartbeatOf({ heartbeat }: PendingActivity): WalkHeartbeat {
+    // The sums do not contain the counts of a failed attempt, so these counts are shown until the next attempt reports its own.
+    return (heartbeat as WalkHeartbeat | null) ?? noWindow;
+  }
 }
 
-/**
- * Heartbeats of the running slices, and the reasons of activities that wait for their next attempt; the workflow itself has no access to
- * either.
- */
-async function heartbeats(handle: WorkflowHandle): Promise<SliceHeartbeat[]> {
-  const { raw } = await handle.describe();
-  const found: SliceHeartbeat[] = [];
-  for (const activity of raw.pendingActivities ?? []) {
-    const slices = activity.activityType?.name === 'enrichSlice';
-    const payload = slices ? activity.heartbeatDetails?.payloads?.[0] : null;
-    const heartbeat = payload ? defaultPayloadConverter.fromPayload<SliceHeartbeat>(payload) : null;
-    const failed = waitsFor(activity, Date.now());
-    if (failed) found.push({ ...(heartbeat ?? noSlice), waitingFor: failed });
-    else if (heartbeat) found.push(heartbeat);
+/** What commands add to the handle of a job. */
+interface JobSteps {
+  /** The schedule that started the job's last run. */
+  readonly schedule?: string;
+  /** Takes the result of the job; adds the steps of a command at the end of the job. */
+  readonly finish?: (result: Promise<JobSummary>) => Promise<JobSummary>;
+  /** Runs after a cancel. */
+  readonly cancelled?: () => Promise<void>;
+}
+
+/** Handle of the workflow of a row job. */
+export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, JobSummary> implements JobHandle {
+  readonly #steps: JobSteps;
+
+  constructor(client: Client, job: string, workflowId = workflowIdOf(job), steps: JobSteps = {}) {
+    super(client, workflowId, job);
+    this.#steps = steps;
   }
-  return found;
+
+  /** A handle of the same job with further steps. */
+  with(steps: JobSteps): RowJobHandle {
+    return new RowJobHandle(this.client, this.job, this.workflowId, { ...this.#steps, ...steps });
+  }
+
+  override async cancel({ handOver = false } = {}): Promise<void> {
+    if (handOver) await this.known(() => this.temporal.signal(signalNames.handOver), 'cancel');
+    await super.cancel();
+    await this.#steps.cancelled?.();
+  }
+
+  override result(): Promise<JobSummary> {
+    const { finish = (result) => result } = this.#steps;
+    return finish(super.result().catch((error: unknown) => this.#withRunsLeft(error)));
+  }
+
+  async ending(): ReturnType<JobHandle['ending']> {
+    const end = await this.end();
+    if (end?.phase !== 'failed' && end?.phase !== 'stopped') return null;
+    return { phase: end.phase, message: end.message };
+  }
+
+  protected override outcome(): Promise<JobSummary> {
+    return resultOf<JobSummary>(this.temporal, JOB_CANCELLED, this.job);
+  }
+
+  protected heartbeatOf({ type, heartbeat, waitsFor }: PendingActivity): SliceHeartbeat | null {
+    if (type === 'enrichSlice' && heartbeat) return heartbeat as SliceHeartbeat;
+    return waitsFor === null ? null : noSlice;
+  }
+
+  protected override async notRunningText(verb: string | null): Promise<string> {
+    if (verb === null) return super.notRunningText(verb);
+    const { phase = null } = (await this.end().catch(() => null)) ?? {};
+    if (phase === 'done') return `${this.job} is done; there is nothing to ${verb}.`;
+    const state = phase === 'failed' ? 'failed' : `is ${phase ?? 'not running'}`;
+    const { schedule } = this.#steps;
+    const how =
+      schedule === undefined
+        ? `To resume it:\n  searchflow resume ${shellWord(this.job)}`
+        : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
+    return `${this.job} ${state}. ${how}`;
+  }
+
+  /** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */
+  async #withRunsLeft(error: unknown): Promise<never> {
+    if (!(error instanceof JobFailed && error.message === JOB_CANCELLED)) throw error;
+    const { message } = await this.client
+      .withDeadline(Date.now() + LEFT_MS, () => this.temporal.query<JobProgress>(queryNames.progress))
+      .catch(() => ({ message: null }));
+    throw message?.includes('left running') ? new JobFailed(message, { cause: error.cause, job: error.job }) : error;
+  }
 }

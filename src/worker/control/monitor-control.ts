@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { BatchMonitorsInput, BatchProgress } from '../../core/monitors/monitor-batch.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
@@ -63,7 +63,7 @@ export class MonitorControl {
 
   /** A batch by its name. */
   batch(job: string): BatchHandle {
-    return new BatchHandle(this.#access.client, job);
+    return new BatchHandle(this.#access.client, workflowIdOf(job), job);
   }
 
   /** Runs one operation on a monitor and returns its answer. */
@@ -154,13 +154,6 @@ export class MonitorControl {
 
 /** Handle of the workflow of a batch. */
 export class BatchHandle extends WorkflowHandle<BatchProgress, BatchSummary> {
-  constructor(
-    client: Client,
-    readonly job: string,
-  ) {
-    super(client, workflowIdOf(job));
-  }
-
   /** Approves or rejects a batch; rejects with a `UsageError` if the batch does not wait for an approval. */
   decide(how: keyof typeof monitorUpdates, by: string, why: string | undefined): Promise<BatchProgress> {
     return this.update(monitorUpdates[how], { by, why });

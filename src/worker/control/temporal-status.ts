@@ -1,10 +1,9 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { isUnderWay, workflowNames } from '../../core/rows/job.js';
+import { isUnderWay, type JobProgress, workflowNames } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
-import { type JobStatus, JobStopped } from '../config/runtime-types.js';
-import { WalkHandle } from './event-control.js';
-import { jobHandle } from './job-handle.js';
+import type { JobStatus } from '../config/runtime-types.js';
+import { RowJobHandle, WalkHandle } from './job-handle.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -16,11 +15,15 @@ const FRESH_HEARTBEAT_MS = 15_000;
 /** Age from which a workflow task that no worker has taken means that no worker is there. */
 const UNTAKEN_MS = 3000;
 
-type Reported = Partial<JobStatus> & Pick<JobStatus, 'phase'>;
+/** Status of work as Temporal knows it. */
+type Reported<Shown = NonNullable<JobStatus['shown']>> = Pick<JobStatus, 'phase' | 'message' | 'since'> & {
+  readonly shown: Shown | null;
+};
 
-/** Status of work whose command is dead. The status begins at the last heartbeat of the work. */
-function orphaned(state: JobEntry['state'], lastHeartbeat: number | null): Reported {
-  return { phase: 'stopped', message: COMMAND_ENDED, since: lastHeartbeat ?? state?.since ?? null };
+/** The part of a job's handle that a status needs. */
+interface Asked<Shown> {
+  progress(): Promise<Shown>;
+  end: WalkHandle['end'];
 }
 
 /**
@@ -33,36 +36,8 @@ export async function askTemporal(
   workflowId: string,
   abandoned: boolean,
 ): Promise<Reported | null> {
-  const within = <T>(ask: () => Promise<T>, ms = ANSWER_MS) => inTime(client, ask, ms);
-  const about = await within(() => client.workflow.getHandle(workflowId).describe());
-  if (about === null) return null;
-  const handle = jobHandle(client, staged.job, workflowId);
-  if (about.status.name === 'RUNNING') {
-    const begun = state?.since ?? about.startTime.getTime();
-    const answers = !abandoned && !waitsForWorker(about);
-    const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
-    const shown = answers ? await within(() => handle.progress(), longestMs) : null;
-    const isCancelled = isCancelRequested(about);
-    if (isCancelled && !shown && !isFresh(about)) return { phase: 'waiting', message: CANCEL_WAITS, since: begun };
-    if (isCancelled) return { phase: 'running', message: CANCEL_RUNS, since: begun, shown };
-    if (shown && isUnderWay(shown.progress.phase)) {
-      const { phase, message } = shown.progress;
-      return { phase, message, since: state?.phase === phase ? state.since : about.startTime.getTime(), shown };
-    }
-    if (state?.phase === 'paused') return { message: null, ...state };
-    if (abandoned) return orphaned(state, lastHeartbeatOf(about));
-    return { phase: isFresh(about) ? 'running' : 'waiting', since: begun };
-  }
-  const since = about.closeTime?.getTime() ?? null;
-  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
-  const ending = await within(() => handle.ending());
-  if (ending) return { ...ending, since };
-  return about.status.name === 'COMPLETED' ? { phase: 'done', since } : null;
-}
-
-/** Returns the answer of a server or worker; null if there is none within `ms`. */
-function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
-  return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
+  const about = await describe(client, workflowId);
+  return about && report(client, about, new RowJobHandle(client, staged.job, workflowId), { state, abandoned });
 }
 
 /** The state of a walk as Temporal knows it; null as for `askTemporal`. */
@@ -71,26 +46,53 @@ export async function askWalk(
   { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
   abandoned: boolean,
 ): Promise<Pick<JobStatus, 'phase' | 'since'> | null> {
-  const about = await inTime(client, () => client.workflow.getHandle(workflowId).describe());
-  if (about === null) return null;
-  const walk = new WalkHandle(client, job, workflowId);
+  const about = await describe(client, workflowId);
+  const found = about && (await report(client, about, new WalkHandle(client, workflowId, job), { abandoned }));
+  return found && { phase: found.phase, since: found.since };
+}
+
+/** `state`: the state of the job that was recorded last. */
+async function report<Shown extends { readonly progress: Pick<JobProgress, 'phase' | 'message'> }>(
+  client: Client,
+  about: WorkflowExecutionDescription,
+  handle: Asked<Shown>,
+  { state, abandoned }: { readonly state?: JobEntry['state']; readonly abandoned: boolean },
+): Promise<Reported<Shown> | null> {
+  const unknown = { message: null, shown: null };
   if (about.status.name === 'RUNNING') {
-    const since = about.startTime.getTime();
+    const startedAt = about.startTime.getTime();
     const answers = !abandoned && !waitsForWorker(about);
-    const progress = answers ? await inTime(client, () => walk.progress()) : null;
-    if (progress && isUnderWay(progress.phase)) return { phase: progress.phase, since };
-    if (abandoned) return { phase: 'stopped', since: lastHeartbeatOf(about) };
-    return { phase: isFresh(about) ? 'running' : 'waiting', since };
+    const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
+    const shown = answers ? await inTime(client, () => handle.progress(), longestMs) : null;
+    const begun = { ...unknown, since: state?.since ?? startedAt };
+    const isCancelled = isCancelRequested(about);
+    if (isCancelled && !shown && !isFresh(about)) return { ...begun, phase: 'waiting', message: CANCEL_WAITS };
+    if (isCancelled) return { ...begun, phase: 'running', message: CANCEL_RUNS, shown };
+    if (shown && isUnderWay(shown.progress.phase)) {
+      const { phase, message } = shown.progress;
+      return { phase, message, since: state?.phase === phase ? state.since : startedAt, shown };
+    }
+    if (state?.phase === 'paused') return { ...unknown, ...state };
+    if (abandoned) {
+      // The status begins at the last heartbeat of the work.
+      const since = lastHeartbeatOf(about) ?? state?.since ?? null;
+      return { ...unknown, phase: 'stopped', message: COMMAND_ENDED, since };
+    }
+    return { ...begun, phase: isFresh(about) ? 'running' : 'waiting' };
   }
   const since = about.closeTime?.getTime() ?? null;
-  if (about.status.name === 'CANCELLED') return { phase: 'cancelled', since };
-  const ended = () =>
-    walk.result().then(
-      ({ phase }) => phase,
-      (error: unknown) => (error instanceof JobStopped ? ('stopped' as const) : ('failed' as const)),
-    );
-  const phase = await inTime(client, ended);
-  return phase && { phase, since };
+  if (about.status.name === 'CANCELLED') return { ...unknown, phase: 'cancelled', since };
+  const { phase = null, message = null } = (await inTime(client, () => handle.end())) ?? {};
+  return phase && { phase, message, since, shown: null };
+}
+
+/** Returns the answer of a server or worker; null if there is none within `ms`. */
+function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
+  return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
+}
+
+function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | null> {
+  return inTime(client, () => client.workflow.getHandle(workflowId).describe());
 }
 
 /** Workflow types of row jobs and, in the next line, of walks. Other workflows are not listed. */
@@ -120,22 +122,13 @@ export async function runsOn(client: Client, taskQueue: string): Promise<readonl
 
 /** The status of a running job or walk on a task queue that no worker has opened, by the id of its workflow; null if there is none. */
 export async function askUnopened(client: Client, taskQueue: string, workflowId: string): Promise<JobStatus | null> {
-  const about = await inTime(client, () => client.workflow.getHandle(workflowId).describe());
+  const about = await describe(client, workflowId);
   if (about?.status.name !== 'RUNNING' || about.taskQueue !== taskQueue) return null;
-  const known = { job: workflowId, name: workflowId, message: null, shown: null, isUnopened: true } as const;
-  if (walkTypes.includes(about.type)) {
-    const state = await askWalk(client, { job: workflowId, workflowId }, false);
-    return state && { ...known, ...state };
-  }
-  if (!rowTypes.includes(about.type)) return null;
-  const shown = waitsForWorker(about)
-    ? null
-    : await inTime(client, () => jobHandle(client, workflowId, workflowId).progress());
-  const since = about.startTime.getTime();
-  if (!shown && isCancelRequested(about)) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since };
-  if (!shown) return { ...known, phase: isFresh(about) ? 'running' : 'waiting', since };
-  const { phase, message } = shown.progress;
-  return { ...known, phase, message, since };
+  const isWalk = walkTypes.includes(about.type);
+  if (!isWalk && !rowTypes.includes(about.type)) return null;
+  const handle = isWalk ? new WalkHandle(client, workflowId) : new RowJobHandle(client, workflowId, workflowId);
+  const found = await report<Awaited<ReturnType<typeof handle.progress>>>(client, about, handle, { abandoned: false });
+  return found && { job: workflowId, name: workflowId, ...found, shown: null, isUnopened: true };
 }
 
 /** Unix ms of the newest heartbeat of the workflow's activities; null without one. */

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
+  type DescribeWorkflowExecutionResponse,
+  defaultPayloadConverter,
   ServiceError,
   type WorkflowHandle as TemporalHandle,
   WorkflowFailedError,
@@ -24,16 +26,6 @@ const ASK_AGAIN_MS = 1000;
  * unavailable.
  */
 const AWAY = [1, 2, 4, 8, 10, 13, 14];
-
-/**
- * Cancels a running workflow. Throws `WorkflowNotFoundError` if the workflow has ended, because Temporal itself reports no error in this
- * case.
- */
-export async function cancelLive(handle: TemporalHandle): Promise<void> {
-  const { status } = await handle.describe();
-  if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', handle.workflowId, undefined);
-  await handle.cancel();
-}
 
 /**
  * The result of a workflow. Rejects with `JobFailed` if it failed or was cancelled (message `cancelled`), with `JobStopped` if it was
@@ -78,63 +70,115 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
   }
 }
 
+/** An activity in progress, as the server knows it. */
+export interface PendingActivity {
+  readonly type: string | null;
+  /** Details of the last heartbeat; null without one. */
+  readonly heartbeat: unknown;
+  /** Why the activity waits for its next attempt; null if it does not wait. */
+  readonly waitsFor: string | null;
+}
+
 /** Handle of a workflow. Failures reject with `JobFailed`, mistakes of the user with `UsageError`. */
 export class WorkflowHandle<Progress, Result> {
-  readonly workflowId: string;
-  readonly #client: Client;
-  readonly #handle: TemporalHandle;
+  protected readonly client: Client;
+  protected readonly temporal: TemporalHandle;
 
-  constructor(client: Client, workflowId: string) {
-    this.#client = client;
-    this.workflowId = workflowId;
-    this.#handle = client.workflow.getHandle(workflowId);
+  constructor(
+    client: Client,
+    readonly workflowId: string,
+    readonly job = jobOfWorkflow(workflowId),
+  ) {
+    this.client = client;
+    this.temporal = client.workflow.getHandle(workflowId);
   }
 
   progress(): Promise<Progress> {
-    return this.#known(() =>
-      this.#client.withDeadline(Date.now() + ANSWER_MS, () => this.#handle.query<Progress>(queryNames.progress)),
-    );
-  }
-
-  /** Whether the workflow is running, according to the server; null if the server does not know the workflow. Needs no worker. */
-  async runs(): Promise<boolean | null> {
-    try {
-      const { status } = await this.#handle.describe();
-      return status.name === 'RUNNING';
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      return null;
-    }
+    return this.known(() => this.client.withDeadline(Date.now() + ANSWER_MS, () => this.read()));
   }
 
   result(): Promise<Result> {
-    return this.#known(() => resultOf<Result>(this.#handle, 'it was cancelled'));
+    return this.known(() => this.outcome());
   }
 
   /** Sends an Update and waits for its answer. A refused Update rejects with `UsageError`. */
   async update<Answer>(name: string, argument: object): Promise<Answer> {
     try {
-      return await this.#known(() => this.#handle.executeUpdate<Answer, [object]>(name, { args: [argument] }));
+      return await this.known(() => this.temporal.executeUpdate<Answer, [object]>(name, { args: [argument] }));
     } catch (error) {
       if (!(error instanceof WorkflowUpdateFailedError)) throw error;
       throw new UsageError(error.cause instanceof Error ? error.cause.message : error.message);
     }
   }
 
-  async signal(name: string): Promise<void> {
-    await this.#known(() => this.#handle.signal(name));
+  async signal(name: string, ...content: readonly object[]): Promise<void> {
+    await this.known(() => this.temporal.signal(name, ...content), name);
   }
 
   async cancel(): Promise<void> {
-    await this.#known(() => cancelLive(this.#handle));
+    const cancel = async () => {
+      const { status } = await this.temporal.describe();
+      // Temporal itself reports no error for a workflow that has ended.
+      if (status.name !== 'RUNNING') throw new WorkflowNotFoundError('it has ended', this.workflowId, undefined);
+      await this.temporal.cancel();
+    };
+    await this.known(cancel, 'cancel');
   }
 
-  async #known<T>(work: () => Promise<T>): Promise<T> {
+  protected read(): Promise<Progress> {
+    return this.temporal.query<Progress>(queryNames.progress);
+  }
+
+  protected outcome(): Promise<Result> {
+    return resultOf<Result>(this.temporal, 'it was cancelled');
+  }
+
+  /** The activities in progress. */
+  protected async activities(): Promise<readonly PendingActivity[]> {
+    const { raw } = await this.temporal.describe();
+    const now = Date.now();
+    return (raw.pendingActivities ?? []).map((activity) => {
+      const payload = activity.heartbeatDetails?.payloads?.[0];
+      return {
+        type: activity.activityType?.name ?? null,
+        heartbeat: payload ? defaultPayloadConverter.fromPayload(payload) : null,
+        waitsFor: waitsFor(activity, now),
+      };
+    });
+  }
+
+  /** Runs work that needs a workflow; turns "workflow not found" into a `UsageError`. `verb`: what the user asked for. */
+  protected async known<T>(work: () => Promise<T>, verb: string | null = null): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(`${jobOfWorkflow(this.workflowId)} is not running`);
+      throw new UsageError(await this.notRunningText(verb));
     }
   }
+
+  protected async notRunningText(_verb: string | null): Promise<string> {
+    return `${this.job} is not running`;
+  }
+}
+
+type ActivityInfo = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
+
+/** State of an activity that waits for its next attempt, in Temporal's API. */
+const SCHEDULED = 1;
+/** Waits shorter than this are not reported. */
+const LONG_SECONDS = 10;
+
+/** Why an activity waits for its next attempt, and how many seconds from `now` (Unix ms); null if it does not wait. */
+export function waitsFor(
+  { state, lastFailure, nextAttemptScheduleTime, scheduledTime }: ActivityInfo,
+  now: number,
+): string | null {
+  const message = lastFailure?.message;
+  if (state !== SCHEDULED || !message) return null;
+  // The message of the failure names the whole wait; the time that is left replaces it.
+  const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
+  const at = nextAttemptScheduleTime ?? scheduledTime;
+  const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);
+  return seconds < LONG_SECONDS ? why : `waiting ${seconds} s: ${why}`;
 }

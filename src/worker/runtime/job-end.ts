@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StagedJob } from '../../core/rows/job.js';
+import type { JobSummary, StagedJob } from '../../core/rows/job.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
-import { JobFailed, type JobHandle, JobStopped, wasCancelled } from '../config/runtime-types.js';
+import { JobFailed, type JobHandle, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
+import type { RowJobHandle } from '../control/job-handle.js';
 import { noteState } from '../staging/find-job.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
@@ -17,30 +18,28 @@ const COUNT_MS = 2000;
  */
 export function withJobEnd(
   parts: RuntimeParts,
-  handle: JobHandle,
+  handle: RowJobHandle,
   staged: StagedJob,
   worksHere: () => boolean,
 ): JobHandle {
-  return {
-    ...handle,
-    result: async () => {
-      const summary = await handle.result().catch(async (error: unknown) => {
-        // The job has no activity left that could record its end.
-        if (error instanceof JobFailed || error instanceof JobStopped) {
-          const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
-          await noteState(parts.store.entries, staged, {
-            phase: error instanceof JobStopped ? 'stopped' : wasCancelled(error) ? 'cancelled' : 'failed',
-            ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
-            since: Date.now(),
-            ...(counts ? { counts } : {}),
-          }).catch(() => undefined);
-        }
-        throw error;
-      });
-      const entry = await parts.store.entries.get(staged.job);
-      return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null)) };
-    },
+  const finish = async (result: Promise<JobSummary>): Promise<JobSummary> => {
+    const summary = await result.catch(async (error: unknown) => {
+      // The job has no activity left that could record its end.
+      if (error instanceof JobFailed || error instanceof JobStopped) {
+        const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
+        await noteState(parts.store.entries, staged, {
+          phase: phaseOfEnd(error),
+          ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
+          since: Date.now(),
+          ...(counts ? { counts } : {}),
+        }).catch(() => undefined);
+      }
+      throw error;
+    });
+    const entry = await parts.store.entries.get(staged.job);
+    return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null)) };
   };
+  return handle.with({ finish });
 }
 
 /** Counts the rows of an ended job; null if counting takes long or fails. */

@@ -53,19 +53,18 @@ export class StoreRowJobs implements RowJobs {
       (unopened
         ? { staged: null, workflowId: unopened.job, schedule: undefined }
         : await refuseUnknownJob(this.#parts.store.entries, job));
-    const [{ jobHandle }, { client }] = await Promise.all([import('../control/job-handle.js'), this.#parts.connect()]);
-    if (staged === null) return jobHandle(client, workflowId, workflowId);
-    const worksHere = () => this.#work.opened?.worksHere ?? false;
-    const handle = withJobEnd(this.#parts, jobHandle(client, staged.job, workflowId, schedule), staged, worksHere);
-    return {
-      ...handle,
-      cancel: async (how) => {
-        await handle.cancel(how);
-        const { phase, message } = await this.status(staged.job);
-        if (phase === 'waiting' && message === CANCEL_WAITS)
-          await noteCancel(this.#parts.store.entries, entry as JobEntry);
-      },
+    const [{ RowJobHandle }, { client }] = await Promise.all([
+      import('../control/job-handle.js'),
+      this.#parts.connect(),
+    ]);
+    if (staged === null) return new RowJobHandle(client, workflowId, workflowId);
+    const cancelled = async () => {
+      const { phase, message } = await this.status(staged.job);
+      if (phase === 'waiting' && message === CANCEL_WAITS)
+        await noteCancel(this.#parts.store.entries, entry as JobEntry);
     };
+    const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
+    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.worksHere ?? false);
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {

@@ -12,7 +12,7 @@ import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
-import { jobHandle } from '../control/job-handle.js';
+import { RowJobHandle } from '../control/job-handle.js';
 import { runningFor, startReason } from '../control/running-job.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
 import { folderTaken, openTransport } from '../host/parts.js';
@@ -99,7 +99,7 @@ export class RuntimeWork {
     try {
       await this.#here.run();
       const { client } = await this.#connect();
-      const handle = jobHandle(client, staged.job);
+      const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
         if (!reported) this.#config.say(watchText(staged, claimed.owner));
         reported = true;
@@ -142,7 +142,7 @@ export class RuntimeWork {
     });
   }
 
-  async #startOwned({ staged, request }: JobPlan, handle: JobHandle, before: JobEntry | null): Promise<JobHandle> {
+  async #startOwned({ staged, request }: JobPlan, handle: RowJobHandle, before: JobEntry | null): Promise<JobHandle> {
     const { client } = await this.#connect();
     const how = {
       maxCostDollars: request.maxCostDollars,
@@ -211,7 +211,7 @@ export class RuntimeWork {
     const { owner } = await this.#owners.claim({ job: staged.job, workflowId }, () => ({}));
     await this.#here.run();
     const { client } = await this.#connect();
-    const handle = jobHandle(client, staged.job, workflowId);
+    const handle = new RowJobHandle(client, staged.job, workflowId);
     if ((await runningFor(client, handle)) !== null) {
       await this.#owners.leaveToWorkers(handle);
       await handle.resume(how);
@@ -273,7 +273,7 @@ export class RuntimeWork {
     if (cancelled.length === 0) return;
     const { client } = await this.#connect();
     for (const { staged, workflowId } of cancelled)
-      this.#ending(jobHandle(client, staged.job, workflowId), staged)
+      this.#ending(new RowJobHandle(client, staged.job, workflowId), staged)
         .result()
         .catch(() => undefined);
   }
@@ -289,7 +289,7 @@ export class RuntimeWork {
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
   }
 
-  #ending(handle: JobHandle, staged: StagedJob): JobHandle {
+  #ending(handle: RowJobHandle, staged: StagedJob): JobHandle {
     return withJobEnd(this.#parts, handle, staged, () => this.worksHere);
   }
 

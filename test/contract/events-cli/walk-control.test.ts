@@ -5,7 +5,7 @@ import { walkStatusOf } from '../../../dist/cli/events/walk-status.js';
 import { EventControl } from '../../../dist/worker/control/event-control.js';
 import { readEventStatus } from '../../../dist/worker/warehouse/event-status.js';
 import { findWalk } from '../../../src/worker/control/find-walk.js';
-import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { WalkSetting } from '../../support/events/walk-setting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -68,7 +68,7 @@ it('a failed walk shows its reason without a worker; one that its server does no
   await expect(failed.result()).rejects.toThrow('422');
   expect(await walkStatusOf(runtime, failed)).toEqual({ state: 'failed', message: expect.stringContaining('422') });
   await expect(failed.cancel()).rejects.toThrow(`${failed.job} is not running`);
-  await expect(jobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow(
+  await expect(new RowJobHandle(temporal.client, failed.job, failed.workflowId).cancel()).rejects.toThrow(
     `${failed.job} failed. To resume it:\n  searchflow resume ${failed.job}`,
   );
 
@@ -93,7 +93,7 @@ it('a worker ignores walks for another service, and says so', async () => {
     kind: 'sync',
     into: setting.folder.into,
   });
-  const waits = async () => (await handle.running()).map(({ waitingFor }) => waitingFor);
+  const waits = async () => (await handle.progress()).running.map(({ waitingFor }) => waitingFor);
   await expect.poll(waits, soon).toEqual([expect.stringContaining('This is for https://api.elsewhere.example')]);
   expect(setting.pages()).toBe(0);
   await handle.cancel();

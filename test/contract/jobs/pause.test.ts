@@ -1,7 +1,7 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.js';
-import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { expectWhole, parked, refusal, sentAfter, soon } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
@@ -33,7 +33,7 @@ it('fault 12: a key refused in the middle pauses the job, sends nothing more, an
   expect(sandbox.log().length).toBeLessThan(rows.length / 10);
   await job.resume();
   await expectWhole(sandbox, job, rows);
-  const ended = jobHandle(temporal.client, 'ended', job.handle.workflowId);
+  const ended = new RowJobHandle(temporal.client, 'ended', job.handle.workflowId);
   await expect(ended.pause()).rejects.toThrow('ended is done; there is nothing to pause.');
 });
 

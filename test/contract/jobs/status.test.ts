@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openRuntime } from '../../../dist/worker/index.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
-import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
@@ -88,8 +88,10 @@ describe('without a worker a job', () => {
     const { job, handle } = await begin(running);
     await handle.terminate('stopped: its command was stopped');
     const how = (name: string) => `To resume it:\n  searchflow resume ${name}`;
-    await expect(jobHandle(temporal.client, job).pause()).rejects.toThrow(`${job} is stopped. ${how(job)}`);
-    await expect(jobHandle(temporal.client, 'none').pause()).rejects.toThrow(`none is not running. ${how('none')}`);
+    await expect(new RowJobHandle(temporal.client, job).pause()).rejects.toThrow(`${job} is stopped. ${how(job)}`);
+    await expect(new RowJobHandle(temporal.client, 'none').pause()).rejects.toThrow(
+      `none is not running. ${how('none')}`,
+    );
   });
 
   it('that is done stays done while its server is down', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { statusLine } from '../../../dist/cli/rows/status-line.js';
-import { jobHandle } from '../../../dist/worker/control/job-handle.js';
+import { RowJobHandle } from '../../../dist/worker/control/job-handle.js';
 import { jobStatus } from '../../../dist/worker/control/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
@@ -146,7 +146,7 @@ it('the status of a stopped run names the trigger of its schedule; a resume woul
     const status = await ask();
     expect(statusLine(status, Date.now())).toMatch(new RegExp(`continues with the same budget\\. ${typed}$`));
   }
-  const handle = jobHandle(temporal.client, entry.staged.job, workflowId, name);
+  const handle = new RowJobHandle(temporal.client, entry.staged.job, workflowId, { schedule: name });
   await expect.poll(() => handle.pause().catch(({ message }: Error) => message), soon).toContain(typed);
 });
 
@@ -232,7 +232,7 @@ it('a run shows which rows it covers, and leaves the job complete for a later co
 
 it('a run whose file is gone fails with the reason, shown for schedule and job, and the next run continues', async () => {
   const { folder, control, name, put, run, workflowId } = begin(10);
-  const job = jobHandle(temporal.client, 'x', workflowId);
+  const job = new RowJobHandle(temporal.client, 'x', workflowId);
   await put();
   rmSync(folder.input);
   await expect(run()).rejects.toThrow();
@@ -270,7 +270,7 @@ it('a run for another service is ignored by the worker', async () => {
   await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
   // No row is staged yet, so the status takes the reason of the wait from the staging activity.
   const shows = async () => {
-    const { progress, running } = await jobHandle(temporal.client, 'x', workflowId).progress();
+    const { progress, running } = await new RowJobHandle(temporal.client, 'x', workflowId).progress();
     return [progress.phase, progress.job, running[0]?.waitingFor];
   };
   await expect

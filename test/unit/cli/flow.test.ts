@@ -239,7 +239,6 @@ it('reports for a walk that another client cancelled that nothing is lost, and h
     job: 'events-sync-1',
     workflowId: 'searchflow-events-sync-1',
     progress: () => Promise.reject(new Error('no worker answered the query')),
-    running: async () => [],
     result: () => Promise.reject(new JobFailed('it was cancelled', { cause })),
   };
   const session = { runtime, stopped: new AbortController().signal };
@@ -260,7 +259,7 @@ describe('the end of a walk', () => {
     const { runtime, asked } = fakeRuntime();
     const { context, err } = fakeContext(runtime);
     const handle = {
-      ...{ job: 'events-sync-1', workflowId: 'searchflow-events-sync-1', running: async () => [] },
+      ...{ job: 'events-sync-1', workflowId: 'searchflow-events-sync-1' },
       progress: () => Promise.reject(new Error('no worker answered the query')),
       result: async () => ended,
       ...changes,
@@ -291,7 +290,7 @@ describe('the end of a walk', () => {
     };
     const progress = async () => {
       vi.advanceTimersByTime(1500);
-      return paused;
+      return { progress: paused, running: [] };
     };
     const { code, asked, err } = walking({ progress, result: () => new Promise(() => undefined) });
     expect(await code).toBe(4);

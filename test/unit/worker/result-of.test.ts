@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Client, ServiceError, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
-import { jobHandle } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { ReportedResults } from '../../../src/worker/control/reported-results.js';
 import { type RunningJob, startReason } from '../../../src/worker/control/running-job.js';
 import { resultOf } from '../../../src/worker/control/workflow-handle.js';
@@ -58,13 +58,13 @@ it.each([
   [false, ['describe', 'cancel']],
 ])('the runs of a job are handed over before it is cancelled, if that is requested: %s', async (handOver, calls) => {
   const running = clientOf('RUNNING');
-  await jobHandle(running.client, 'brands').cancel({ handOver });
+  await new RowJobHandle(running.client, 'brands').cancel({ handOver });
   expect(running.calls).toEqual(calls);
 });
 
 it('the cancellation of a job that has ended is refused', async () => {
   const ended = clientOf('COMPLETED');
-  await expect(jobHandle(ended.client, 'brands').cancel()).rejects.toThrow('brands is not running');
+  await expect(new RowJobHandle(ended.client, 'brands').cancel()).rejects.toThrow('brands is not running');
   expect(ended.calls).not.toContain('cancel');
 });
 

@@ -1,7 +1,7 @@
 import type { DescribeWorkflowExecutionResponse } from '@temporalio/client';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { waitsFor } from '../../../src/worker/control/waits-for.js';
+import { waitsFor } from '../../../src/worker/control/workflow-handle.js';
 
 type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
 
