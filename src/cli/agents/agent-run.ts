@@ -1,12 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { estimateAgentRun, pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
 import { dollars } from '../../core/text/money.js';
 import { JobFailed, type RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type AgentRunHandle, agentRunId, startAgentRun, withAgentCalls } from '../../worker/control/agent-control.js';
+import { follow } from '../progress/follow.js';
 import { serviceText } from '../progress/plan.js';
-import { TextView } from '../progress/progress-view.js';
+import { ProgressView } from '../progress/progress-view.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -100,24 +100,18 @@ async function watch(
   calls: Calls | null,
   stopped: AbortSignal,
 ): Promise<AgentRunResult> {
-  let result: AgentRunResult | null = null;
-  const ended = handle.result().then((end) => {
-    result = end;
-  });
-  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
-  ended.catch(() => undefined);
-  const view = new TextView(terminal);
+  const view = new ProgressView(terminal);
   const events = calls && new Events(calls, (event) => terminal.data(json ? JSON.stringify(event) : eventText(event)));
-  while (result === null) {
-    if (stopped.aborted) return new Promise<never>(() => undefined);
-    // A failed query says nothing about the state of the run.
-    const snapshot = await handle.snapshot().catch(() => null);
-    if (snapshot && !stopped.aborted) view.update(snapshotText(snapshot, Date.now()), performance.now());
-    if (snapshot?.runId) await events?.read(snapshot.runId);
-    await Promise.race([ended, sleep(POLL_MS, undefined, { signal: stopped }).catch(() => undefined)]);
-  }
-  const { runId } = result as AgentRunResult;
-  await events?.read(runId);
+  const poll = async () => {
+    const snapshot = await handle.snapshot();
+    return async () => {
+      if (snapshot) view.update(snapshotText(snapshot, Date.now()), performance.now());
+      if (snapshot?.runId) await events?.read(snapshot.runId);
+      return null;
+    };
+  };
+  const result = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_MS });
+  await events?.read(result.runId);
   return result;
 }
 

@@ -1,43 +1,32 @@
 import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
-import { Speed } from '../progress/progress.js';
-import { type ProgressLine, speedText, waitText } from '../progress/progress-line.js';
+import { ProgressReader, Speed, speedText, waitText } from '../progress/progress.js';
+import type { ProgressLine } from '../progress/progress-line.js';
 import { count, duration, some } from '../text/amounts.js';
 
 /** Time and share of a walk that must be measured before its end is estimated. */
 const ENOUGH_MS = 5000;
 const ENOUGH_PART = 0.02;
 
-/**
- * Turns polls of a walk into progress lines. When a window ends, the heartbeat of the window is missing for a moment. The
- * counts in the lines do not decrease even then.
- */
-export class WalkProgressReader {
-  readonly #speed = new Speed();
+/** Turns polls of a walk into progress lines. */
+export class WalkProgressReader extends ProgressReader<WalkProgress, WalkHeartbeat> {
   readonly #end = new EndOfWalk();
-  #events = 0;
-  #added = 0;
-  #changed = 0;
 
-  /** `blocked`: the reason that blocks all calls of the team, or null. */
   line(at: number, progress: WalkProgress, running: readonly WalkHeartbeat[], blocked: string | null): ProgressLine {
-    const loading = (name: 'events' | 'added' | 'changed') => running.reduce((sum, one) => sum + (one[name] ?? 0), 0);
-    this.#events = Math.max(this.#events, progress.events + loading('events'));
-    this.#added = Math.max(this.#added, progress.added + loading('added'));
-    this.#changed = Math.max(this.#changed, progress.changed + loading('changed'));
-    const { phase, pausedFor } = progress;
+    const events = this.count('events', progress.events, running);
+    const added = this.count('added', progress.added, running);
+    const changed = this.count('changed', progress.changed, running);
     const { part, secondsLeft } = this.#end.estimate(at, progress, running);
-    const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
     return {
       part,
       facts: [
-        some(this.#events, 'event'),
-        ...speedText(this.#speed.at(at, this.#events), 'events'),
-        ...(secondsLeft === null || phase !== 'running' ? [] : [`${duration(Math.ceil(secondsLeft))} left`]),
-        ...(this.#added + this.#changed < this.#events ? [`${count(this.#added)} new`] : []),
+        some(events, 'event'),
+        ...speedText(this.speed.at(at, events), 'events'),
+        ...(secondsLeft === null || progress.phase !== 'running' ? [] : [`${duration(Math.ceil(secondsLeft))} left`]),
+        ...(added + changed < events ? [`${count(added)} new`] : []),
       ],
       alarm: null,
       notes: [],
-      waits: waitText({ phase, pausedFor, waitingFor }, 'listing events'),
+      waits: waitText(progress, running, blocked, 'listing events'),
     };
   }
 }

@@ -2,9 +2,7 @@ import type { WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
-import { follow } from '../progress/follow.js';
-import { blockedText } from '../progress/progress.js';
-import { ProgressView } from '../progress/progress-view.js';
+import { followJob } from '../progress/follow.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
@@ -22,26 +20,13 @@ export interface WalkManner {
 /** Watches a walk and shows its summary. Returns the exit code. */
 export async function watchWalk(
   context: Context,
-  { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
+  session: Pick<Session, 'runtime' | 'stopped'>,
   handle: Pick<WalkHandle, 'job' | 'workflowId' | 'progress' | 'result'>,
   manner: WalkManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const view = new ProgressView(terminal);
-  const reader = new WalkProgressReader();
-  const poll = async () => {
-    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
-    const { progress, running } = shown;
-    const at = Date.now();
-    const show = () => view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
-    return { progress, show };
-  };
-  const watched = { poll, result: () => handle.result().catch(withResumeHint) };
-  const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
-  view.end();
+  const followed = await followJob(context, session, handle, new WalkProgressReader()).catch(withResumeHint);
   if (followed.kind === 'parked') {
-    // The walk waits for a person, so this command gives up the ownership of the walk.
-    await runtime.work.release(handle.workflowId);
     const { pausedFor, message, ...progress } = followed.progress;
     if (manner.json)
       terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BatchMonitorsInput,
   type BatchProgress,
@@ -11,7 +10,8 @@ import { jobOfWorkflow } from '../../core/rows/job.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { BatchHandle } from '../../worker/control/monitor-control.js';
-import { TextView } from '../progress/progress-view.js';
+import { follow } from '../progress/follow.js';
+import { ProgressView } from '../progress/progress-view.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import type { Session } from '../shared/session.js';
@@ -112,35 +112,35 @@ const POLL_EVERY_MS = 300;
 /** Shows plan and progress, asks for approval if requested, and shows the effect. */
 async function watch(context: Context, session: Session, handle: BatchHandle, manner: Manner): Promise<ExitCode> {
   const { terminal } = context;
-  const ended = handle.result();
-  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
-  ended.catch(() => undefined);
-  const view = new TextView(terminal);
+  const view = new ProgressView(terminal);
   let planShown = false;
   let waitShown = false;
-  for (let summary: BatchSummary | null = null; !session.stopped.aborted; ) {
-    const progress = await handle.progress().catch(() => null);
-    if (progress?.plan && progress.plan.planned > 0 && !planShown) {
-      terminal.say(planText(progress, progress.plan));
-      if (manner.limit !== undefined && manner.limit !== progress.limit)
-        terminal.say(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
-      planShown = true;
-    }
-    if (progress?.phase === 'waiting' && !progress.decision) {
+  const showPlan = (progress: BatchProgress): void => {
+    if (planShown || !progress.plan || progress.plan.planned === 0) return;
+    terminal.say(planText(progress, progress.plan));
+    if (manner.limit !== undefined && manner.limit !== progress.limit)
+      terminal.say(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
+    planShown = true;
+  };
+  const poll = async () => {
+    const progress = await handle.progress();
+    return async () => {
+      showPlan(progress);
+      if (progress.phase === 'running') view.update(runningText(progress), performance.now());
+      if (progress.phase !== 'waiting' || progress.decision) return null;
       if (manner.asks || manner.approves) {
         const yes = manner.approves || (await ask(context, progress));
         const why = manner.approves ? '--yes' : 'confirmed on the terminal';
         await decideHere(context, handle, yes ? 'approve' : 'reject', manner.by, why);
-        continue;
-      }
-      if (!waitShown) terminal.say(waitingText(progress));
+      } else if (!waitShown) terminal.say(waitingText(progress));
       waitShown = true;
-    }
-    if (progress?.phase === 'running') view.update(runningText(progress), performance.now());
-    summary = await Promise.race([ended, sleep(POLL_EVERY_MS, null, { signal: session.stopped }).catch(() => null)]);
-    if (summary) return showEffect(context, summary, manner);
-  }
-  return new Promise<never>(() => undefined);
+      return null;
+    };
+  };
+  const { stopped } = session;
+  const summary = await follow({ poll, result: () => handle.result() }, { stopped, everyMs: POLL_EVERY_MS });
+  showPlan(summary);
+  return showEffect(context, summary, manner);
 }
 
 async function ask(context: Context, { action, plan }: BatchProgress): Promise<boolean> {

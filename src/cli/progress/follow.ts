@@ -1,27 +1,58 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPhase, PauseReason } from '../../core/rows/job.js';
+import type { Context } from '../shared/context.js';
+import type { Session } from '../shared/session.js';
+import { blockedText, type ProgressReader } from './progress.js';
+import { ProgressView } from './progress-view.js';
 
-/** Fields of progress that show whether the work waits for a person. */
+/** Shows the state of work at the time of a poll. A value other than null ends the watch with this value. */
+type Show<End> = () => End | null | Promise<End | null>;
+
+/**
+ * Watches work until it ends, or until its state at a poll ends the watch. Rejects with the error of the result. Once `stopped` is aborted,
+ * the promise stays pending.
+ */
+export async function follow<End extends object>(
+  { poll, result }: { poll(): Promise<Show<End>>; result(): Promise<End> },
+  { stopped, everyMs }: { readonly stopped: AbortSignal; readonly everyMs: number },
+): Promise<End> {
+  const ended = result().then(
+    (end): Show<End> =>
+      () =>
+        end,
+  );
+  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
+  ended.catch(() => undefined);
+  const orEnded = async (other: Promise<Show<End> | null>): Promise<End | null> => {
+    const show = await Promise.race([ended, other]);
+    return stopped.aborted ? null : ((await show?.()) ?? null);
+  };
+  while (!stopped.aborted) {
+    // A failed query says nothing about the work: the server or the worker may be busy.
+    const end =
+      (await orEnded(poll().catch(() => null))) ??
+      (await orEnded(sleep(everyMs, null, { signal: stopped }).catch(() => null)));
+    if (end !== null) return end;
+  }
+  return new Promise<never>(() => undefined);
+}
+
+/** Fields of progress that show whether a job waits for a person. */
 interface Parkable {
   readonly phase: JobPhase;
   readonly pausedFor: PauseReason | null;
   readonly landing?: boolean;
 }
 
-/** Progress at the time of a poll. */
-export interface Snapshot<Progress extends Parkable> {
-  readonly progress: Progress;
-  show(): void;
-}
-
-/** Running work that can be watched. */
-export interface Followable<Progress extends Parkable, Summary> {
-  poll(): Promise<Snapshot<Progress>>;
+/** A row job or a walk that can be watched. */
+interface Followable<Progress, Heartbeat, Summary> {
+  readonly workflowId: string;
+  progress(): Promise<{ readonly progress: Progress; readonly running: readonly Heartbeat[] }>;
   result(): Promise<Summary>;
 }
 
-/** Why watching ended: the work has ended or waits for a person. */
-export type Followed<Progress, Summary> =
+/** Why watching ended: the job has ended or waits for a person. */
+type Followed<Progress, Summary> =
   | { readonly kind: 'ended'; readonly summary: Summary }
   | { readonly kind: 'parked'; readonly progress: Progress };
 
@@ -29,50 +60,34 @@ export type Followed<Progress, Summary> =
 const PARKED_AFTER_MS = 2000;
 
 /**
- * Watches work until it ends, or until it is paused for a reason that needs a person (credits, key, budget, rate). Work that
- * a person paused is still watched. Rejects with the error of the result. Once `stopped` is aborted, the promise stays
- * pending.
+ * Watches a job and shows its progress until the job ends, or until it is paused for a reason that needs a person (credits, key, budget,
+ * rate). This command then gives up the ownership of the job. A job that a person paused is still watched.
  */
-export async function follow<Progress extends Parkable, Summary>(
-  watched: Followable<Progress, Summary>,
-  { stopped, everyMs = 250 }: { readonly stopped: AbortSignal; readonly everyMs?: number },
+export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
+  { terminal }: Context,
+  { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
+  handle: Followable<Progress, Heartbeat, Summary>,
+  reader: Pick<ProgressReader<Progress, Heartbeat>, 'line'>,
 ): Promise<Followed<Progress, Summary>> {
-  type Ended = Followed<Progress, Summary>;
-  const ended = watched.result().then((summary): Ended => ({ kind: 'ended', summary }));
-  // The rejection is handled below. Without this line Node would report a rejection between two polls as unhandled.
-  ended.catch(() => undefined);
+  type End = Followed<Progress, Summary>;
+  const view = new ProgressView(terminal);
   let parkedSince: number | null = null;
-  let over = false;
-  try {
-    while (!stopped.aborted) {
-      const seen = (await Promise.race([ended, poll()])) ?? (await Promise.race([ended, wait()]));
-      if (seen !== null) return seen;
-    }
-  } finally {
-    // A poll that is still in progress must not draw after the final text.
-    over = true;
-  }
-  return new Promise<never>(() => undefined);
-
-  async function poll(): Promise<Ended | null> {
-    try {
-      const { progress, show } = await watched.poll();
-      if (over || stopped.aborted) return null;
-      show();
-      return parked(progress, Date.now());
-    } catch {
-      // A failed query says nothing about the job: the server or the worker may be busy.
-      return null;
-    }
-  }
-
-  function wait(): Promise<null> {
-    return sleep(everyMs, null, { signal: stopped }).catch(() => null);
-  }
-
-  function parked(progress: Progress, now: number): Ended | null {
-    const waits = progress.phase === 'paused' && progress.pausedFor !== 'person' && !progress.landing;
-    parkedSince = waits ? (parkedSince ?? now) : null;
-    return parkedSince !== null && now - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
-  }
+  const poll = async () => {
+    // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
+    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
+    return (): End | null => {
+      const { progress, running } = shown;
+      const at = Date.now();
+      view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
+      const waits = progress.phase === 'paused' && progress.pausedFor !== 'person' && !progress.landing;
+      parkedSince = waits ? (parkedSince ?? at) : null;
+      return parkedSince !== null && at - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
+    };
+  };
+  const result = async (): Promise<End> => ({ kind: 'ended', summary: await handle.result() });
+  // A live bar needs frequent polls. Plain lines do not.
+  const followed = await follow({ poll, result }, { stopped, everyMs: terminal.live ? 250 : 1000 });
+  view.end();
+  if (followed.kind === 'parked') await runtime.work.release(handle.workflowId);
+  return followed;
 }

@@ -1,20 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
-import type { PauseReason } from '../../core/rows/job.js';
 import type { Terminal } from '../shared/terminal.js';
-import { count, dollars, duration } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import type { Reading } from './progress.js';
-
-/** Texts of a paused job, by reason. */
-const paused: Readonly<Record<PauseReason, string>> = {
-  person: 'paused; continue with `searchflow resume`',
-  credits: 'paused: no credits left',
-  budget: 'paused: its budget is used up',
-  key: 'paused: the service refuses the API key',
-  rate: 'paused: the service asks to wait more than an hour',
-  service: 'paused: answers do not come from the service',
-  request: 'paused: the service refuses the requests',
-};
 
 const BAR = 24;
 
@@ -51,43 +37,4 @@ export function progressText({ part, facts, alarm, notes, waits }: ProgressLine)
   const [first = '', ...rest] = facts;
   const others = [...(alarm === null ? [] : [alarm]), ...notes, ...(waits === null ? [] : [printable(waits)])];
   return [`${first}${percent}`, ...rest, ...others].join(', ');
-}
-
-/** Returns the progress line of a job of rows. */
-export function rowLine(reading: Reading): ProgressLine {
-  const { done, total, failed, unknownOutcomes } = reading;
-  return {
-    part: total === 0 ? null : done / total,
-    facts: factsOf(reading),
-    alarm: failed > 0 ? `${count(failed)} failed` : null,
-    notes: unknownOutcomes > 0 ? [`${count(unknownOutcomes)} unknown outcomes`] : [],
-    waits: waitText(reading),
-  };
-}
-
-/** Returns a speed such as `311 rows/s`; an empty list if the speed is unknown. */
-export function speedText(speed: number | null, what: string): string[] {
-  return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
-}
-
-function factsOf(reading: Reading): string[] {
-  return [
-    `${count(reading.done)}/${count(reading.total)} rows`,
-    ...speedText(reading.rowsPerSecond, 'rows'),
-    ...(reading.etaSeconds === null || reading.phase === 'paused'
-      ? []
-      : [`${duration(Math.ceil(reading.etaSeconds))} left`]),
-    reading.maxCostMicros === null
-      ? dollars(reading.costMicros)
-      : `${dollars(reading.costMicros)} of ${dollars(reading.maxCostMicros)}`,
-  ];
-}
-
-/** Returns the reason of a wait, or null. `preparing`: the text of the planning phase. */
-export function waitText(
-  { phase, pausedFor, waitingFor }: Pick<Reading, 'phase' | 'pausedFor' | 'waitingFor'>,
-  preparing = 'preparing the warehouse',
-): string | null {
-  if (phase === 'paused') return paused[pausedFor ?? 'person'];
-  return waitingFor ?? (phase === 'planning' ? preparing : null);
 }

@@ -9,28 +9,7 @@ const WAIT_EVERY_MS = 1000;
 /** Shortest time between two lines about work without a known amount, in ms. */
 const TEXT_EVERY_MS = 10_000;
 
-/** Shows a text that changes: as a live line on a terminal, otherwise as plain lines. */
-export class TextView {
-  readonly #terminal: Terminal;
-  #lastAt = Number.NEGATIVE_INFINITY;
-  #lastText = '';
-
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
-  }
-
-  /** `at`: milliseconds of a monotonic clock. */
-  update(text: string, at: number): void {
-    if (this.#terminal.live) this.#terminal.show(text);
-    else if (at - this.#lastAt >= TEXT_EVERY_MS && text !== this.#lastText) {
-      this.#lastAt = at;
-      this.#lastText = text;
-      this.#terminal.say(text);
-    }
-  }
-}
-
-/** Shows progress: as a live line on a terminal, otherwise as plain lines. */
+/** Shows progress, or a text about work without a known amount: as a live line on a terminal, otherwise as plain lines. */
 export class ProgressView {
   readonly #terminal: Terminal;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -43,18 +22,19 @@ export class ProgressView {
   }
 
   /** `at`: milliseconds of a monotonic clock. */
-  update(line: ProgressLine, at: number): void {
+  update(shown: ProgressLine | string, at: number): void {
     const { live, columns, colors } = this.#terminal;
+    const line = typeof shown === 'string' ? null : shown;
     if (live) {
-      this.#terminal.show(progressBar(line, columns(), colors));
+      this.#terminal.show(line ? progressBar(line, columns(), colors) : String(shown));
       return;
     }
-    const tenth = Math.floor((line.part ?? 0) * 10);
-    const waits = line.waits !== null;
-    const every = waits && !this.#waited ? WAIT_EVERY_MS : LINE_EVERY_MS;
+    const tenth = Math.floor((line?.part ?? 0) * 10);
+    const waits = typeof line?.waits === 'string';
+    const every = line === null ? TEXT_EVERY_MS : waits && !this.#waited ? WAIT_EVERY_MS : LINE_EVERY_MS;
     if (at - this.#lastAt < every && tenth === this.#lastTenth) return;
     this.#waited = waits;
-    const text = progressText(line);
+    const text = line ? progressText(line) : String(shown);
     this.#lastAt = at;
     this.#lastTenth = tenth;
     if (text === this.#lastText) return;

@@ -1,30 +1,18 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
-import type { JobPhase, JobProgress, PauseReason, SliceHeartbeat } from '../../core/rows/job.js';
+import type { JobPhase, PauseReason } from '../../core/rows/job.js';
+import { count } from '../text/amounts.js';
+import type { ProgressLine } from './progress-line.js';
 
-/** Result of one poll of a running job. Costs are in micro-dollars, times in Unix ms. */
-export interface Sample {
-  readonly at: number;
-  readonly progress: JobProgress;
-  readonly running: readonly SliceHeartbeat[];
-  readonly limits: LimiterView | null;
-}
-
-/** Values of a progress line. */
-export interface Reading {
-  readonly phase: JobPhase;
-  readonly pausedFor: PauseReason | null;
-  readonly done: number;
-  readonly total: number;
-  /** Rows per second in the last seconds. Null until half a second was measured. */
-  readonly rowsPerSecond: number | null;
-  readonly etaSeconds: number | null;
-  readonly costMicros: number;
-  /** Cap of the run; null without a cap. */
-  readonly maxCostMicros: number | null;
-  readonly failed: number;
-  readonly unknownOutcomes: number;
-  readonly waitingFor: string | null;
-}
+/** Texts of a paused job, by reason. */
+const paused: Readonly<Record<PauseReason, string>> = {
+  person: 'paused; continue with `searchflow resume`',
+  credits: 'paused: no credits left',
+  budget: 'paused: its budget is used up',
+  key: 'paused: the service refuses the API key',
+  rate: 'paused: the service asks to wait more than an hour',
+  service: 'paused: answers do not come from the service',
+  request: 'paused: the service refuses the requests',
+};
 
 /** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */
 const WINDOW_MS = 15_000;
@@ -43,38 +31,26 @@ export class Speed {
   }
 }
 
-/**
- * Turns samples into readings. When a slice moves to another worker, the heartbeat of the slice is missing for a moment. The
- * counts in the readings do not decrease even then.
- */
-export class JobProgressReader {
-  readonly #speed = new Speed();
-  #done = 0;
-  #cost = 0;
-  #failed = 0;
+/** Turns polls of a job into progress lines. */
+export abstract class ProgressReader<Progress, Heartbeat> {
+  readonly #most = new Map<keyof Heartbeat, number>();
+  protected readonly speed = new Speed();
 
-  read({ at, progress, running, limits }: Sample): Reading {
-    const landed = running.reduce((sum, slice) => sum + slice.landed, 0);
-    const cost = running.reduce((sum, slice) => sum + slice.costMicros, 0);
-    const failed = running.reduce((sum, slice) => sum + slice.failed, 0);
-    this.#done = Math.max(this.#done, Math.min(progress.rows, progress.rowsDone + landed));
-    this.#cost = Math.max(this.#cost, progress.costMicros + cost);
-    this.#failed = Math.max(this.#failed, progress.failed + failed);
-    const rowsPerSecond = this.#speed.at(at, this.#done);
-    const left = progress.rows - this.#done;
-    return {
-      phase: progress.phase,
-      pausedFor: progress.pausedFor,
-      done: this.#done,
-      total: progress.rows,
-      rowsPerSecond,
-      etaSeconds: rowsPerSecond === null || rowsPerSecond === 0 || progress.rows === 0 ? null : left / rowsPerSecond,
-      costMicros: this.#cost,
-      maxCostMicros: progress.maxCostMicros ?? null,
-      failed: this.#failed,
-      unknownOutcomes: progress.unknownOutcomes,
-      waitingFor: blockedText(limits, at) ?? running.find((slice) => slice.waitingFor !== null)?.waitingFor ?? null,
-    };
+  /**
+   * Returns the progress line of a poll. `at`: Unix ms. `running`: the slices or windows in progress. `blocked`: the reason that blocks all
+   * calls of the team, or null.
+   */
+  abstract line(at: number, progress: Progress, running: readonly Heartbeat[], blocked: string | null): ProgressLine;
+
+  /**
+   * Adds the counts of running slices or windows to the count of the others. When a slice moves to another worker, or a window ends, its
+   * heartbeat is missing for a moment. The result does not decrease even then.
+   */
+  protected count(name: keyof Heartbeat, counted: number, running: readonly Heartbeat[]): number {
+    const now = running.reduce((sum, one) => sum + Number(one[name] ?? 0), counted);
+    const most = Math.max(this.#most.get(name) ?? 0, now);
+    this.#most.set(name, most);
+    return most;
   }
 }
 
@@ -85,4 +61,21 @@ export function blockedText(limits: LimiterView | null, now: number): string | n
   // Details in brackets (tag, request id, delay) are left out, because they do not fit beside a bar. The log has these details.
   const reason = limits.blockReason?.split(' (', 1)[0];
   return `blocked for ${seconds} s${reason ? ` by ${reason}` : ''}`;
+}
+
+/** Returns a speed such as `311 rows/s`; an empty list if the speed is unknown. */
+export function speedText(speed: number | null, what: string): string[] {
+  return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
+}
+
+/** Returns the reason of a wait, or null. `preparing`: the text of the planning phase. */
+export function waitText(
+  { phase, pausedFor }: { readonly phase: JobPhase; readonly pausedFor: PauseReason | null },
+  running: readonly { readonly waitingFor: string | null }[],
+  blocked: string | null,
+  preparing: string,
+): string | null {
+  if (phase === 'paused') return paused[pausedFor ?? 'person'];
+  const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
+  return waitingFor ?? (phase === 'planning' ? preparing : null);
 }

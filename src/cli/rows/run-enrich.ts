@@ -5,7 +5,7 @@ import { canBeEnded } from '../../core/rows/row-operation.js';
 import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type FailedRows, tooManyFailed } from '../options/failed-rows-option.js';
-import { follow } from '../progress/follow.js';
+import { followJob } from '../progress/follow.js';
 import { someOf } from '../progress/operation-words.js';
 import { pausedData, pausedText } from '../progress/paused.js';
 import {
@@ -18,9 +18,6 @@ import {
   serviceText,
   urlColumnText,
 } from '../progress/plan.js';
-import { JobProgressReader } from '../progress/progress.js';
-import { rowLine } from '../progress/progress-line.js';
-import { ProgressView } from '../progress/progress-view.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
@@ -28,6 +25,7 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
+import { RowProgressReader } from './row-progress.js';
 
 export interface EnrichManner {
   readonly json: boolean;
@@ -163,27 +161,14 @@ async function readAgain(
 export async function watchToEnd(
   context: Context,
   config: RuntimeConfig,
-  { runtime, sandbox, stopped }: Session,
+  session: Session,
   handle: JobHandle,
   { json, csv, badRows, failedRows, plan }: WatchManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const view = new ProgressView(terminal);
-  const reader = new JobProgressReader();
-  const poll = async () => {
-    // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
-    const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
-    const at = Date.now();
-    const show = () => view.update(rowLine(reader.read({ at, ...shown, limits })), at);
-    return { progress: shown.progress, show };
-  };
-  const watched = { poll, result: () => handle.result() };
-  // A live bar needs frequent polls. Plain lines do not.
-  const followed = await follow(watched, { stopped, everyMs: terminal.live ? 250 : 1000 });
-  view.end();
+  const { runtime, sandbox } = session;
+  const followed = await followJob(context, session, handle, new RowProgressReader());
   if (followed.kind === 'parked') {
-    // The job waits for a person, so this command gives up the ownership of the job.
-    await runtime.work.release(handle.workflowId);
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);

@@ -2,14 +2,14 @@ import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
-import { JobProgressReader } from '../progress/progress.js';
-import { progressText, rowLine } from '../progress/progress-line.js';
+import { progressText } from '../progress/progress-line.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { Silent, within } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
+import { RowProgressReader } from './row-progress.js';
 import { statusLine } from './status-line.js';
 
 /** Longest wait for the counts of a warehouse. */
@@ -72,7 +72,7 @@ function statusData({ phase, message, since }: JobStatus): object {
   };
 }
 
-function runningText(found: JobStatus, shown: NonNullable<JobStatus['shown']>): string {
-  const reading = new JobProgressReader().read({ at: Date.now(), ...shown, limits: null });
-  return `${statusLine(found, Date.now())}\n${progressText(rowLine(reading))}`;
+function runningText(found: JobStatus, { progress, running }: NonNullable<JobStatus['shown']>): string {
+  const now = Date.now();
+  return `${statusLine(found, now)}\n${progressText(new RowProgressReader().line(now, progress, running, null))}`;
 }

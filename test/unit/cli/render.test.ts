@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { badRowLines } from '../../../src/cli/progress/bad-rows.js';
-import { JobProgressReader } from '../../../src/cli/progress/progress.js';
-import { progressBar, progressText, rowLine } from '../../../src/cli/progress/progress-line.js';
-import { ProgressView, TextView } from '../../../src/cli/progress/progress-view.js';
+import { blockedText } from '../../../src/cli/progress/progress.js';
+import { progressBar, progressText } from '../../../src/cli/progress/progress-line.js';
+import { ProgressView } from '../../../src/cli/progress/progress-view.js';
 import { type Ending, summaryData, summaryText } from '../../../src/cli/progress/summary.js';
+import { RowProgressReader } from '../../../src/cli/rows/row-progress.js';
 import { count, dollars, duration, some } from '../../../src/cli/text/amounts.js';
 import { printable, printableLines } from '../../../src/cli/text/printable.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
@@ -100,33 +101,30 @@ describe('printable', () => {
   });
 });
 
-describe('JobProgressReader', () => {
+/** Returns the progress of a poll as a plain line; `blocked`: the reason that blocks all calls. */
+const textOf = (
+  reader: RowProgressReader,
+  at: number,
+  changes: Partial<JobProgress> = {},
+  running: readonly SliceHeartbeat[] = [beat],
+  blocked: string | null = null,
+) => progressText(reader.line(at, { ...progress, ...changes }, running, blocked));
+
+describe('RowProgressReader', () => {
   it('adds the landed rows of running slices to the loaded rows', () => {
-    const reading = new JobProgressReader().read({ at: 0, progress, running: [beat], limits: null });
-    expect(reading).toMatchObject({
-      done: 450,
-      total: 1000,
-      costMicros: 450_000,
-      failed: 3,
-      rowsPerSecond: null,
-      etaSeconds: null,
-    });
+    expect(textOf(new RowProgressReader(), 0)).toBe('450/1,000 rows (45%), $0.45, 3 failed');
   });
 
   it('measures the speed over the last seconds and never counts backwards', () => {
-    const reader = new JobProgressReader();
-    reader.read({ at: 0, progress: { ...progress, rowsDone: 0 }, running: [], limits: null });
-    const later = reader.read({ at: 10_000, progress, running: [beat], limits: null });
-    expect(later).toMatchObject({ done: 450, rowsPerSecond: 45 });
-    expect(later.etaSeconds).toBeCloseTo(550 / 45);
-    expect(reader.read({ at: 10_250, progress, running: [], limits: null })).toMatchObject({
-      done: 450,
-      costMicros: 450_000,
-      failed: 3,
-    });
-    const idle = reader.read({ at: 40_000, progress, running: [], limits: null });
-    expect(reader.read({ at: 60_000, progress, running: [], limits: null }).rowsPerSecond).toBe(0);
-    expect(idle.rowsPerSecond).toBeLessThan(45);
+    const reader = new RowProgressReader();
+    textOf(reader, 0, { rowsDone: 0 }, []);
+    expect(textOf(reader, 10_000)).toBe('450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed');
+    expect(textOf(reader, 10_250, {}, [])).toMatch(/^450\/1,000 rows .* \$0\.45, 3 failed$/);
+    const speed = (text: string) => Number(/, ([\d.]+) rows\/s/.exec(text)?.[1]);
+    expect(speed(textOf(reader, 40_000, {}, []))).toBeLessThan(45);
+    const idle = textOf(reader, 60_000, {}, []);
+    expect(speed(idle)).toBe(0);
+    expect(idle).not.toContain('left');
   });
 
   it('shows a block before any other reason to wait', () => {
@@ -137,63 +135,68 @@ describe('JobProgressReader', () => {
       waiting: 2,
     };
     const running = [beat, { ...beat, waitingFor: 'the warehouse' }];
-    const reader = new JobProgressReader();
-    expect(reader.read({ at: 3_000, progress, running, limits }).waitingFor).toBe(
-      'blocked for 3 s by POST /contents: 429 Too Many Requests',
-    );
-    expect(reader.read({ at: 6_000, progress, running, limits }).waitingFor).toBe('the warehouse');
+    const reader = new RowProgressReader();
+    const blocked = 'blocked for 3 s by POST /contents: 429 Too Many Requests';
+    expect(blockedText(limits, 3_000)).toBe(blocked);
+    expect(reader.line(3_000, progress, running, blocked).waits).toBe(blocked);
+    expect(blockedText(limits, 6_000)).toBeNull();
+    expect(reader.line(6_000, progress, running, null).waits).toBe('the warehouse');
   });
 });
 
 describe('progress lines', () => {
-  const reading = {
-    ...new JobProgressReader().read({ at: 0, progress, running: [beat], limits: null }),
-    rowsPerSecond: 45,
-    etaSeconds: 12.2,
-  };
   const { colors } = fakeTerminal().terminal;
+  /** A line of a job that has been measured for 10 s. */
+  const lineOf = (changes: Partial<JobProgress> = {}, waitingFor: string | null = null) => {
+    const reader = new RowProgressReader();
+    reader.line(0, { ...progress, rowsDone: 0 }, [], null);
+    return reader.line(10_000, { ...progress, ...changes }, [{ ...beat, waitingFor }], null);
+  };
+  const doneOf = (rows: number) => new RowProgressReader().line(0, { ...progress, rowsDone: rows }, [], null);
 
   it('shows rows, speed, time left, dollars, failures and the reason to wait', () => {
-    const waiting = { ...reading, waitingFor: 'waiting for PID 1234 to release out/x.duckdb' };
-    expect(progressText(rowLine(waiting))).toBe(
+    const waiting = lineOf({}, 'waiting for PID 1234 to release out/x.duckdb');
+    expect(progressText(waiting)).toBe(
       '450/1,000 rows (45%), 45 rows/s, 13 s left, $0.45, 3 failed, waiting for PID 1234 to release out/x.duckdb',
     );
-    expect(progressBar(rowLine(waiting), 160, colors)).toBe(
+    expect(progressBar(waiting, 160, colors)).toBe(
       '██████████░░░░░░░░░░░░░░ 45%  450/1,000 rows  45 rows/s  13 s left  $0.45  3 failed  waiting for PID 1234 to release out/x.duckdb',
     );
   });
 
   it.each([20, 40, 60, 80, 100, 200])('is never wider than a terminal of %d columns', (columns) => {
-    const line = progressBar(rowLine({ ...reading, waitingFor: 'a very long reason '.repeat(9) }), columns, colors);
+    const line = progressBar(lineOf({}, 'a very long reason '.repeat(9)), columns, colors);
     expect(line.length).toBeLessThan(columns);
   });
 
   it('shows how a pause by a person ends', () => {
-    expect(progressText(rowLine({ ...reading, phase: 'paused', pausedFor: 'person' }))).toContain('searchflow resume');
+    const text = progressText(lineOf({ phase: 'paused', pausedFor: 'person' }));
+    expect(text).toContain('searchflow resume');
+    expect(text).not.toContain('left');
   });
 
   it('writes a plain line every 5 s or 10 % if stderr is no terminal, without any escape', () => {
     const { terminal, err } = fakeTerminal();
     const view = new ProgressView(terminal);
-    for (let tick = 0; tick <= 40; tick++) view.update(rowLine({ ...reading, done: 400 + tick }), tick * 250);
+    for (let tick = 0; tick <= 40; tick++) view.update(doneOf(400 + tick), tick * 250);
     expect(
       err()
         .trim()
         .split('\n')
         .map((line) => line.split(' ')[0]),
     ).toEqual(['400/1,000', '420/1,000', '440/1,000']);
-    view.update(rowLine({ ...reading, done: 500 }), 10_250);
+    view.update(doneOf(500), 10_250);
     expect(err()).toContain('500/1,000 rows (50%)');
     expect(err()).not.toContain('\u001b');
   });
 
   it('writes a changing text every 10 s if stderr is no terminal, and redraws it on one', () => {
     const { terminal, err } = fakeTerminal();
-    const view = new TextView(terminal);
+    const view = new ProgressView(terminal);
     for (let second = 0; second <= 25; second++) view.update(`run_1: running, ${second} s`, second * 1000);
     expect(err()).toBe('run_1: running, 0 s\nrun_1: running, 10 s\nrun_1: running, 20 s\n');
     const live = fakeTerminal({ tty: true });
-    const redrawn = new TextView(live.terminal);
+    const redrawn = new ProgressView(live.terminal);
     for (const text of ['one', 'two']) redrawn.update(text, 0);
     expect(live.err()).toBe('one\r\u001b[2Ktwo');
   });
@@ -201,10 +204,10 @@ describe('progress lines', () => {
   it('redraws one line on a terminal and writes notes above it', () => {
     const { terminal, err } = fakeTerminal({ tty: true, env: { NO_COLOR: '1' } });
     const view = new ProgressView(terminal);
-    view.update(rowLine(reading), 0);
+    view.update(lineOf(), 0);
     terminal.say('starting the Temporal server');
     view.end();
-    const bar = progressBar(rowLine(reading), 100, colors);
+    const bar = progressBar(lineOf(), 100, colors);
     expect(err()).toBe(`${bar}\r\u001b[2Kstarting the Temporal server\n${bar}\r\u001b[2K`);
   });
 });

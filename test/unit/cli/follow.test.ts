@@ -1,0 +1,59 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { follow } from '../../../src/cli/progress/follow.js';
+
+const watching = { stopped: new AbortController().signal, everyMs: 0 };
+
+/** A promise, and the function that resolves it. */
+function deferred<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
+it('the question of a poll is answered before the end of the work is shown', async () => {
+  const [ended, asked, answer] = [deferred<{ done: true }>(), deferred<void>(), deferred<null>()];
+  const show = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  const followed = follow({ poll: async () => show, result: () => ended.promise }, watching);
+  let isOver = false;
+  void followed.then(() => {
+    isOver = true;
+  });
+  await asked.promise;
+  ended.resolve({ done: true });
+  await turn();
+  expect(isOver).toBe(false);
+  answer.resolve(null);
+  expect(await followed).toEqual({ done: true });
+});
+
+it('a poll ends the watch of work that continues, and a failed poll does not', async () => {
+  let polls = 0;
+  const poll = async () => {
+    if (++polls === 1) throw new Error('no worker answered the query');
+    return () => (polls < 3 ? null : { polls });
+  };
+  expect(await follow({ poll, result: () => new Promise<{ polls: number }>(() => undefined) }, watching)).toEqual({
+    polls: 3,
+  });
+});
+
+it('a watch that is stopped shows nothing more', async () => {
+  const stop = new AbortController();
+  const shown: string[] = [];
+  const poll = async () => {
+    stop.abort();
+    return () => {
+      shown.push('a poll');
+      return null;
+    };
+  };
+  void follow({ poll, result: () => new Promise<never>(() => undefined) }, { stopped: stop.signal, everyMs: 0 });
+  await turn();
+  expect(shown).toEqual([]);
+});
