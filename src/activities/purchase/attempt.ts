@@ -1,337 +1,218 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../../api/wire/errors.js';
-import type { Grant, Limiter } from '../../core/limiter/limiter.js';
-import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
-import { backoffMs } from '../../core/purchase/backoff.js';
-import type { Journal, Started, UnitOutcome } from '../../core/purchase/journal.js';
-import { OverBudget, type Price } from '../../core/purchase/spend.js';
-import { splitMicros } from '../../core/text/money.js';
-import type { AccountBreaker } from '../call/account-breaker.js';
-import type { CircuitBreaker } from '../call/circuit-breaker.js';
+import type { Grant } from '../../core/limiter/limiter.js';
+import { OverBudget } from '../../core/purchase/spend.js';
 import { isApiError } from '../call/failure.js';
-import type { InFlight } from '../call/in-flight.js';
-import type { Bought, Control, PurchaseRequest, RunFacts, RunSlots, Unit } from './purchase-request.js';
-import type { PurchaseStats } from './purchase-stats.js';
-
-export interface PurchaseDeps {
-  readonly journal: Journal;
-  readonly limiter: Limiter;
-  readonly inFlight: InFlight;
-  readonly health: CircuitBreaker;
-  readonly accountBreaker: AccountBreaker;
-  readonly random?: () => number;
-}
-
-/** An open intent. Times in Unix ms. */
-export interface Asked {
-  readonly id: string;
-  readonly estimateMicros: number;
-  readonly listMicros: number;
-  /** The amount that the intent takes from the cap of this purchase. */
-  readonly takenMicros: number;
-  readonly at: number;
-  /** The time after which the answer is overdue. */
-  readonly deadline: number;
-}
+import type { RequestBudget } from './budget-gate.js';
+import {
+  type Batch,
+  failed,
+  intend,
+  land,
+  miss,
+  note,
+  type OpenIntent,
+  type PurchaseContext,
+} from './journal-writes.js';
+import type { Bought, RunFacts, Unit } from './purchase-request.js';
 
 /** A start that was answered: its run is noted and in progress. */
 export interface Running {
-  readonly asked: Asked;
+  readonly type: 'running';
+  readonly intent: OpenIntent;
   readonly facts: RunFacts;
 }
 
 /** A start without an answer. The run that the start may have created is searched for. */
 export interface LostStart {
-  readonly asked: Asked;
+  readonly type: 'lostStart';
+  readonly intent: OpenIntent;
   readonly error: ApiError;
+  readonly askedAt: number;
 }
 
-/**
- * How an attempt ended. `blocked`: a block held the request back, so the request was not sent. An `ApiError` is returned, so that the
- * caller decides about a retry.
- */
-export type AttemptEnd = 'landed' | 'blocked' | Running | LostStart | ApiError | OverBudget;
-
-/** The most bytes that are kept of an unreadable answer. */
-const MAX_KEPT_BYTES = 65_536;
-
-/** The progress of an attempt. */
-interface Course {
-  sent: boolean;
-  result: 'succeeded' | 'failed' | 'undecided';
-  /** Another server answered. */
-  unrecognized: boolean;
+/** A call that failed. `askedAt`: when the attempt began to ask for its turn, in Unix ms. */
+export interface Failed {
+  readonly type: 'failed';
+  readonly error: ApiError;
+  readonly askedAt: number;
 }
 
-/** The most characters of a tier. A tier may come from a row, so its text can have any length. */
-const MAX_TIER = 64;
+/** How an attempt ended. `blocked`: a block held the request back, so the request was not sent. */
+export type Outcome =
+  | { readonly type: 'landed' }
+  | { readonly type: 'blocked' }
+  | { readonly type: 'overBudget'; readonly over: OverBudget }
+  | Failed
+  | Running
+  | LostStart;
 
 /** Identifies a run of this purchase at the service, by the unit's key and the intent's id. */
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
 
 /**
- * Makes single attempts at a purchase request. An attempt takes a slot and a turn, writes the intent, sends the request and records the
- * outcome.
+ * Makes one attempt at a request. Nothing is sent without a claim, a budget, a turn and a durable intent. The attempt returns only after
+ * its answer, or the record of the missing answer, is durable. The caller decides about a retry. Throws local failures, such as those of
+ * journal and limiter.
  */
-export class Attempt {
-  readonly #deps: PurchaseDeps;
-  readonly #purchaseRequest: PurchaseRequest;
-  readonly #control: Pick<Control, 'stop' | 'cut'>;
-  readonly #stats: PurchaseStats;
+export async function attempt(
+  context: PurchaseContext,
+  batch: Batch,
+  budget: Pick<RequestBudget, 'enter' | 'granted'>,
+): Promise<Outcome> {
+  // Claim: the purchase has claimed these units, and the journal refuses an intent for a unit whose claim is lost.
+  // Budget: while the budget is short, one request of the job at a time asks, so that waiting requests do not use up the rate.
+  await budget.enter();
+  const askedAt = Date.now();
+  const turn = new Turn(context, batch);
+  try {
+    // Turn: it comes before the intent, so that a request that waits holds neither money nor an open intent.
+    const grant = await turn.take();
 
-  constructor(
-    deps: PurchaseDeps,
-    purchaseRequest: PurchaseRequest,
-    control: Pick<Control, 'stop' | 'cut'>,
-    stats: PurchaseStats,
-  ) {
-    this.#deps = deps;
-    this.#purchaseRequest = purchaseRequest;
-    this.#control = control;
-    this.#stats = stats;
+    // Intent: the journal checks all caps and writes the intent in one durable write.
+    const intent = await intend(context, batch);
+    if (intent instanceof OverBudget) return { type: 'overBudget', over: intent };
+    budget.granted();
+    if (!(await mayStart(context, grant, intent))) return { type: 'blocked' };
+
+    // Send: from here on the service may charge for the request.
+    turn.use();
+    const answer = await send(context, batch, intent);
+    turn.answer = answer;
+
+    // Land: an answer that did not come is recorded as an unknown outcome; a landed unit is never bought again.
+    const outcome = await recordAnswer(context, batch, intent, answer, askedAt);
+    turn.outcome = outcome;
+    return outcome;
+  } finally {
+    await turn.end();
+  }
+}
+
+type Answer = Bought | (RunFacts & { readonly queued?: boolean | null }) | ApiError;
+
+/** The permissions of one attempt: a slot for a run, a permit of this process, a pass of the circuit breaker and a turn of the rate. */
+class Turn {
+  answer: Answer | null = null;
+  outcome: Outcome | null = null;
+  readonly #context: PurchaseContext;
+  readonly #key: string;
+  #slot = false;
+  #permit = false;
+  #pass: 'well' | 'try' | null = null;
+  #sent: { readonly at: number } | null = null;
+
+  constructor(context: PurchaseContext, { units: [first] }: Batch) {
+    this.#context = context;
+    this.#key = (first as Unit).key;
   }
 
-  /**
-   * Makes one attempt; calls `granted` once the budget is reserved. `limitMicros` is the bound of a run's cost; null for no bound. Throws
-   * local failures, such as those of journal and limiter.
-   */
-  async at(batch: readonly Unit[], granted: () => void, limitMicros: number | null = null): Promise<AttemptEnd> {
-    const course: Course = { sent: false, result: 'undecided', unrecognized: false };
-    const { longRunning } = this.#purchaseRequest;
-    if (!longRunning) return this.#inFlight(batch, granted, limitMicros, course);
-    const { key } = batch[0] as Unit;
-    await this.#takeSlot(longRunning.slots, key);
-    let runs = false;
-    try {
-      const end = await this.#inFlight(batch, granted, limitMicros, course);
-      runs = typeof end === 'object' && !(end instanceof Error);
-      if (!runs) course.sent = false;
-      return end;
-    } finally {
-      // A slot is kept if the run for it may have been started.
-      if (!runs && !course.sent) await longRunning.slots.free(key);
+  async take(): Promise<Grant> {
+    const { purchaseRequest, inFlight, health, limiter, accountBreaker, stats, stop } = this.#context;
+    const slots = purchaseRequest.longRunning?.slots;
+    if (slots) {
+      await stats.whileQueueing(() => slots.take(this.#key, stop));
+      this.#slot = true;
     }
+    await inFlight.enter(stop);
+    this.#permit = true;
+    this.#pass = await health.pass(stop);
+    const grant = await limiter.acquire(purchaseRequest.rateCost, stop);
+    accountBreaker.check(purchaseRequest.resumedAt);
+    return grant;
   }
 
-  async #takeSlot(slots: RunSlots, owner: string): Promise<void> {
-    this.#stats.queueing++;
-    try {
-      await slots.take(owner, this.#control.stop);
-    } finally {
-      this.#stats.queueing--;
-    }
+  /** Counts the request as sent, until its answer is on the disk. */
+  use(): void {
+    this.#sent = { at: Date.now() };
+    this.#context.stats.requestsSent.add(this.#sent);
+    this.#context.inFlight.sent++;
   }
 
-  async #inFlight(
-    batch: readonly Unit[],
-    granted: () => void,
-    limitMicros: number | null,
-    course: Course,
-  ): Promise<AttemptEnd> {
-    const { inFlight, health } = this.#deps;
-    await inFlight.enter(this.#control.stop);
-    try {
-      const pass = await health.pass(this.#control.stop);
-      try {
-        return await this.#inTurn(batch, granted, limitMicros, course);
-      } finally {
-        health[course.result](pass, course.unrecognized);
-      }
-    } finally {
-      inFlight.leave();
-    }
-  }
-
-  async #inTurn(
-    batch: readonly Unit[],
-    granted: () => void,
-    limitMicros: number | null,
-    course: Course,
-  ): Promise<AttemptEnd> {
-    const { limiter, inFlight } = this.#deps;
-    const grant = await limiter.acquire(this.#purchaseRequest.rateCost, this.#control.stop);
-    const asked = await this.#intend(batch, limitMicros);
-    if (asked instanceof OverBudget) return asked;
-    granted();
-    if (!(await this.#start(grant, asked))) return 'blocked';
-    const sent = { at: Date.now() };
-    this.#stats.requestsSent.add(sent);
-    inFlight.sent++;
-    course.sent = true;
-    try {
-      const end = await this.#send(asked, batch, limitMicros);
-      course.result = 'succeeded';
-      return end;
-    } catch (error) {
-      if (!isApiError(error)) throw error;
-      if (error.verdict.type === 'ServiceUnavailable' && !this.#control.cut.aborted) course.result = 'failed';
-      course.unrecognized = error.facts.unrecognized ?? false;
-      if (!this.#purchaseRequest.longRunning || error.verdict.charged === 'never')
-        return await this.#missed(asked, batch, error);
-      // After any answer, the start is no longer in flight, so its run is searched for at once.
-      const over = error.facts.phase === 'answer';
-      return { asked: over ? { ...asked, deadline: Date.now() } : asked, error };
-    } finally {
-      this.#stats.requestsSent.delete(sent);
+  /** Gives everything back, and reports to the circuit breaker whether the service answers. */
+  async end(): Promise<void> {
+    const { purchaseRequest, inFlight, health, stats, cut } = this.#context;
+    const { answer, outcome } = this;
+    if (this.#sent) {
+      stats.requestsSent.delete(this.#sent);
       inFlight.sent--;
     }
-  }
-
-  async #send(asked: Asked, batch: readonly Unit[], limitMicros: number | null): Promise<'landed' | Running> {
-    const { longRunning, owner, rateCost } = this.#purchaseRequest;
-    const { limiter, journal } = this.#deps;
-    const { cut } = this.#control;
-    if (!longRunning) {
-      const bought = await this.#purchaseRequest.send(batch, cut);
-      if (bought.queued) limiter.queued(rateCost);
-      await this.land(asked, bought);
-      return 'landed';
+    if (this.#pass) {
+      if (!isApiError(answer)) health[outcome ? 'succeeded' : 'undecided'](this.#pass);
+      else if (answer.verdict.type !== 'ServiceUnavailable' || cut.aborted) health.undecided(this.#pass);
+      else health.failed(this.#pass, answer.facts.unrecognized);
     }
-    const unit = batch[0] as Unit;
-    const { run, requestId, queued } = await longRunning.start(unit, { tag: tagOf(unit, asked.id), limitMicros }, cut);
-    if (queued) limiter.queued(rateCost);
-    await persist(() => journal.note(asked.id, owner, { run, requestId }));
-    return { asked, facts: { run, requestId } };
-  }
-
-  async #intend(batch: readonly Unit[], limitMicros: number | null): Promise<Asked | OverBudget> {
-    const { journal, accountBreaker } = this.#deps;
-    const { owner, segment, operation, timeoutMs, cap, mostMicros, resumedAt } = this.#purchaseRequest;
-    accountBreaker.check(resumedAt);
-    const price = priceOf(this.#purchaseRequest, batch, limitMicros);
-    const takenMicros = this.#stats.reserve(mostMicros, price);
-    if (takenMicros instanceof OverBudget) return takenMicros;
-    this.#stats.opened(takenMicros);
-    const at = Date.now();
-    const deadline = at + GRANT_AHEAD_MS + timeoutMs;
-    try {
-      const id = await journal.intend({
-        owner,
-        segment,
-        operation,
-        tier: this.#purchaseRequest.tier?.(batch).slice(0, MAX_TIER),
-        keys: batch.map((unit) => unit.key),
-        ...price,
-        deadline,
-        ...(cap ? { cap } : {}),
-      });
-      return { id, ...price, takenMicros, at, deadline };
-    } catch (error) {
-      this.#stats.closed(takenMicros);
-      if (error instanceof OverBudget) return error;
-      throw error;
-    }
-  }
-
-  /** Takes over an open intent of an earlier attempt. */
-  adopt(unit: Unit, { intentId, at }: Pick<Started, 'intentId' | 'at'>, deadline: number): Asked {
-    const price = priceOf(this.#purchaseRequest, [unit], null);
-    const takenMicros = price.estimateMicros;
-    this.#stats.opened(takenMicros);
-    return { id: intentId, ...price, takenMicros, at, deadline };
-  }
-
-  /** Closes an intent without a readable answer; `body` is the text that came instead. */
-  async miss(
-    { id, takenMicros }: Asked,
-    reason: string,
-    charged: 'never' | 'maybe',
-    body: string | null = null,
-  ): Promise<void> {
-    await this.#deps.journal.miss(id, reason, charged, body === null ? null : firstBytes(body, MAX_KEPT_BYTES));
-    this.#stats.closed(takenMicros);
-    if (charged === 'never') return;
-    this.#stats.unknownOutcomes++;
-    this.#stats.unknownMicros += takenMicros;
-  }
-
-  /** Waits for the start time of a turn. If a block has begun meanwhile, closes the intent and returns false. */
-  async #start(grant: Grant, asked: Asked): Promise<boolean> {
-    const { limiter, accountBreaker } = this.#deps;
-    let go: boolean;
-    try {
-      go = (await limiter.start(grant, this.#control.stop)) === 'go';
-      accountBreaker.check(this.#purchaseRequest.resumedAt);
-    } catch (error) {
-      await this.miss(asked, 'stopped before it was sent', 'never');
-      throw error;
-    }
-    if (!go) await this.miss(asked, 'held back before it was sent', 'never');
-    return go;
-  }
-
-  /** Lands an answer. The cost of the answer is split over its units. */
-  async land({ id, estimateMicros, listMicros, takenMicros }: Asked, bought: Bought): Promise<void> {
-    const total = bought.costMicros ?? estimateMicros;
-    const charged = bought.units.filter((unit) => unit.status === 'success').length;
-    // Failed units are free. Only if all units failed and the answer has a cost, the cost is split over the failed units.
-    const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
-    let share = 0;
-    const units = bought.units.map((unit): UnitOutcome => {
-      const costMicros = charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0;
-      return { ...unit, costMicros };
-    });
-    await persist(() => this.#deps.journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
-    const stats = this.#stats;
-    stats.requests++;
-    stats.bought += units.length;
-    stats.failed += units.length - charged;
-    stats.landed += units.length;
-    stats.closed(takenMicros);
-    stats.learn(listMicros, total, units);
-    stats.costMicros += total;
-  }
-
-  /** Records a failed call. An unreadable answer was paid for, so its text lands unchanged. */
-  async #missed(asked: Asked, batch: readonly Unit[], error: ApiError): Promise<AttemptEnd> {
-    const { verdict } = error;
-    if (verdict.type === 'ResponseShape') {
-      await this.land(asked, {
-        requestId: error.requestId,
-        costMicros: null,
-        units: batch.map((unit, index) => ({
-          ...failed(unit, 'RESPONSE_SHAPE', error.facts.status),
-          result: index === 0 ? { body: error.body ?? null } : null,
-        })),
-      });
-      return 'landed';
-    }
-    await this.miss(asked, error.message, verdict.charged, error.body);
-    if (verdict.charged === 'maybe') {
-      for (const { key } of batch) this.#stats.unknowns.set(key, this.#stats.unknownsOf(key) + 1);
-    }
-    return error;
+    if (this.#permit) inFlight.leave();
+    // A slot is kept if the run for it may have been started.
+    const runs = outcome ? outcome.type === 'running' || outcome.type === 'lostStart' : this.#sent !== null;
+    if (this.#slot && !runs) await purchaseRequest.longRunning?.slots.free(this.#key);
   }
 }
 
-/** Returns the estimate of a request. `limitMicros` is the bound of the cost that is sent with the request; null for no bound. */
-export function priceOf(
-  purchaseRequest: PurchaseRequest,
-  batch: readonly Unit[],
-  limitMicros: number | null,
-): Required<Price> {
-  const estimateMicros = limitMicros ?? purchaseRequest.estimateMicros(batch);
-  return { estimateMicros, listMicros: limitMicros ?? purchaseRequest.listMicros?.(batch) ?? estimateMicros };
-}
-
-function firstBytes(text: string, most: number): string {
-  const bytes = Buffer.from(text);
-  return bytes.length <= most ? text : bytes.subarray(0, most).toString();
-}
-
-/** Returns the outcome of a unit that ended without a result. */
-export function failed(unit: Unit, tag: string, httpStatus: number | null): Omit<UnitOutcome, 'costMicros'> {
-  return { ...unit, status: 'error', errorTag: tag, httpStatus, source: null, result: null };
-}
-
-/** Writes an answer to the disk, with retries for some seconds, because a full disk may get space again. */
-async function persist(write: () => Promise<void>): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await write();
-    } catch (error) {
-      if (attempt >= 5) throw error;
-      await delay(backoffMs(attempt, 200, 5000, 0.5));
-    }
+/** Waits for the start time of a turn. If a block has begun meanwhile, closes the intent and returns false. */
+async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenIntent): Promise<boolean> {
+  const { limiter, accountBreaker, purchaseRequest, stop } = context;
+  let go: boolean;
+  try {
+    go = (await limiter.start(grant, stop)) === 'go';
+    accountBreaker.check(purchaseRequest.resumedAt);
+  } catch (error) {
+    await miss(context, intent, 'stopped before it was sent', 'never');
+    throw error;
   }
+  if (!go) await miss(context, intent, 'held back before it was sent', 'never');
+  return go;
+}
+
+async function send(context: PurchaseContext, { units, limitMicros }: Batch, intent: OpenIntent): Promise<Answer> {
+  const { purchaseRequest, limiter, cut } = context;
+  const { longRunning } = purchaseRequest;
+  try {
+    const [unit] = units as readonly [Unit];
+    const answer = longRunning
+      ? await longRunning.start(unit, { tag: tagOf(unit, intent.id), limitMicros }, cut)
+      : await purchaseRequest.send(units, cut);
+    if (answer.queued) limiter.queued(purchaseRequest.rateCost);
+    return answer;
+  } catch (error) {
+    if (isApiError(error)) return error;
+    throw error;
+  }
+}
+
+/** Writes the answer of a request, or what came instead of an answer. */
+async function recordAnswer(
+  context: PurchaseContext,
+  { units }: Batch,
+  intent: OpenIntent,
+  answer: Answer,
+  askedAt: number,
+): Promise<Outcome> {
+  const { stats, purchaseRequest } = context;
+  if (!isApiError(answer)) {
+    if (!('run' in answer)) {
+      await land(context, intent, answer);
+      return { type: 'landed' };
+    }
+    const facts = { run: answer.run, requestId: answer.requestId };
+    await note(context, intent.id, facts);
+    return { type: 'running', intent, facts };
+  }
+  const { verdict, facts, requestId, message, body } = answer;
+  if (purchaseRequest.longRunning && verdict.charged === 'maybe') {
+    // After any answer, the start is no longer in flight, so its run is searched for at once.
+    const deadline = facts.phase === 'answer' ? Date.now() : intent.deadline;
+    return { type: 'lostStart', intent: { ...intent, deadline }, error: answer, askedAt };
+  }
+  if (verdict.type === 'ResponseShape') {
+    // An unreadable answer was paid for, so its text lands unchanged.
+    const outcomes = units.map((unit, index) => ({
+      ...failed(unit, 'RESPONSE_SHAPE', facts.status),
+      result: index === 0 ? { body: body ?? null } : null,
+    }));
+    await land(context, intent, { requestId, costMicros: null, units: outcomes });
+    return { type: 'landed' };
+  }
+  await miss(context, intent, message, verdict.charged, body);
+  if (verdict.charged === 'maybe') for (const { key } of units) stats.unknowns.set(key, stats.unknownsOf(key) + 1);
+  return { type: 'failed', error: answer, askedAt };
 }

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FIRST_REQUESTS, OverBudget } from '../../core/purchase/spend.js';
+import { FIRST_REQUESTS, type OverBudget } from '../../core/purchase/spend.js';
 import { InFlight } from '../call/in-flight.js';
-import type { AttemptEnd } from './attempt.js';
 import type { PurchaseRequest } from './purchase-request.js';
-import type { Waits } from './waits.js';
+import type { PurchaseStats } from './purchase-stats.js';
 
 /**
  * The first and the longest time in ms between checks of the budget, while requests in flight may free a part of the budget. Each check
@@ -68,104 +67,90 @@ export class BudgetGates {
 }
 
 /**
- * The budget of one purchase. While the budget is enough, no request waits. After a refusal only one request of the job at a time asks for
- * budget, so that many waiting requests do not use up the rate limit. After a few consecutive requests fit under the budget, all requests
- * ask again.
+ * One request at the budget gate. While the budget is enough, no request waits. After a refusal only one request of the job at a time asks
+ * for budget, so that many waiting requests do not use up the rate limit. After a few consecutive requests fit under the budget, all
+ * requests ask again.
  */
-export class PurchaseBudget {
-  readonly #waits: Waits;
-  readonly #stop: AbortSignal;
+export class RequestBudget {
   readonly #gate: BudgetGate;
-  /** Number of requests that wait for the budget, or until an earlier request has got its part of the budget. */
-  #waiting = 0;
+  readonly #stats: PurchaseStats;
+  readonly #stop: AbortSignal;
+  /** Whether the other requests of the job wait until this request has got its part of the budget. */
+  #asksAlone = false;
+  #pollMs = POLL_MS;
+  /** Aborted when an attempt has ended since this request asked last. */
+  #ended: AbortSignal;
 
-  constructor(waits: Waits, stop: AbortSignal, gate: BudgetGate) {
-    this.#waits = waits;
-    this.#stop = stop;
+  constructor(gate: BudgetGate, stats: PurchaseStats, stop: AbortSignal) {
     this.#gate = gate;
+    this.#stats = stats;
+    this.#stop = stop;
+    this.#ended = gate.ended.signal;
   }
 
-  /** The reason of a wait; null if no request waits. */
-  get waitingFor(): string | null {
-    return this.#waiting > 0 && this.#gate.checking ? this.#gate.why : null;
+  /** Waits until this request may ask for its part of the budget. */
+  async enter(): Promise<void> {
+    const gate = this.#gate;
+    if (gate.short && !this.#asksAlone) {
+      await this.#wait(gate.turn.enter(this.#stop));
+      this.#asksAlone = true;
+      this.#pollMs = POLL_MS;
+    }
+    if (!gate.short) this.leave();
+    this.#ended = gate.ended.signal;
+  }
+
+  /** Records that the amount of this request is reserved, so that the next request may ask. */
+  granted(): void {
+    if (this.#asksAlone) this.#gate.granted();
+    this.leave();
   }
 
   /**
-   * Makes an attempt once the budget allows it. The attempt calls `granted` when its amount is reserved. If the budget is short and
-   * requests in flight may free a part of the budget, the attempt is repeated later. Otherwise `cut` makes the attempt smaller or throws.
+   * Records a refusal. If requests in flight may free a part of the budget, waits for that. Returns whether the request must be made
+   * smaller before it asks again.
    */
-  async pay(
-    attempt: (granted: () => void) => Promise<AttemptEnd>,
-    cut: (over: OverBudget) => void,
-  ): Promise<Exclude<AttemptEnd, OverBudget>> {
-    for (;;) {
-      if (!this.#gate.short) {
-        const end = await this.#made(attempt(() => undefined));
-        if (!(end instanceof OverBudget)) return end;
-        this.#gate.refused(end);
-      }
-      const end = await this.#payInTurn(attempt, cut);
-      if (end !== null) return end;
-    }
-  }
-
-  /** Records the end of a long-running unit, because the amount that the unit reserved may be free again. */
-  landed(): void {
-    this.#gate.attemptEnded();
-  }
-
-  /** Makes the attempt while other requests of the job wait. Returns null if the budget is no longer short. */
-  async #payInTurn(
-    attempt: (granted: () => void) => Promise<AttemptEnd>,
-    cut: (over: OverBudget) => void,
-  ): Promise<Exclude<AttemptEnd, OverBudget> | null> {
+  async refused(over: OverBudget): Promise<boolean> {
     const gate = this.#gate;
-    await this.#wait(gate.turn.enter(this.#stop));
-    let mine = true;
-    const leave = () => {
-      if (!mine) return;
-      mine = false;
-      gate.checking = false;
-      gate.turn.leave();
-    };
-    try {
-      for (let ms = POLL_MS; gate.short; ms = Math.min(MAX_POLL_MS, 2 * ms)) {
-        const { signal } = gate.ended;
-        const granted = () => {
-          if (mine) gate.granted();
-          leave();
-        };
-        const end = await this.#made(attempt(granted));
-        if (!(end instanceof OverBudget)) return end;
-        gate.refused(end);
-        gate.checking = end.openMicros > 0 || end.unproven;
-        if (gate.checking) await this.#nap(ms, signal);
-        else cut(end);
-      }
-      return null;
-    } finally {
-      leave();
-    }
-  }
-
-  async #made(attempt: Promise<AttemptEnd>): Promise<AttemptEnd> {
-    const end = await attempt;
-    if (!(end instanceof OverBudget)) this.#gate.attemptEnded();
-    return end;
-  }
-
-  async #nap(ms: number, ended: AbortSignal): Promise<void> {
-    const nap = delay(ms, undefined, { signal: AbortSignal.any([this.#stop, ended]) }).catch(() => undefined);
-    await this.#wait(nap, performance.now() + ms);
+    gate.refused(over);
+    if (!this.#asksAlone) return false;
+    gate.checking = over.openMicros > 0 || over.unproven;
+    const ms = this.#pollMs;
+    this.#pollMs = Math.min(MAX_POLL_MS, 2 * ms);
+    if (!gate.checking) return true;
+    const signal = AbortSignal.any([this.#stop, this.#ended]);
+    await this.#wait(
+      delay(ms, undefined, { signal }).catch(() => undefined),
+      performance.now() + ms,
+    );
     this.#stop.throwIfAborted();
+    return false;
+  }
+
+  /** Lets the next request ask. */
+  leave(): void {
+    if (!this.#asksAlone) return;
+    this.#asksAlone = false;
+    this.#gate.checking = false;
+    this.#gate.turn.leave();
   }
 
   async #wait(promise: Promise<void>, until?: number): Promise<void> {
-    this.#waiting++;
+    this.#stats.budgetWaits++;
     try {
-      await this.#waits.during(promise, this.#gate.why, until);
+      await this.#stats.waits.during(promise, this.#gate.why, until);
     } finally {
-      this.#waiting--;
+      this.#stats.budgetWaits--;
     }
   }
+}
+
+/** Splits a batch that is over its budget: `first` has as many units as fit. Returns null if not even one unit fits. */
+export function splitByBudget<U>(
+  batch: readonly U[],
+  fits: (units: readonly U[]) => boolean,
+): { readonly first: readonly U[]; readonly rest: readonly U[] } | null {
+  let count = batch.length - 1;
+  while (count > 0 && !fits(batch.slice(0, count))) count--;
+  return count <= 0 ? null : { first: batch.slice(0, count), rest: batch.slice(count) };
 }

@@ -1,10 +1,10 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
-import type { Claimed, Lost } from '../../core/purchase/journal.js';
+import type { Claimed } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
-import { type Asked, tagOf } from './attempt.js';
+import { type LostStart, type Running, tagOf } from './attempt.js';
+import { adopt, fail, giveUp, land, miss, note, type OpenIntent, type PurchaseContext } from './journal-writes.js';
 import type { LongRunning, RunFacts, Unit } from './purchase-request.js';
-import { Request, type Shared } from './request.js';
 
 /** Time in ms. By the service's clock, which may differ from ours, a run may have begun up to this long before its intent. */
 const LOOK_BACK_MS = 5 * 60_000;
@@ -20,84 +20,72 @@ const LONGEST_TIMER_MS = 2_147_483_647;
  */
 const LISTED_MS = 15_000;
 
-/**
- * Follows the run of one unit to its end and lands its answer. A run in progress is taken over. If a start got no answer, its run is
- * searched for. A run is started only if there is neither a run in progress nor a start without an answer.
- */
+/** What follows for a unit: it has ended, or it certainly has no run, and a run is started next. */
+export type RunStep = 'ended' | 'start';
+
+/** Follows the run of one unit to its end and lands its answer. If a start got no answer, its run is searched for. */
 export class LongRunningUnit {
-  readonly #shared: Shared;
+  readonly #context: PurchaseContext;
   readonly #longRunning: LongRunning;
   readonly #unit: Unit;
-  readonly #claimed: Claimed;
 
-  constructor(shared: Shared, longRunning: LongRunning, unit: Unit, claimed: Claimed) {
-    this.#shared = shared;
+  constructor(context: PurchaseContext, longRunning: LongRunning, unit: Unit) {
+    this.#context = context;
     this.#longRunning = longRunning;
     this.#unit = unit;
-    this.#claimed = claimed;
   }
 
-  async toEnd(): Promise<void> {
-    const { attempt } = this.#shared;
-    const { started, lost } = this.#claimed;
+  /** Continues the run that an earlier attempt has started or may have started. */
+  async takeOver({ started, lost }: Claimed): Promise<RunStep> {
     if (started) {
-      const asked = attempt.adopt(this.#unit, started, 0);
+      const intent = adopt(this.#context, this.#unit, started, 0);
       const facts = readFacts(started.facts);
-      return facts ? this.#follow(asked, facts) : this.#search(asked, null);
+      return facts ? this.#follow(intent, facts) : this.#search(intent, null);
     }
-    return lost ? this.#searchLost(lost) : this.#start();
+    if (!lost) return 'start';
+    // The process that made the start has ended. The intent is an unknown outcome until the run is found.
+    const found = await this.#findRun({ id: lost.intentId, ...lost }, null);
+    if (found === null) return this.#giveUp();
+    await note(this.#context, lost.intentId, found === 'none' ? { run: null } : found);
+    const intent = adopt(this.#context, this.#unit, lost, lost.deadline);
+    return found === 'none' ? this.#startAgain(intent) : this.#follow(intent, found);
   }
 
-  async #start(): Promise<void> {
-    if (this.#longRunning.startsNothing) return this.#longRunning.slots.free(this.#unit.key);
-    const end = await new Request(this.#shared, [this.#unit]).attempts();
-    if (end === null) return;
-    return 'facts' in end ? this.#follow(end.asked, end.facts) : this.#search(end.asked, end.error.message);
-  }
-
-  /** Searches for the run of a start whose process has ended. The intent is an unknown outcome until the run is found. */
-  async #searchLost({ intentId, at, deadline }: Lost): Promise<void> {
-    const { attempt, giveUp } = this.#shared;
-    const found = await this.#findRun({ id: intentId, at, deadline }, null);
-    if (found === null) {
-      await giveUp([this.#unit]);
-      return this.#longRunning.slots.free(this.#unit.key);
-    }
-    await this.#note(intentId, found === 'none' ? { run: null } : { ...found });
-    const asked = attempt.adopt(this.#unit, { intentId, at }, deadline);
-    return found === 'none' ? this.#startAgain(asked) : this.#follow(asked, found);
+  /** Follows the run of a start. */
+  followStart(start: Running | LostStart): Promise<RunStep> {
+    if (start.type === 'running') return this.#follow(start.intent, start.facts);
+    return this.#search(start.intent, start.error.message);
   }
 
   /** Searches for the run of a start whose intent is open. `message`: the service's error message; null if there was none. */
-  async #search(asked: Asked, message: string | null): Promise<void> {
-    const { attempt, giveUp } = this.#shared;
-    const found = await this.#findRun(asked, message);
-    if (found === 'none') return this.#startAgain(asked);
+  async #search(intent: OpenIntent, message: string | null): Promise<RunStep> {
+    const found = await this.#findRun(intent, message);
+    if (found === 'none') return this.#startAgain(intent);
     if (found === null) {
-      await attempt.miss(asked, message ?? 'the process ended before an answer landed', 'maybe');
-      await giveUp([this.#unit]);
-      return this.#longRunning.slots.free(this.#unit.key);
+      await miss(this.#context, intent, message ?? 'the process ended before an answer landed', 'maybe');
+      return this.#giveUp();
     }
-    await this.#note(asked.id, { ...found });
-    return this.#follow(asked, found);
+    await note(this.#context, intent.id, found);
+    return this.#follow(intent, found);
   }
 
-  async #startAgain(asked: Asked): Promise<void> {
-    await this.#shared.attempt.miss(asked, 'the list of runs shows that nothing was started', 'never');
-    return this.#start();
+  async #giveUp(): Promise<RunStep> {
+    await giveUp(this.#context, [this.#unit]);
+    await this.#longRunning.slots.free(this.#unit.key);
+    return 'ended';
   }
 
-  #note(intentId: string, facts: Json): Promise<void> {
-    const { deps, purchaseRequest } = this.#shared;
-    return deps.journal.note(intentId, purchaseRequest.owner, facts);
+  async #startAgain(intent: OpenIntent): Promise<RunStep> {
+    await miss(this.#context, intent, 'the list of runs shows that nothing was started', 'never');
+    return 'start';
   }
 
   /** Searches for the run of a start. Ends when the run is found, or when a later search would not find more. */
   async #findRun(
-    { id, at, deadline }: Pick<Asked, 'id' | 'at' | 'deadline'>,
+    { id, at, deadline }: Pick<OpenIntent, 'id' | 'at' | 'deadline'>,
     message: string | null,
   ): Promise<RunFacts | 'none' | null> {
-    const { waits, purchaseRequest, stats, stop } = this.#shared;
+    const { purchaseRequest, stats, stop } = this.#context;
     // The start was sent before this moment. The waits are also bounded by this monotonic clock, because the wall clock may be wrong.
     const begun = performance.now();
     const listed = Math.min(LISTED_MS, purchaseRequest.timeoutMs);
@@ -109,18 +97,19 @@ export class LongRunningUnit {
       const toAnswer = left(deadline, GRANT_AHEAD_MS + purchaseRequest.timeoutMs);
       if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;
       const ms = toAnswer > 0 ? Math.min(POLL_MS, toAnswer) : LAST_POLL_MS;
-      await waits.sleep(ms, 'a run whose start got no answer', stop);
+      await stats.waits.sleep(ms, 'a run whose start got no answer', stop);
     }
   }
 
-  async #follow(asked: Asked, facts: RunFacts): Promise<void> {
-    const { attempt, stats, stop, record, budget, purchaseRequest } = this.#shared;
+  /** Follows a run to its end and lands its answer. */
+  async #follow(intent: OpenIntent, facts: RunFacts): Promise<RunStep> {
+    const { stats, stop, gate, purchaseRequest } = this.#context;
     const { slots, maxRunMs } = this.#longRunning;
     await slots.name(this.#unit.key, facts.run);
-    const run = { at: asked.at };
+    const run = { at: intent.at };
     stats.runs.add(run);
     const retryBefore = purchaseRequest.freshness?.retryBefore;
-    const { leftMs, startedAt } = followTime({ at: asked.at, now: Date.now(), maxRunMs, retryBefore });
+    const { leftMs, startedAt } = followTime({ at: intent.at, now: Date.now(), maxRunMs, retryBefore });
     const overdue = new AbortController();
     const timer = Number.isFinite(leftMs)
       ? setTimeout(() => overdue.abort(new Error('overdue')), Math.min(leftMs, LONGEST_TIMER_MS))
@@ -128,29 +117,27 @@ export class LongRunningUnit {
     try {
       const until = AbortSignal.any([stop, overdue.signal]);
       const bought = await this.#longRunning.follow(this.#unit, facts, startedAt, until);
-      if (bought) await attempt.land(asked, bought);
+      if (bought) await land(this.#context, intent, bought);
       else {
         const why = `the service no longer returns the run ${facts.run}`;
-        await attempt.miss(asked, why, 'maybe');
-        await record(this.#unit, 'RUN_GONE', `${why}; its cost is unknown`);
+        await miss(this.#context, intent, why, 'maybe');
+        await fail(this.#context, [this.#unit], 'RUN_GONE', `${why}; its cost is unknown`);
       }
     } catch (error) {
       if (stop.aborted) stats.leftRunning++;
       if (stop.aborted || !overdue.signal.aborted) throw error;
       // The intent stays open and the slot stays taken, because the run is still in progress and may be taken over.
-      const age = Math.round((Date.now() - asked.at) / 60_000);
-      await record(
-        this.#unit,
-        'RUN_OVERDUE',
-        `the run ${facts.run} has not ended after ${age} min and is left running; --retry-failed follows it again`,
-      );
-      return;
+      const age = Math.round((Date.now() - intent.at) / 60_000);
+      const why = `the run ${facts.run} has not ended after ${age} min and is left running`;
+      await fail(this.#context, [this.#unit], 'RUN_OVERDUE', `${why}; --retry-failed follows it again`);
+      return 'ended';
     } finally {
       clearTimeout(timer);
       stats.runs.delete(run);
-      budget.landed();
+      gate.attemptEnded();
     }
     await slots.free(this.#unit.key);
+    return 'ended';
   }
 }
 

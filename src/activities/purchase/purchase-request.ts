@@ -124,6 +124,8 @@ export interface PurchaseRequest {
   readonly cap?: SpendCap | undefined;
   /** The cap of this purchase, in micro-dollars. */
   readonly mostMicros?: number | undefined;
+  /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */
+  readonly rows?: number | undefined;
 }
 
 export interface Control {

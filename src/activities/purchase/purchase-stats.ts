@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { UnitStatus } from '../../core/purchase/journal.js';
 import {
   costMultiple,
@@ -26,7 +27,46 @@ export function longWaitFor(begun: readonly { readonly at: number }[], what: str
   return `waiting ${Math.round(Math.max(...long) / 1000)} s for ${things}`;
 }
 
-/** The counts and costs of a purchase so far. */
+/** A wait: its end by `performance.now()` and its reason. An unknown end is infinite. */
+export interface Wait {
+  readonly until: number;
+  readonly why: string;
+}
+
+/** The waits of a purchase, with their ends and reasons. The progress shows the waits. The list also shows whether all requests wait. */
+export class Waits {
+  readonly #marks = new Set<Wait>();
+
+  get size(): number {
+    return this.#marks.size;
+  }
+
+  /** The wait that ends first. */
+  get first(): Wait | null {
+    return [...this.#marks].reduce<Wait | null>((a, b) => (a !== null && a.until <= b.until ? a : b), null);
+  }
+
+  /** Waits for `ms`. Rejects with the signal's reason when aborted. */
+  async sleep(ms: number, why: string, signal: AbortSignal): Promise<void> {
+    await this.during(delay(ms, undefined, { signal }), why, performance.now() + ms);
+  }
+
+  /**
+   * Awaits the promise, and lists this wait until the promise settles. `until`: the expected end of the wait by `performance.now()`;
+   * infinite if unknown.
+   */
+  async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
+    const mark = { until, why };
+    this.#marks.add(mark);
+    try {
+      return await promise;
+    } finally {
+      this.#marks.delete(mark);
+    }
+  }
+}
+
+/** The counts, costs and waits of a purchase so far. */
 export class PurchaseStats {
   /** Number of units that have ended, in this purchase or before it. */
   landed = 0;
@@ -46,8 +86,11 @@ export class PurchaseStats {
   readonly runs = new Set<{ readonly at: number }>();
   /** Number of runs that are no longer followed although they have not ended. */
   leftRunning = 0;
+  readonly waits = new Waits();
   /** Number of units that wait for a slot. */
-  queueing = 0;
+  #queueing = 0;
+  /** Number of requests that wait for the budget, or until an earlier request has got its part of the budget. */
+  budgetWaits = 0;
   /** Requests that were sent and whose answers are not on the disk yet. `at`: the time of sending, in Unix ms. */
   readonly requestsSent = new Set<{ readonly at: number }>();
   /** Reads of the service's list of runs that are in progress. `at`: the start of the read, in Unix ms. */
@@ -64,6 +107,11 @@ export class PurchaseStats {
 
   get sending(): number {
     return this.requestsSent.size;
+  }
+
+  /** Whether the service has not accepted any request for these units. */
+  get acceptsNone(): boolean {
+    return this.landed === 0 && this.requests === 0 && this.running === 0;
   }
 
   /** Describes a long wait for requests, for the list of runs, or for runs; null if there is none. */
@@ -86,12 +134,22 @@ export class PurchaseStats {
     }
   }
 
+  /** Runs `take`, and counts it as a wait for a slot until it ends. */
+  async whileQueueing(take: () => Promise<void>): Promise<void> {
+    this.#queueing++;
+    try {
+      await take();
+    } finally {
+      this.#queueing--;
+    }
+  }
+
   /**
    * Describes why units wait for a slot; null if no unit waits. `listedSince`: when the first read of the list of runs began; null once
    * that read has ended.
    */
   slotWait(listedSince: number | null, now: number): string | null {
-    if (this.queueing === 0) return null;
+    if (this.#queueing === 0) return null;
     return listedSince === null ? NO_SLOT : longWaitFor([{ at: listedSince }], LIST, now);
   }
 

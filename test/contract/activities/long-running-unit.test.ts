@@ -10,7 +10,7 @@ import type {
   StartToFind,
   Unit,
 } from '../../../src/activities/purchase/purchase-request.js';
-import { Waits } from '../../../src/activities/purchase/waits.js';
+import { Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';

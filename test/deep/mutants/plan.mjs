@@ -37,11 +37,11 @@ export const sample = {
     files: [
       'src/activities/purchase/purchase.ts',
       'src/activities/purchase/attempt.ts',
-      'src/activities/purchase/request.ts',
+      'src/activities/purchase/journal-writes.ts',
+      'src/activities/purchase/failures.ts',
       'src/activities/purchase/budget-gate.ts',
       'src/activities/purchase/long-running.ts',
       'src/activities/purchase/purchase-stats.ts',
-      'src/activities/purchase/waits.ts',
       'src/activities/call/account-breaker.ts',
       'src/activities/call/in-flight.ts',
       'src/activities/call/circuit-breaker.ts',

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { Attempt } from '../../../src/activities/purchase/attempt.js';
+import { attempt, type LostStart } from '../../../src/activities/purchase/attempt.js';
+import { BudgetGate, RequestBudget } from '../../../src/activities/purchase/budget-gate.js';
 import { createPurchase } from '../../../src/activities/purchase/purchase.js';
 import type { LongRunning, PurchaseRequest, Unit } from '../../../src/activities/purchase/purchase-request.js';
-import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
-import { Waits } from '../../../src/activities/purchase/waits.js';
+import { PurchaseStats, Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { createAgentRunEndpoint } from '../../../src/api/endpoints/agent-runs.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -13,10 +13,11 @@ import { answered, cutOff, failure, setting, success, unit, units } from '../../
 async function make(changes: Partial<PurchaseRequest> = {}, granted: () => void = () => undefined, of = setting()) {
   const s = await of;
   const stats = new PurchaseStats();
-  const request = s.request(async (batch) => success(batch), changes);
-  const attempt = new Attempt(s, request, s.control, stats);
-  const batch = changes.longRunning ? units(1) : units(2);
-  const end = await attempt.at(batch, granted).catch((error: unknown) => ({ thrown: error }));
+  const purchaseRequest = s.request(async (batch) => success(batch), changes);
+  const context = { ...s, ...s.control, purchaseRequest, stats, gate: new BudgetGate(false) };
+  const batch = { units: changes.longRunning ? units(1) : units(2), limitMicros: null };
+  const budget = { enter: async () => undefined, granted };
+  const end = await attempt(context, batch, budget).catch((error: unknown) => ({ thrown: error }));
   return { ...s, stats, end, totals: await s.journal.totals('job/') };
 }
 
@@ -52,7 +53,7 @@ describe('an attempt that is not sent', () => {
     expect(late.end).toMatchObject({ thrown: { message: '401' } });
     const other = await setting();
     const blocked = await make({}, () => void other.limiter.block(20, 'refused'), Promise.resolve(other));
-    expect(blocked.end).toBe('blocked');
+    expect(blocked.end).toEqual({ type: 'blocked' });
     for (const { sent, stats, totals } of [late, blocked]) {
       expect(sent).toEqual([]);
       expect(stats).toMatchObject({ open: 0, openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 });
@@ -62,7 +63,7 @@ describe('an attempt that is not sent', () => {
 
   it('for the budget of its job gives back what it reserved under its own maximum', async () => {
     const { end, stats } = await make({ mostMicros: 5000, cap: { bookPrefix: 'job/', limitMicros: 1500 } });
-    expect(end).toBeInstanceOf(OverBudget);
+    expect(end).toMatchObject({ type: 'overBudget', over: expect.any(OverBudget) });
     expect(stats).toMatchObject({ open: 0, openMicros: 0 });
   });
 });
@@ -81,7 +82,7 @@ describe('an attempt that was sent', () => {
     const s = await setting();
     vi.spyOn(s.journal, 'land').mockRejectedValueOnce(new Error('ENOSPC'));
     const { end, totals } = await make({}, () => undefined, Promise.resolve(s));
-    expect(end).toBe('landed');
+    expect(end).toEqual({ type: 'landed' });
     expect(totals).toMatchObject({ costMicros: 2000, openMicros: 0, unknown: [] });
   });
 
@@ -97,7 +98,7 @@ describe('an attempt that was sent', () => {
     const send = () => Promise.reject(unreadable);
     expect(unreadable.verdict.type).toBe('ResponseShape');
     const { end, stats, totals } = await make({ send });
-    expect(end).toBe('landed');
+    expect(end).toEqual({ type: 'landed' });
     expect(stats).toMatchObject({ bought: 2, failed: 2, costMicros: 2000 });
     expect(totals.costMicros).toBe(2000);
   });
@@ -116,11 +117,11 @@ describe('an attempt that was sent', () => {
   it('is no longer awaited once its start was answered', async () => {
     const before = Date.now();
     const answer = await make({ longRunning: runs(() => Promise.reject(failure(answered(500)))).longRunning });
-    const { deadline } = (answer.end as { readonly asked: { readonly deadline: number } }).asked;
+    const { deadline } = (answer.end as LostStart).intent;
     expect(deadline).toBeGreaterThanOrEqual(before);
     expect(deadline).toBeLessThan(Date.now() + 1);
     const lost = await make({ longRunning: runs(() => Promise.reject(failure(cutOff))).longRunning });
-    expect((lost.end as { readonly asked: { readonly deadline: number } }).asked.deadline).toBeGreaterThan(Date.now());
+    expect((lost.end as LostStart).intent.deadline).toBeGreaterThan(Date.now());
   });
 });
 
@@ -130,9 +131,12 @@ it('requests that a cancellation ends do not make the service look unhealthy', a
   s.stop.abort(new Error('stopped'));
   const open = new AbortController().signal;
   const send = () => Promise.reject(failure(cutOff));
-  const request = s.request(send, { units: units(10), unitsPerRequest: 1 });
-  const attempt = new Attempt(s, request, { stop: open, cut: s.cut.signal }, new PurchaseStats());
-  for (const one of request.units) await attempt.at([one], () => undefined);
+  const purchaseRequest = s.request(send, { units: units(10), unitsPerRequest: 1 });
+  const gate = new BudgetGate(false);
+  const stats = new PurchaseStats();
+  const context = { ...s, purchaseRequest, stop: open, cut: s.cut.signal, stats, gate };
+  const budget = new RequestBudget(gate, stats, open);
+  for (const one of purchaseRequest.units) await attempt(context, { units: [one], limitMicros: null }, budget);
   expect(s.health.holdMs).toBe(0);
 });
 

@@ -2,12 +2,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { BudgetGates } from '../../../src/activities/purchase/budget-gate.js';
+import { BudgetGates, splitByBudget } from '../../../src/activities/purchase/budget-gate.js';
 import { cancellation } from '../../../src/activities/purchase/cancellation.js';
+import { splitRefused } from '../../../src/activities/purchase/failures.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
-import { PurchaseStats } from '../../../src/activities/purchase/purchase-stats.js';
-import { splitByBudget, splitRefused } from '../../../src/activities/purchase/split-batch.js';
-import { Waits } from '../../../src/activities/purchase/waits.js';
+import { PurchaseStats, Waits } from '../../../src/activities/purchase/purchase-stats.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
 import { quiet } from '../../support/activities/activity-setting.js';
 
