@@ -21,14 +21,8 @@ export { InFlight } from './call/in-flight.js';
 export { landingOf } from './call/landing.js';
 export type { CallOptions, OperationResult, RequestShare } from './operations/buy.js';
 export type { ContentsResult } from './operations/contents.js';
-export {
-  type Control,
-  createPurchase,
-  type Purchase,
-  type PurchaseRequest,
-  type Receipt,
-  type Unit,
-} from './purchase/purchase.js';
+export { createPurchase } from './purchase/purchase.js';
+export type { Control, Purchase, PurchaseRequest, Receipt, Unit } from './purchase/purchase-request.js';
 export { contentsOutcomes } from './rows/contents-purchase.js';
 export { createRuns, type WorkerRuns } from './runs/runs.js';
 

@@ -11,7 +11,7 @@ import type { EnrichCsvInput, StagedJob, StagedName } from '../../core/rows/job.
 import type { JobState, Stage } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { Stages } from '../../core/rows/stages.js';
-import type { Purchase } from '../purchase/purchase.js';
+import type { Purchase } from '../purchase/purchase-request.js';
 import type { WorkerRuns } from '../runs/runs.js';
 import type { Here, MonitorWarehouses } from './monitor-warehouses.js';
 

@@ -8,7 +8,7 @@ import type { RateCost } from '../../core/limiter/limiter.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
-import { cancellation, YIELD_AFTER_MS } from '../purchase/cancellation.js';
+import { cancellation, YIELD_AFTER_MS } from './cancellation.js';
 import type { ActivityDeps } from './deps.js';
 import { waitForTurn } from './wait-for-turn.js';
 import { heartbeatOfWaits, waitingFor, waitingForAnswer } from './with-heartbeat.js';

@@ -1,7 +1,7 @@
 import { type Limiter, type RateCost, takeTurn } from '../../core/limiter/limiter.js';
 import { waiting } from '../call/failure.js';
-import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
+import { YIELD_AFTER_MS } from './cancellation.js';
 
 /**
  * Waits for a turn of the team's rate, and for the end of a short block. Rejects with `Waiting` during a long block, so that Temporal waits

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { toFailure } from '../call/failure.js';
-import { heartbeatFrom } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
+import { heartbeatFrom } from './cancellation.js';
 
 /**
  * One wait of an activity. A wait with a `reason` is reported at once. A request in flight has no reason; the request is reported once it

@@ -31,11 +31,6 @@ export class AllRefused extends Error {
   ) {
     super(refusal.message, { cause: refusal });
   }
-
-  /** Returns the same error with the number of rows of the job. */
-  of(rows: number): AllRefused {
-    return new AllRefused(this.refusal, this.requests, rows);
-  }
 }
 
 /** Types of local failures. Workflows match these names. */

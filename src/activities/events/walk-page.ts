@@ -5,11 +5,11 @@ import type { BodyMemory } from '../../api/wire/body-memory.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { YIELD_AFTER_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
 import { waitForTurn } from '../base/wait-for-turn.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
 import { isApiError } from '../call/failure.js';
-import { YIELD_AFTER_MS } from '../purchase/cancellation.js';
 import { longWaitFor } from '../purchase/purchase-stats.js';
 
 export interface PageOptions {

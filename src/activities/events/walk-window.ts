@@ -9,10 +9,10 @@ import {
   type WalkWindowInput,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
+import { heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
 import { toFailure } from '../call/failure.js';
-import { heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
 import { walkOn } from './follow-cursor.js';
 import { WalkLoader } from './walk-loader.js';
 

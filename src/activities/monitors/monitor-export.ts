@@ -3,13 +3,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { getMonitorRunEndpoint, listMonitorRunsEndpoint, listMonitorsEndpoint } from '../../api/endpoints/monitors.js';
 import { type MonitorFilter, takesSome } from '../../core/monitors/monitor-filter.js';
 import type { ExportCounts, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
+import { SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { sendFreeWithRetries } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import { withoutSecrets } from '../call/redact-answer.js';
-import { SLICE_MS } from '../purchase/cancellation.js';
 import { pagesOf } from './monitor-list.js';
 
 /** Input of each activity of an export. */

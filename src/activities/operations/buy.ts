@@ -5,10 +5,10 @@ import { fieldOf } from '../../api/checks/field-of.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
 import { toMicros } from '../../core/text/money.js';
+import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
-import type { PurchaseRequest } from '../purchase/purchase.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
 
 /**
  * The largest result in bytes that is returned as a value; a larger result is returned as a reference. Temporal refuses payloads of 2 MB,

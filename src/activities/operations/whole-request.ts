@@ -9,7 +9,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { toFailure } from '../call/failure.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import { withoutSecrets } from '../call/redact-answer.js';
-import type { PurchaseRequest } from '../purchase/purchase.js';
+import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
 
 /** Returns what is landed of an answer. Default: the whole answer, byte for byte, without secrets. */

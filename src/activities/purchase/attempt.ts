@@ -27,14 +27,6 @@ export interface LostStart {
   readonly type: 'lostStart';
   readonly intent: OpenIntent;
   readonly error: ApiError;
-  readonly askedAt: number;
-}
-
-/** A call that failed. `askedAt`: when the attempt began to ask for its turn, in Unix ms. */
-export interface Failed {
-  readonly type: 'failed';
-  readonly error: ApiError;
-  readonly askedAt: number;
 }
 
 /** How an attempt ended. `blocked`: a block held the request back, so the request was not sent. */
@@ -42,7 +34,7 @@ export type Outcome =
   | { readonly type: 'landed' }
   | { readonly type: 'blocked' }
   | { readonly type: 'overBudget'; readonly over: OverBudget }
-  | Failed
+  | { readonly type: 'failed'; readonly error: ApiError }
   | Running
   | LostStart;
 
@@ -62,7 +54,6 @@ export async function attempt(
   // Claim: the purchase has claimed these units, and the journal refuses an intent for a unit whose claim is lost.
   // Budget: while the budget is short, one request of the job at a time asks, so that waiting requests do not use up the rate.
   await budget.enter();
-  const askedAt = Date.now();
   const turn = new Turn(context, batch);
   try {
     // Turn: it comes before the intent, so that a request that waits holds neither money nor an open intent.
@@ -80,7 +71,7 @@ export async function attempt(
     turn.answer = answer;
 
     // Land: an answer that did not come is recorded as an unknown outcome; a landed unit is never bought again.
-    const outcome = await recordAnswer(context, batch, intent, answer, askedAt);
+    const outcome = await recordAnswer(context, batch, intent, answer);
     turn.outcome = outcome;
     return outcome;
   } finally {
@@ -110,7 +101,7 @@ class Turn {
     const { purchaseRequest, inFlight, health, limiter, accountBreaker, stats, stop } = this.#context;
     const slots = purchaseRequest.longRunning?.slots;
     if (slots) {
-      await stats.whileQueueing(() => slots.take(this.#key, stop));
+      await stats.during(stats.slotWaits, () => slots.take(this.#key, stop));
       this.#slot = true;
     }
     await inFlight.enter(stop);
@@ -185,7 +176,6 @@ async function recordAnswer(
   { units }: Batch,
   intent: OpenIntent,
   answer: Answer,
-  askedAt: number,
 ): Promise<Outcome> {
   const { stats, purchaseRequest } = context;
   if (!isApiError(answer)) {
@@ -201,7 +191,7 @@ async function recordAnswer(
   if (purchaseRequest.longRunning && verdict.charged === 'maybe') {
     // After any answer, the start is no longer in flight, so its run is searched for at once.
     const deadline = facts.phase === 'answer' ? Date.now() : intent.deadline;
-    return { type: 'lostStart', intent: { ...intent, deadline }, error: answer, askedAt };
+    return { type: 'lostStart', intent: { ...intent, deadline }, error: answer };
   }
   if (verdict.type === 'ResponseShape') {
     // An unreadable answer was paid for, so its text lands unchanged.
@@ -214,5 +204,5 @@ async function recordAnswer(
   }
   await miss(context, intent, message, verdict.charged, body);
   if (verdict.charged === 'maybe') for (const { key } of units) stats.unknowns.set(key, stats.unknownsOf(key) + 1);
-  return { type: 'failed', error: answer, askedAt };
+  return { type: 'failed', error: answer };
 }

@@ -72,6 +72,8 @@ export class BudgetGates {
  * requests ask again.
  */
 export class RequestBudget {
+  /** When this request last began to ask for budget and turn, in Unix ms. */
+  askedAt = 0;
   readonly #gate: BudgetGate;
   readonly #stats: PurchaseStats;
   readonly #stop: AbortSignal;
@@ -98,6 +100,7 @@ export class RequestBudget {
     }
     if (!gate.short) this.leave();
     this.#ended = gate.ended.signal;
+    this.askedAt = Date.now();
   }
 
   /** Records that the amount of this request is reserved, so that the next request may ask. */
@@ -136,12 +139,8 @@ export class RequestBudget {
   }
 
   async #wait(promise: Promise<void>, until?: number): Promise<void> {
-    this.#stats.budgetWaits++;
-    try {
-      await this.#stats.waits.during(promise, this.#gate.why, until);
-    } finally {
-      this.#stats.budgetWaits--;
-    }
+    const { waits, budgetWaits } = this.#stats;
+    await this.#stats.during(budgetWaits, () => waits.during(promise, this.#gate.why, until));
   }
 }
 

@@ -3,7 +3,6 @@ import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
 import { AllRefused } from '../call/failure.js';
-import type { Failed, LostStart } from './attempt.js';
 import { fail, hopeless, type PurchaseContext } from './journal-writes.js';
 import type { Unit } from './purchase-request.js';
 
@@ -28,7 +27,7 @@ export type NextStep =
   /** The service refused this unit itself. */
   | { readonly type: 'refused'; readonly unit: Unit }
   /** The units with too many unknown outcomes end. The other units get a request of their own. */
-  | { readonly type: 'lost'; readonly lost: readonly Unit[]; readonly parts: readonly (readonly Unit[])[] };
+  | { readonly type: 'lost'; readonly units: readonly Unit[]; readonly parts: readonly (readonly Unit[])[] };
 
 /** The failed attempts of one request. */
 export class FailedAttempts {
@@ -43,8 +42,11 @@ export class FailedAttempts {
     this.#context = context;
   }
 
-  /** Returns what follows a failed attempt, the `tries`th from 0. Throws the error of a failure that no retry helps. */
-  async next({ error, askedAt }: Failed, units: readonly Unit[], tries: number): Promise<NextStep> {
+  /**
+   * Returns what follows a failed attempt. `askedAt`: when the attempt began, in Unix ms. `tries`: number of attempts before it. Throws the
+   * error of a failure that no retry helps.
+   */
+  async next(error: ApiError, askedAt: number, units: readonly Unit[], tries: number): Promise<NextStep> {
     const { purchaseRequest, limiter, accountBreaker, stats, random } = this.#context;
     const { rateCost, longRunning } = purchaseRequest;
     const { verdict, facts, message } = error;
@@ -64,12 +66,12 @@ export class FailedAttempts {
     }
     if (verdict.charged === 'maybe') {
       const lost = units.filter(({ key }) => this.#isLost(key, error));
-      this.checkService({ error, askedAt }, lost.length > 0);
+      this.checkService(error, askedAt, lost.length > 0);
       const rest = units.filter((unit) => !lost.includes(unit));
-      if (lost.length > 0) return { type: 'lost', lost, parts: rest.length > 0 ? [rest] : [] };
+      if (lost.length > 0) return { type: 'lost', units: lost, parts: rest.length > 0 ? [rest] : [] };
     }
     const full = verdict.type === 'ConcurrencyLimited';
-    if (full) await stats.whileListing(async () => longRunning?.slots.refused());
+    if (full) await stats.during(stats.lists, async () => longRunning?.slots.refused());
     const waitMs = backoffMs(tries, 1000, full ? MAX_FULL_WAIT_MS : 60_000, chance);
     return { type: 'retry', ms: Math.max(facts.retryAfterMs ?? 0, waitMs), why: message };
   }
@@ -78,7 +80,7 @@ export class FailedAttempts {
    * Throws if an answer of another server shows that the service itself is unreachable, so that a person decides about the rows. There are
    * two signs: many answers of another server, or a unit that would end although no request got an answer since the last attempt.
    */
-  checkService({ error, askedAt }: Pick<Failed | LostStart, 'error' | 'askedAt'>, givesUp = false): void {
+  checkService(error: ApiError, askedAt: number, givesUp = false): void {
     if (!error.facts.unrecognized) return;
     const { health, accountBreaker, purchaseRequest } = this.#context;
     const { unrecognized, successes } = health;

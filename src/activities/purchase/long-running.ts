@@ -92,7 +92,7 @@ export class LongRunningUnit {
     const left = (until: number, most: number) => Math.min(until - Date.now(), begun + most - performance.now());
     const sought = { tag: tagOf(this.#unit, id), since: at - LOOK_BACK_MS, message };
     for (let late = 0; ; ) {
-      const found = await stats.whileListing(() => this.#longRunning.find(this.#unit, sought, stop));
+      const found = await stats.during(stats.lists, () => this.#longRunning.find(this.#unit, sought, stop));
       if (found !== null && found !== 'none') return found;
       const toAnswer = left(deadline, GRANT_AHEAD_MS + purchaseRequest.timeoutMs);
       if (toAnswer <= 0 && ++late >= 2 && (found === null || left(at + listed, listed) <= 0)) return found;

@@ -165,3 +165,5 @@ export interface Receipt {
   readonly waitMs: number;
   readonly waitingFor: string | null;
 }
+
+export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;

@@ -16,11 +16,13 @@ const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
 /** Waits of at least this length, in ms, are reported. */
 const LONG_MS = 6000;
 
-/**
- * Describes the long waits in `begun`; null if no wait is long. `begun`: the start of each wait, in Unix ms. `what`: a noun to count, or
- * `the …`.
- */
-export function longWaitFor(begun: readonly { readonly at: number }[], what: string, now: number): string | null {
+/** Something that takes time. `at`: its start, in Unix ms. */
+interface Begun {
+  readonly at: number;
+}
+
+/** Describes the long waits in `begun`; null if no wait is long. `what`: a noun to count, or `the …`. */
+export function longWaitFor(begun: readonly Begun[], what: string, now: number): string | null {
   const long = begun.map(({ at }) => now - at).filter((ms) => ms >= LONG_MS);
   if (long.length === 0) return null;
   const things = what.startsWith('the ') ? what : `${long.length} ${what}${long.length === 1 ? '' : 's'}`;
@@ -82,19 +84,19 @@ export class PurchaseStats {
   open = 0;
   openMicros = 0;
   unknownMicros = 0;
-  /** Runs that are followed. `at`: the start of the run, in Unix ms. */
-  readonly runs = new Set<{ readonly at: number }>();
   /** Number of runs that are no longer followed although they have not ended. */
   leftRunning = 0;
+  /** Runs that are followed, since the start of the run. */
+  readonly runs = new Set<Begun>();
+  /** Requests that were sent and whose answers are not on the disk yet. */
+  readonly requestsSent = new Set<Begun>();
+  /** Reads of the service's list of runs. */
+  readonly lists = new Set<Begun>();
+  /** Units that wait for a slot. */
+  readonly slotWaits = new Set<Begun>();
+  /** Requests that wait for the budget, or until an earlier request has got its part of the budget. */
+  readonly budgetWaits = new Set<Begun>();
   readonly waits = new Waits();
-  /** Number of units that wait for a slot. */
-  #queueing = 0;
-  /** Number of requests that wait for the budget, or until an earlier request has got its part of the budget. */
-  budgetWaits = 0;
-  /** Requests that were sent and whose answers are not on the disk yet. `at`: the time of sending, in Unix ms. */
-  readonly requestsSent = new Set<{ readonly at: number }>();
-  /** Reads of the service's list of runs that are in progress. `at`: the start of the read, in Unix ms. */
-  readonly #lists = new Set<{ readonly at: number }>();
   /** The number of unknown outcomes of each unit. */
   readonly unknowns = new Map<string, number>();
 
@@ -118,29 +120,19 @@ export class PurchaseStats {
   longWait(now: number): string | null {
     return (
       longWaitFor([...this.requestsSent], 'request', now) ??
-      longWaitFor([...this.#lists], LIST, now) ??
+      longWaitFor([...this.lists], LIST, now) ??
       longWaitFor([...this.runs], 'run', now)
     );
   }
 
-  /** Runs `read`, and counts it as a read of the list of runs until it ends. */
-  async whileListing<T>(read: () => Promise<T>): Promise<T> {
-    const list = { at: Date.now() };
-    this.#lists.add(list);
+  /** Runs `work`, and counts it in `counted` until it ends. */
+  async during<T>(counted: Set<Begun>, work: () => Promise<T>): Promise<T> {
+    const begun = { at: Date.now() };
+    counted.add(begun);
     try {
-      return await read();
+      return await work();
     } finally {
-      this.#lists.delete(list);
-    }
-  }
-
-  /** Runs `take`, and counts it as a wait for a slot until it ends. */
-  async whileQueueing(take: () => Promise<void>): Promise<void> {
-    this.#queueing++;
-    try {
-      await take();
-    } finally {
-      this.#queueing--;
+      counted.delete(begun);
     }
   }
 
@@ -149,7 +141,7 @@ export class PurchaseStats {
    * that read has ended.
    */
   slotWait(listedSince: number | null, now: number): string | null {
-    if (this.#queueing === 0) return null;
+    if (this.slotWaits.size === 0) return null;
     return listedSince === null ? NO_SLOT : longWaitFor([{ at: listedSince }], LIST, now);
   }
 

@@ -14,26 +14,10 @@ import {
   recordKnown,
 } from './journal-writes.js';
 import { LongRunningUnit } from './long-running.js';
-import type { Control, LongRunning, PurchaseRequest, Receipt, Unit } from './purchase-request.js';
+import type { Control, LongRunning, Purchase, Receipt, Unit } from './purchase-request.js';
 import { PurchaseStats } from './purchase-stats.js';
 
-export type { PurchaseDeps } from './journal-writes.js';
-export type {
-  Bought,
-  Control,
-  LongRunning,
-  Progress,
-  PurchaseRequest,
-  Receipt,
-  RunFacts,
-  RunSlots,
-  Start,
-  Unit,
-} from './purchase-request.js';
-
 const TICK_MS = 500;
-
-export type Purchase = (purchaseRequest: PurchaseRequest, control: Control) => Promise<Receipt>;
 
 /**
  * Makes all calls that cost money. A purchase claims the units, writes each intent before sending and each answer before returning, retries
@@ -192,13 +176,13 @@ class Loop {
   async #buy(units: readonly Unit[]): Promise<Running | LostStart | null> {
     const { purchaseRequest, gate, stats, stop } = this.#context;
     const { cap, mostMicros } = purchaseRequest;
-    const failures = new FailedAttempts(this.#context);
-    const budget = new RequestBudget(gate, stats, stop);
     const isBounded = cap || mostMicros !== undefined;
     let batch: Batch = {
       units,
       limitMicros: isBounded ? this.#bound(units, purchaseRequest.estimateMicros(units)) : null,
     };
+    const budget = new RequestBudget(gate, stats, stop);
+    const failures = new FailedAttempts(this.#context);
     try {
       for (let tries = 0; ; tries++) {
         let outcome = await attempt(this.#context, batch, budget);
@@ -207,21 +191,19 @@ class Loop {
           outcome = await attempt(this.#context, batch, budget);
         }
         gate.attemptEnded();
-        if (outcome.type === 'landed') return null;
         if (outcome.type === 'blocked') continue;
-        if (outcome.type === 'running') return outcome;
-        if (outcome.type === 'lostStart') {
-          failures.checkService(outcome);
-          return outcome;
-        }
-        const next = await failures.next(outcome, batch.units, tries);
+        if (outcome.type === 'landed') return null;
+        if (outcome.type === 'lostStart') failures.checkService(outcome.error, budget.askedAt);
+        if (outcome.type !== 'failed') return outcome;
+
+        const next = await failures.next(outcome.error, budget.askedAt, batch.units, tries);
         if (next.type === 'retry') {
           if (next.ms > 0) await stats.waits.sleep(next.ms, next.why, stop);
           continue;
         }
-        if (next.type === 'lost') await giveUp(this.#context, next.lost);
         if (next.type === 'refused') await this.#refusals.add(next.unit, outcome.error);
-        else for (const part of next.parts) this.#start(this.#buy(part));
+        if (next.type === 'lost') await giveUp(this.#context, next.units);
+        if (next.type === 'lost' || next.type === 'split') for (const part of next.parts) this.#start(this.#buy(part));
         return null;
       }
     } finally {
@@ -267,7 +249,7 @@ class Loop {
     const { landed, failed, costMicros, sending, running } = stats;
     const now = Date.now();
     const slot = stats.slotWait(purchaseRequest.longRunning?.slots.listedSince ?? null, now);
-    const budget = stats.budgetWaits > 0 && gate.checking ? gate.why : null;
+    const budget = stats.budgetWaits.size > 0 && gate.checking ? gate.why : null;
     const waitingFor = hold > 0 ? why : (heldBy ?? budget ?? slot ?? stats.longWait(now));
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && sending === 0 && !stop.aborted) {

@@ -9,7 +9,7 @@ import { unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { rawResults } from '../call/landing.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 
 /** Name of the operation in keys and segments. */
 export const CONTENTS = 'contents';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { CancelledFailure, Context } from '@temporalio/activity';
 import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
-import { cancellation, heartbeatFrom } from '../purchase/cancellation.js';
 import type { Control } from '../purchase/purchase-request.js';
 import { unitsOf } from './enrich-slice.js';
 import { rowPurchase } from './row-purchases.js';

@@ -11,10 +11,10 @@ import {
 } from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { readSlice } from '../../rows/index.js';
+import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { AllRefused, toFailure, waiting } from '../call/failure.js';
-import { cancellation, heartbeatFrom, SLICE_MS } from '../purchase/cancellation.js';
-import type { Unit } from '../purchase/purchase.js';
+import { toFailure, waiting } from '../call/failure.js';
+import type { Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
 import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
@@ -84,6 +84,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           resumedAt,
           cap,
           maxRunMs,
+          rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
           accepted: () => wasAccepted(deps, staged, freshness),
         });
@@ -107,7 +108,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         return { ...result, complete: true, rows: loaded.rows };
       });
     } catch (error) {
-      throw toFailure(error instanceof AllRefused ? error.of(wantedRows(staged)) : allowed.reported(error), nth);
+      throw toFailure(allowed.reported(error), nth);
     } finally {
       heart.stop();
       control.done();

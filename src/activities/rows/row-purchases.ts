@@ -2,7 +2,7 @@ import type { RateCost } from '../../core/limiter/limiter.js';
 import { ENDED_WITH_JOB } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { ActivityDeps } from '../base/deps.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { agentPurchase } from './agent-purchase.js';
 import { type ContentsOptions, contentsPurchase } from './contents-purchase.js';
 import { researchPurchase } from './research-purchase.js';
@@ -13,7 +13,7 @@ type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' 
 /** The slice supplies these fields of a purchase request, for all operations. */
 export type SlicePurchase = Pick<
   PurchaseRequest,
-  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll'
+  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll' | 'rows'
 > & {
   /** For agent runs: if set, nothing is started and runs in progress are cancelled. */
   readonly ending?: 'cancel';

@@ -12,7 +12,7 @@ import type { StagedJob } from '../../core/rows/job.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import type { Bought } from '../purchase/purchase.js';
+import type { Bought } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
 import { researchKeys } from './research-purchase.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ActivityDeps, type Control, createPurchase, type Unit } from '../../../src/activities/index.js';
-import type { Progress } from '../../../src/activities/purchase/purchase.js';
+import type { Progress } from '../../../src/activities/purchase/purchase-request.js';
 import { rowPurchase } from '../../../src/activities/rows/row-purchases.js';
 import { type PriceBands, type PriceTable, priceTables } from '../../../src/core/purchase/prices.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { createPurchase, type Progress } from '../../../src/activities/purchase/purchase.js';
-import type { PurchaseRequest } from '../../../src/activities/purchase/purchase-request.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
+import type { Progress, PurchaseRequest } from '../../../src/activities/purchase/purchase-request.js';
 import { OverBudget, type SpendCap } from '../../../src/core/purchase/spend.js';
 import {
   cutOff,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AllRefused } from '../../../src/activities/call/failure.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
-import { type Bought, createPurchase, type Unit } from '../../../src/activities/purchase/purchase.js';
+import { createPurchase } from '../../../src/activities/purchase/purchase.js';
+import type { Bought, Unit } from '../../../src/activities/purchase/purchase-request.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { ApiError } from '../../../src/api/wire/errors.js';
 import {

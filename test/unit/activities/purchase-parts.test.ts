@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { cancellation } from '../../../src/activities/base/cancellation.js';
 import { AccountBreaker } from '../../../src/activities/call/account-breaker.js';
 import { CircuitBreaker } from '../../../src/activities/call/circuit-breaker.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { BudgetGates, splitByBudget } from '../../../src/activities/purchase/budget-gate.js';
-import { cancellation } from '../../../src/activities/purchase/cancellation.js';
 import { splitRefused } from '../../../src/activities/purchase/failures.js';
 import { followTime } from '../../../src/activities/purchase/long-running.js';
 import { PurchaseStats, Waits } from '../../../src/activities/purchase/purchase-stats.js';

@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { Control, Progress } from './purchase.js';
+import type { Control, Progress } from '../purchase/purchase-request.js';
 
 /** Time in ms that paid calls in flight get to land after their activity is cancelled. */
 export const LAND_MS = 10_000;
