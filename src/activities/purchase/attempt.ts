@@ -42,38 +42,36 @@ export type Outcome =
 export const tagOf = (unit: Unit, intentId: string): string => `${unit.key}/${intentId}`;
 
 /**
- * Makes one attempt at a request. Nothing is sent without a claim, a budget, a turn and a durable intent. The attempt returns only after
- * its answer, or the record of the missing answer, is durable. The caller decides about a retry. Throws local failures, such as those of
- * journal and limiter.
+ * Makes one attempt at a request: claim, budget, turn, intent, send, land. Nothing is sent without a claim, a budget, a turn and a durable
+ * intent. The attempt returns only after its answer, or the record that no answer came, is durable. The caller decides what follows. Throws
+ * local failures, such as those of journal and limiter.
  */
 export async function attempt(
   context: PurchaseContext,
-  batch: Batch,
+  claimed: Batch,
   budget: Pick<RequestBudget, 'enter' | 'granted'>,
 ): Promise<Outcome> {
-  // Claim: the purchase has claimed these units, and the journal refuses an intent for a unit whose claim is lost.
-  // Budget: while the budget is short, one request of the job at a time asks, so that waiting requests do not use up the rate.
+  // Claim: the purchase has claimed these units, so no other attempt buys them. A lost claim is detected in the write of the intent.
+  // Budget: while the budget is short, one request of the job at a time continues, so that waiting requests do not use up the rate.
   await budget.enter();
-  const turn = new Turn(context, batch);
+  const turn = new Turn(context, claimed);
   try {
-    // Turn: it comes before the intent, so that a request that waits holds neither money nor an open intent.
+    // Turn: it comes before the intent, so that a request that waits for its turn reserves no money.
     const grant = await turn.take();
 
-    // Intent: the journal checks all caps and writes the intent in one durable write.
-    const intent = await intend(context, batch);
+    // Intent: one durable write checks all caps and records the request.
+    const intent = await intend(context, claimed);
     if (intent instanceof OverBudget) return { type: 'overBudget', over: intent };
     budget.granted();
     if (!(await mayStart(context, grant, intent))) return { type: 'blocked' };
 
-    // Send: from here on the service may charge for the request.
+    // Send: from here on the service may charge for the request, whether an answer comes or not.
     turn.use();
-    const answer = await send(context, batch, intent);
-    turn.answer = answer;
+    turn.answer = await send(context, claimed, intent);
 
-    // Land: an answer that did not come is recorded as an unknown outcome; a landed unit is never bought again.
-    const outcome = await recordAnswer(context, batch, intent, answer);
-    turn.outcome = outcome;
-    return outcome;
+    // Land: a landed unit is never bought again; an answer that did not come is recorded as an unknown outcome.
+    turn.outcome = await recordAnswer(context, claimed, intent, turn.answer);
+    return turn.outcome;
   } finally {
     await turn.end();
   }

@@ -167,8 +167,8 @@ export class Refusals {
     // If a purchase was cancelled before any success, its refusals may come from another service, so they are not recorded.
     if (end === 'cancelled' && this.#context.stats.acceptsNone && !(await this.#wasAccepted())) return;
     for (const { unit, error } of this.#refusals) {
-      const { tag = null, status } = error.facts;
-      await fail(this.#context, [unit], tag ?? 'INVALID_REQUEST', error.message, status);
+      const { facts, message } = error;
+      await fail(this.#context, [unit], facts.tag ?? 'INVALID_REQUEST', message, facts.status);
     }
   }
 

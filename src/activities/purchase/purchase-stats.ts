@@ -29,6 +29,15 @@ export function longWaitFor(begun: readonly Begun[], what: string, now: number):
   return `waiting ${Math.round(Math.max(...long) / 1000)} s for ${things}`;
 }
 
+async function whileIn<M, T>(all: Set<M>, member: M, work: () => Promise<T>): Promise<T> {
+  all.add(member);
+  try {
+    return await work();
+  } finally {
+    all.delete(member);
+  }
+}
+
 /** A wait: its end by `performance.now()` and its reason. An unknown end is infinite. */
 export interface Wait {
   readonly until: number;
@@ -57,14 +66,8 @@ export class Waits {
    * Awaits the promise, and lists this wait until the promise settles. `until`: the expected end of the wait by `performance.now()`;
    * infinite if unknown.
    */
-  async during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
-    const mark = { until, why };
-    this.#marks.add(mark);
-    try {
-      return await promise;
-    } finally {
-      this.#marks.delete(mark);
-    }
+  during<T>(promise: Promise<T>, why: string, until = Number.POSITIVE_INFINITY): Promise<T> {
+    return whileIn(this.#marks, { until, why }, () => promise);
   }
 }
 
@@ -126,14 +129,8 @@ export class PurchaseStats {
   }
 
   /** Runs `work`, and counts it in `counted` until it ends. */
-  async during<T>(counted: Set<Begun>, work: () => Promise<T>): Promise<T> {
-    const begun = { at: Date.now() };
-    counted.add(begun);
-    try {
-      return await work();
-    } finally {
-      counted.delete(begun);
-    }
+  during<T>(counted: Set<Begun>, work: () => Promise<T>): Promise<T> {
+    return whileIn(counted, { at: Date.now() }, work);
   }
 
   /**

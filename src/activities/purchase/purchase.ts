@@ -176,11 +176,9 @@ class Loop {
   async #buy(units: readonly Unit[]): Promise<Running | LostStart | null> {
     const { purchaseRequest, gate, stats, stop } = this.#context;
     const { cap, mostMicros } = purchaseRequest;
-    const isBounded = cap || mostMicros !== undefined;
-    let batch: Batch = {
-      units,
-      limitMicros: isBounded ? this.#bound(units, purchaseRequest.estimateMicros(units)) : null,
-    };
+    const isCapped = cap || mostMicros !== undefined;
+    const limitMicros = isCapped ? this.#bound(units, purchaseRequest.estimateMicros(units)) : null;
+    let batch: Batch = { units, limitMicros };
     const budget = new RequestBudget(gate, stats, stop);
     const failures = new FailedAttempts(this.#context);
     try {
