@@ -89,26 +89,54 @@ function mostOf({ maxCostDollars }: CallOptions): number | undefined {
 export async function buyNow(
   deps: ActivityDeps,
   purchaseRequest: PurchaseRequest,
-): Promise<{ records: UnitRecord[]; requests: RequestShare[] }> {
+): Promise<{ records: readonly UnitRecord[]; requests: RequestShare[] }> {
   const startedAt = Date.now();
+  const { records, waitingFor } = await buyRecords(deps, purchaseRequest);
+  if (records === null) throw waiting(0, waitingFor);
+  return { records, requests: shares(records, startedAt) };
+}
+
+/** How one activity makes its purchase. */
+interface PurchaseSlice {
+  readonly timeUpMs?: number | undefined;
+  /** Returns the details of a heartbeat. Default: the reason of a wait. */
+  details?(waitingFor: string | null): unknown;
+  /** Called with each report of progress. `timeIsUp` ends the time of the activity. */
+  progressed?(timeIsUp: () => void): void;
+}
+
+/**
+ * Makes the purchase of an activity. Returns the records of its units, in the order of the units. `records` is null if the time of the
+ * activity was up before all units had landed.
+ */
+export async function buyRecords(
+  deps: ActivityDeps,
+  purchaseRequest: PurchaseRequest,
+  { timeUpMs, details = (waitingFor) => ({ waitingFor }), progressed }: PurchaseSlice = {},
+): Promise<{ readonly records: readonly UnitRecord[] | null; readonly waitingFor: string | null }> {
+  const { cancellationSignal, info } = Context.current();
   let waitingFor: string | null = null;
   const control = cancellation({
+    timeUpMs,
     progress: (progress) => {
       waitingFor = progress.waitingFor;
+      progressed?.(control.timeIsUp);
     },
   });
-  const heart = heartbeatFrom(() => ({ waitingFor }));
+  const heart = heartbeatFrom(() => details(waitingFor));
   try {
     const receipt = await deps.purchase(purchaseRequest, control);
     if (!receipt.complete) {
-      if (Context.current().cancellationSignal.aborted) throw new CancelledFailure('cancelled before all units landed');
-      throw waiting(receipt.waitMs, receipt.waitingFor);
+      const rest = purchaseRequest.longRunning ? '; runs in progress are ended next' : ' before all units landed';
+      if (cancellationSignal.aborted) throw new CancelledFailure(`cancelled${rest}`);
+      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
+      return { records: null, waitingFor };
     }
     const byKey = await deps.journal.read(purchaseRequest.units.map((unit) => unit.key));
     const records = purchaseRequest.units.map((unit) => byKey.get(unit.key)).filter((record) => record !== undefined);
-    return { records, requests: shares(records, startedAt) };
+    return { records, waitingFor };
   } catch (error) {
-    throw toFailure(error, Context.current().info.attempt);
+    throw toFailure(error, info.attempt);
   } finally {
     heart.stop();
     control.done();

@@ -1,14 +1,10 @@
-import { CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { transientTags } from '../../core/purchase/failure.js';
 import type { UnitRecord } from '../../core/purchase/journal.js';
-import { OverBudget } from '../../core/purchase/spend.js';
 import type { RunOptions, RunRequest, RunSnapshot, RunStep } from '../../core/runs/agent-run.js';
-import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
-import { failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
+import { buyRecords, failUnlessSuccess, lonePurchase, MAX_INLINE_BYTES } from './buy.js';
 
 /** Returns the purchase fields of one run. Answers that landed after the start of the run's workflow belong to the run. */
 export function runOrderFields(
@@ -16,12 +12,13 @@ export function runOrderFields(
   { call, askedAt }: RunStep<unknown, RunOptions>,
 ) {
   const lone = lonePurchase({ maxCostDollars: call.maxCostDollars });
+  const { mostMicros = Number.POSITIVE_INFINITY } = lone;
+  const isBelow = maxCostPerJobMicros !== null && maxCostPerJobMicros <= mostMicros;
+  const workerCapMicros = isBelow ? maxCostPerJobMicros : undefined;
   return {
     ...lone,
-    mostMicros:
-      maxCostPerJobMicros === null
-        ? lone.mostMicros
-        : Math.min(maxCostPerJobMicros, lone.mostMicros ?? maxCostPerJobMicros),
+    mostMicros: workerCapMicros ?? lone.mostMicros,
+    workerCapMicros,
     refused: 'throw' as const,
     freshness: {
       // A run that may already have been started is started again only if a person requests this.
@@ -49,43 +46,20 @@ export async function buyLongRunning(
   purchaseRequest: PurchaseRequest,
   { sliceMs, untilAgeMs, snapshot }: LongRunningSlice,
 ): Promise<{ readonly record: UnitRecord } | { readonly record: null; readonly snapshot: RunSnapshot }> {
-  const { cancellationSignal, info } = Context.current();
-  let waitingFor: string | null = null;
   let age: NodeJS.Timeout | undefined;
-  const current = (): RunSnapshot => ({ ...snapshot(), waitingFor });
-  const control = cancellation({
-    timeUpMs: sliceMs,
-    progress: (progress) => {
-      waitingFor = progress.waitingFor;
-      const { startedAt } = snapshot();
-      if (untilAgeMs !== undefined && startedAt !== null)
-        age ??= setTimeout(control.timeIsUp, startedAt + untilAgeMs - Date.now());
-    },
-  });
-  const heart = heartbeatFrom(current);
+  const details = (waitingFor: string | null): RunSnapshot => ({ ...snapshot(), waitingFor });
+  const progressed = (timeIsUp: () => void): void => {
+    const { startedAt } = snapshot();
+    if (untilAgeMs !== undefined && startedAt !== null)
+      age ??= setTimeout(timeIsUp, startedAt + untilAgeMs - Date.now());
+  };
   try {
-    const receipt = await deps.purchase(purchaseRequest, control);
-    if (!receipt.complete) {
-      if (cancellationSignal.aborted) throw new CancelledFailure('cancelled; runs in progress are ended next');
-      if (receipt.waitMs > 0) throw waiting(receipt.waitMs, receipt.waitingFor);
-      return { record: null, snapshot: current() };
-    }
-    const keys = purchaseRequest.units.map(({ key }) => key);
-    const record = (await deps.journal.read(keys)).get(keys[0] as string);
-    return record ? { record } : { record: null, snapshot: current() };
-  } catch (error) {
-    throw toFailure(reported(deps, error), info.attempt);
+    const { records, waitingFor } = await buyRecords(deps, purchaseRequest, { timeUpMs: sliceMs, details, progressed });
+    const record = records?.[0];
+    return record ? { record } : { record: null, snapshot: details(waitingFor) };
   } finally {
     clearTimeout(age);
-    heart.stop();
-    control.done();
   }
-}
-
-/** Returns the error to report. If the worker's own cap refused the request, the error names that cap. */
-function reported({ maxCostPerJobMicros = null }: ActivityDeps, error: unknown): unknown {
-  if (!(error instanceof OverBudget) || error.scope !== 'call' || error.capMicros !== maxCostPerJobMicros) return error;
-  return new OverBudget('worker', error.capMicros, error.remainingMicros, error.openMicros, null);
 }
 
 /** Returns the record of a run that ended in any way. Throws if the run was refused, was lost or is gone. */

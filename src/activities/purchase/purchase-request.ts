@@ -124,6 +124,8 @@ export interface PurchaseRequest {
   readonly cap?: SpendCap | undefined;
   /** The cap of this purchase, in micro-dollars. */
   readonly mostMicros?: number | undefined;
+  /** The worker's cap for one run of a job, if `cap` or `mostMicros` comes from it; the error of a refusal then names the worker's cap. */
+  readonly workerCapMicros?: number | undefined;
   /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */
   readonly rows?: number | undefined;
 }

@@ -110,10 +110,6 @@ export class PurchaseStats {
     return this.runs.size;
   }
 
-  get sending(): number {
-    return this.requestsSent.size;
-  }
-
   /** Whether the service has not accepted any request for these units. */
   get acceptsNone(): boolean {
     return this.landed === 0 && this.requests === 0 && this.running === 0;

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Claimed } from '../../core/purchase/journal.js';
-import { type OverBudget, reservedMicros } from '../../core/purchase/spend.js';
+import { OverBudget, reservedMicros } from '../../core/purchase/spend.js';
 import { attempt, type LostStart, type Running } from './attempt.js';
 import { BudgetGates, RequestBudget, splitByBudget } from './budget-gate.js';
 import { FailedAttempts, Refusals } from './failures.js';
@@ -37,6 +37,11 @@ export function createPurchase(deps: PurchaseDeps): Purchase {
     const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, stats };
     try {
       return await new Loop(context, control, aborted).toEnd();
+    } catch (error) {
+      const { workerCapMicros } = purchaseRequest;
+      const isOwn = error instanceof OverBudget && (error.scope === 'job' || error.scope === 'call');
+      if (workerCapMicros === undefined || !isOwn) throw error;
+      throw new OverBudget('worker', workerCapMicros, error.remainingMicros, error.openMicros, null);
     } finally {
       gates.leave(purchaseRequest, gate);
       await deps.journal.release(purchaseRequest.owner);
@@ -244,13 +249,13 @@ class Loop {
       hold = first.until - performance.now();
       why = first.why;
     }
-    const { landed, failed, costMicros, sending, running } = stats;
+    const { landed, failed, costMicros, requestsSent, running } = stats;
     const now = Date.now();
     const slot = stats.slotWait(purchaseRequest.longRunning?.slots.listedSince ?? null, now);
     const budget = stats.budgetWaits.size > 0 && gate.checking ? gate.why : null;
     const waitingFor = hold > 0 ? why : (heldBy ?? budget ?? slot ?? stats.longWait(now));
     this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
-    if (hold > this.#control.yieldAfterMs && sending === 0 && !stop.aborted) {
+    if (hold > this.#control.yieldAfterMs && requestsSent.size === 0 && !stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;
       this.#aborted.abort(new Error('yielded'));

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import { OverBudget } from '../../core/purchase/spend.js';
 import {
   type SliceHeartbeat,
   type SliceInput,
@@ -14,7 +13,7 @@ import { readSlice } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { Unit } from '../purchase/purchase-request.js';
+import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
 import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
@@ -58,8 +57,6 @@ export function createEnrichSlice(deps: ActivityDeps) {
       },
     });
     const heart = heartbeatFrom(() => state);
-    const allowed = boundBy(deps, input);
-    const { cap } = allowed;
     try {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
@@ -82,7 +79,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           freshness,
           known,
           resumedAt,
-          cap,
+          ...capOf(deps, input),
           maxRunMs,
           rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
@@ -108,7 +105,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
         return { ...result, complete: true, rows: loaded.rows };
       });
     } catch (error) {
-      throw toFailure(allowed.reported(error), nth);
+      throw toFailure(error, nth);
     } finally {
       heart.stop();
       control.done();
@@ -116,26 +113,16 @@ export function createEnrichSlice(deps: ActivityDeps) {
   };
 }
 
-/**
- * Returns the lower one of the run's cap and the worker's cap. If the worker's cap causes a refusal, `reported` names that cap in the
- * error.
- */
-function boundBy(
+/** Returns the lower one of the run's cap and the worker's cap. */
+function capOf(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
-): { readonly cap: SliceInput['cap']; reported(error: unknown): unknown } {
-  const asked = { cap, reported: (error: unknown) => error };
+): Pick<PurchaseRequest, 'cap' | 'workerCapMicros'> {
   // Workflows of the first version do not pass the earlier cost.
-  if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return asked;
+  if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return { cap };
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
-  if (cap && cap.limitMicros <= limitMicros) return asked;
-  return {
-    cap: { bookPrefix: `${staged.job}/`, limitMicros },
-    reported: (error) =>
-      error instanceof OverBudget && error.scope === 'job'
-        ? new OverBudget('worker', maxCostPerJobMicros, error.remainingMicros, error.openMicros, null)
-        : error,
-  };
+  if (cap && cap.limitMicros <= limitMicros) return { cap };
+  return { cap: { bookPrefix: `${staged.job}/`, limitMicros }, workerCapMicros: maxCostPerJobMicros };
 }
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */

@@ -13,7 +13,17 @@ type Deps = Pick<ActivityDeps, 'transport' | 'limiter' | 'timeoutMs' | 'prices' 
 /** The slice supplies these fields of a purchase request, for all operations. */
 export type SlicePurchase = Pick<
   PurchaseRequest,
-  'segment' | 'owner' | 'units' | 'freshness' | 'known' | 'resumedAt' | 'cap' | 'accepted' | 'recordsAll' | 'rows'
+  | 'segment'
+  | 'owner'
+  | 'units'
+  | 'freshness'
+  | 'known'
+  | 'resumedAt'
+  | 'cap'
+  | 'workerCapMicros'
+  | 'accepted'
+  | 'recordsAll'
+  | 'rows'
 > & {
   /** For agent runs: if set, nothing is started and runs in progress are cancelled. */
   readonly ending?: 'cancel';

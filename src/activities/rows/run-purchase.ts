@@ -47,7 +47,10 @@ export interface RunPurchaseKind<I, R> {
 
 /** The fields of a purchase request that are the same for all kinds of runs. */
 export interface RunsWanted<I, R>
-  extends Pick<PurchaseRequest, 'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros'> {
+  extends Pick<
+    PurchaseRequest,
+    'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros' | 'workerCapMicros'
+  > {
   /** Returns the request of a unit. Equal units have equal requests, because the request is part of the key. */
   request(unit: Unit): I;
   /** What follows if the service refuses a unit. `record` (the default): the unit is recorded as failed. `throw`: the purchase fails. */
