@@ -30,7 +30,7 @@ export function cancellation(options: {
     timeUp: timeUp.signal,
     cut: cut.signal,
     yieldAfterMs: YIELD_AFTER_MS,
-    ...(options.progress ? { progress: options.progress } : {}),
+    progress: options.progress,
     timeIsUp,
     done: () => {
       for (const timer of timers) clearTimeout(timer);
