@@ -19,6 +19,7 @@ export function enrichArgs(csv, name, into, extra = []) {
     '32',
     '--text',
     '--json',
+    '--yes',
     ...extra,
   ];
 }
