@@ -1,5 +1,5 @@
+import { resultSql } from '../rows/duckdb-result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
-import { resultSql } from '../shared/duckdb-result-sql.js';
 
 /** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];

@@ -1,7 +1,7 @@
+import { resultSql } from '../rows/duckdb-result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
 import { dollarsOf } from '../rows/spend-view.js';
 import { identifier } from '../shared/duckdb-quote.js';
-import { resultSql } from '../shared/duckdb-result-sql.js';
 import { viewColumns } from '../shared/view-columns.js';
 
 /**

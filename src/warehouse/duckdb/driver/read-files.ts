@@ -1,36 +1,32 @@
 import { open, stat } from 'node:fs/promises';
-import { plainPath } from '../../shared/duckdb-quote.js';
+import { literal, plainPath } from '../../shared/duckdb-quote.js';
 
-const format = (name: string, columns: string, more = '') =>
-  `read_json($${name}::VARCHAR[], format = 'newline_delimited', columns = {${columns}}${more})`;
+const rowFields = { n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR' };
+const cellFields = { u: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]' };
 
-/** Staged rows of the files in parameter `rows`, with all their fields. */
-export const stagedRows = format(
-  'rows',
-  `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', u: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR', d: 'BOOLEAN', i: 'VARCHAR[]'`,
-  `, compression = 'gzip', filename = true`,
-);
+/** Relation of the staged rows of files, for lines of at most `bytes` bytes; see `RowTransaction.readRows`. */
+export function stagedRows(files: readonly string[], cells: boolean, bytes: number): string {
+  const fields = Object.entries(cells ? { ...rowFields, ...cellFields } : rowFields);
+  const columns = fields.map(([name, type]) => `${name}: '${type}'`).join(', ');
+  const slice = files.length === 1 ? '0' : `list_position([${files.map(literal).join(', ')}], filename) - 1`;
+  return `(SELECT * EXCLUDE (filename), CAST(${slice} AS INTEGER) AS slice FROM read_json(${listOf(files)},
+    format = 'newline_delimited', columns = {${columns}}, compression = 'gzip', filename = true, ${atMost(bytes)}))`;
+}
 
-/** Staged rows without cells: only the fields that identify rows. */
-export const stagedKeys = format(
-  'rows',
-  `n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR'`,
-  `, compression = 'gzip', filename = true`,
-);
+/** The paths of files, for a function that reads files. */
+const listOf = (files: readonly string[]) => `[${files.map((file) => literal(plainPath(file))).join(', ')}]`;
 
 const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
- * Query of the unit records in the files of parameter `units`, for lines of at most `bytes` bytes. A result is cut out of its line
- * unchanged, because DuckDB would rewrite the numbers in the result. A line is skipped if it is not JSON (the torn end of a file that is
- * being written) or has half of a surrogate pair. The caller must check that no unit is missing.
+ * Relation of the unit records in files, for lines of at most `bytes` bytes. A result is cut out of its line unchanged, because DuckDB
+ * would rewrite the numbers in the result. A line is skipped if it is not JSON (the torn end of a file that is being written) or has half
+ * of a surrogate pair. The caller must check that no unit is missing.
  */
-export function unitRecords(bytes = MAX_OBJECT): string {
-  const lines = upTo(
-    `read_json_objects($units::VARCHAR[], format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true)`,
-    bytes,
-  );
+export function unitRecords(files: readonly string[], bytes: number): string {
+  const lines = `read_json_objects(${listOf(files)}, format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true,
+    ${atMost(bytes)})`;
   return `(SELECT fields.* EXCLUDE (v), result FROM (
     SELECT fields, raw, CASE WHEN fields.v IS NOT NULL THEN TRY_CAST(raw AS JSON)
         WHEN json_type(line, '$.result') <> 'NULL' THEN json_extract(line, '$.result') END AS result
@@ -45,12 +41,10 @@ const MIN_OBJECT = 65_536;
 export const MAX_OBJECT = 16_777_216;
 
 /**
- * A read function with the maximum size of a line. DuckDB allocates buffers of twice the maximum: its default of 16 MiB takes 32 MB of new
- * memory at every load, even for files of 3 MB. A longer line counts as unreadable.
+ * The maximum size of a line, as an option of a read function. DuckDB allocates buffers of twice the maximum: its default of 16 MiB takes
+ * 32 MB of new memory at every load, even for files of 3 MB. A longer line counts as unreadable.
  */
-export function upTo(source: string, bytes: number): string {
-  return source.replace(/\)$/, `, maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))})`);
-}
+const atMost = (bytes: number) => `maximum_object_size = ${Math.max(MIN_OBJECT, Math.ceil(bytes))}`;
 
 /** Size in bytes of the largest file. No line is longer than its file. */
 export async function largest(files: readonly string[]): Promise<number> {
@@ -68,9 +62,4 @@ export async function unpackedSize(file: string): Promise<number> {
   } finally {
     await handle.close();
   }
-}
-
-/** Paths with their wildcards escaped. */
-export function plainPaths(paths: readonly string[]): string[] {
-  return paths.map(plainPath);
 }

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import { MIGRATIONS_TABLE, migrationsComments } from '../../../postgres/migrations-table.js';
-import { relationNames } from '../dialect/job-view.js';
+import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { type Migration, migrations } from '../migrations/index.js';
 
@@ -34,7 +34,8 @@ async function executed(connection: DuckDBConnection): Promise<string[]> {
 }
 
 async function textOf(sql: Exclude<Migration['sql'], string>, connection: DuckDBConnection): Promise<string> {
-  const taken = await relationNames(connection);
+  const names = await connection.runAndReadAll(duckDbRowDialect.view.namesInUse);
+  const taken = new Set(names.getRowsJson().map(([name]) => String(name)));
   if (!taken.has('searchflow_jobs')) return sql(taken, new Set());
   const views = await connection.runAndReadAll('SELECT lower(view_name) FROM searchflow_jobs');
   return sql(taken, new Set(views.getRowsJson().map(([view]) => String(view))));

@@ -2,14 +2,21 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../../core/purchase/journal.js';
 import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/row-warehouse.js';
+import {
+  finishSlice,
+  type Loaded,
+  loadSlice,
+  makePending,
+  type RowRange,
+  unitsMissing,
+} from '../../rows/load-slice.js';
+import type { RowTransaction } from '../../rows/row-sql.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
 import { USUAL, type Warehouse } from '../open/warehouse.js';
-import { finishSlice, type Loaded, loadSlice, unitsMissing } from './load-slice.js';
-import { makePending } from './pending.js';
+import { rowTransaction } from './row-transaction.js';
 
 /**
  * Bytes of answers in one part of a slice. A slice is loaded in parts if the load of the whole slice needs more memory than the warehouse
@@ -46,7 +53,7 @@ export async function loadWholeOrInParts(
   freshness: Freshness | undefined,
 ): Promise<Loaded> {
   try {
-    return await warehouse.transaction((connection) => loadSlice(connection, batch, freshness));
+    return await warehouse.transaction((connection) => loadSlice(rowTransaction(connection), batch, freshness));
   } catch (error) {
     const parts = error instanceof TooMuchAtOnce || (await largest(batch.unitFiles)) > MAX_OBJECT;
     if (!parts) throw error;
@@ -57,7 +64,7 @@ export async function loadWholeOrInParts(
 /** Loads each part in a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are left out. */
 async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshness | undefined): Promise<Loaded> {
   const lines = await newestLines(batch.unitFiles);
-  const rows = await warehouse.transaction((connection) => pendingRows(connection, batch, freshness));
+  const rows = await warehouse.transaction((connection) => pendingRows(rowTransaction(connection), batch, freshness));
   const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
   try {
     for (const part of cut(rows, lines, batch)) {
@@ -68,14 +75,36 @@ async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshn
       );
       const memory = USUAL.memory + Math.ceil((part.bytes * MEMORY_FACTOR) / 1e6);
       await warehouse.transaction(
-        (connection) => loadSlice(connection, { ...batch, unitFiles: [file] }, freshness, part),
+        (connection) => {
+          const tx = rowTransaction(connection, Number.POSITIVE_INFINITY);
+          return loadPart(tx, { ...batch, unitFiles: [file] }, freshness, part);
+        },
         { memory },
       );
     }
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
-  return warehouse.transaction((connection) => finishSlice(connection, batch, freshness));
+  return warehouse.transaction(async (connection) => {
+    const tx = rowTransaction(connection);
+    await tx.run('DELETE FROM load_parts WHERE job = $1 AND slice = $2', [batch.job, batch.slice]);
+    return finishSlice(tx, batch, freshness);
+  });
+}
+
+async function loadPart(
+  tx: RowTransaction,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+  part: RowRange,
+): Promise<void> {
+  const { job, generation, slice, attempt } = batch;
+  const { rows, already } = await loadSlice(tx, batch, freshness, part);
+  if (already) return;
+  await tx.run(`INSERT INTO load_parts VALUES ($1, $2, $3, $4, $5, $6, $7, ${tx.dialect.now()})`, [
+    ...[job, generation, slice, part.from, part.to],
+    ...[rows, attempt],
+  ]);
 }
 
 interface PendingRow {
@@ -84,13 +113,12 @@ interface PendingRow {
 }
 
 async function pendingRows(
-  connection: DuckDBConnection,
+  tx: RowTransaction,
   { job, rowsFile }: LoadBatch,
   freshness: Freshness | undefined,
 ): Promise<readonly PendingRow[]> {
-  await makePending(connection, { job, rowsFile, cells: false }, freshness);
-  const reader = await connection.runAndReadAll('SELECT n, k FROM pending ORDER BY n');
-  return reader.getRowsJson().map(([n, k]) => ({ n: Number(n), k: k === null ? null : String(k) }));
+  const { table } = await makePending(tx, { job, rowsFile, cells: false }, freshness);
+  return tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE) AS n, k FROM ${table} ORDER BY n`);
 }
 
 function cut(rows: readonly PendingRow[], lines: ReadonlyMap<string, Line>, batch: LoadBatch): readonly Part[] {

@@ -1,6 +1,6 @@
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
-import type { Path, ResultColumn, ValueType } from '../rows/result-column.js';
-import { literal } from './duckdb-quote.js';
+import { literal } from '../shared/duckdb-quote.js';
+import type { Path, ResultColumn, ValueType } from './result-column.js';
 
 /**
  * SQL for result columns. `inner`: columns that an inner query adds to its rows; `shown`: expressions over the inner columns, in the order

@@ -1,13 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Json } from '../../../core/text/json.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { JobRows } from '../../export/job-rows.js';
-import { jobColumns, type StoredRequest, storedShape } from '../../rows/job-columns.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
 import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
-import { unknownJob } from '../../shared/warehouse-summary.js';
 import type { Warehouse } from '../open/warehouse.js';
 
 /**
@@ -31,37 +28,16 @@ const rows = (job: string, from: number, to: number) => `
     CASE WHEN answer_exact IS NULL THEN response END AS response, request_id, cost_micros,
     to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact, answer_exact
   FROM row_store
-  WHERE job = '${job.replaceAll("'", "''")}' AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
+  WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
   ORDER BY row_number`;
 
-/** The rows of a job for exports, copied part by part into the file `scratch`, which the caller removes. */
-export async function jobRows(warehouse: Warehouse, job: string, scratch: string): Promise<JobRows> {
-  const [record] = await warehouse.read((tx) =>
-    tx.query<{
-      columns: string[];
-      operation: string;
-      options: Json;
-      request: StoredRequest | null;
-      input: string;
-      last: string;
-    }>(
-      `SELECT columns, operation, options, request, input, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
-       FROM searchflow_jobs WHERE job = $1`,
-      [job],
-    ),
-  );
-  if (record === undefined) throw unknownJob(job, warehouse.shown);
-  return {
-    input: record.input,
-    columns: record.columns,
-    results: jobColumns(storedShape(record)),
-    last: Number(record.last),
-    async part(from, to) {
-      const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
-      return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
+/** See `JobRows.part`. The rows of a part are copied into the file `scratch`, which the caller removes. */
+export function partOf(warehouse: Warehouse, job: string, scratch: string): JobRows['part'] {
+  return async (from, to) => {
+    const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
+    return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
         coalesce(json_extract(answer_exact, '$.result'), response) AS response) FROM read_json(${literal(plainPath(scratch))}, format = 'newline_delimited', columns = ${shape},
         compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)})`;
-    },
   };
 }
 

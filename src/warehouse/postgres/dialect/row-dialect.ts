@@ -1,0 +1,63 @@
+import type { RowDialect } from '../../rows/row-sql.js';
+import { mendForPostgres } from '../../shared/mend-escapes.js';
+import { postgresDialect } from './event-dialect.js';
+import { partsOf, pathOf, resultSql } from './result-sql.js';
+
+/** Maximum number of columns of a view. */
+const MAX_COLUMNS = 1600;
+/** Maximum bytes of a name. */
+const MAX_NAME = 63;
+
+const types = {
+  ...{ text: 'text', texts: 'text[]', boolean: 'boolean', small: 'integer', long: 'bigint' },
+  ...{ time: 'timestamptz', json: 'json', parsed: 'jsonb' },
+} as const;
+
+/** The statements for rows in PostgreSQL's SQL. `prefix`: the schema with its dot. */
+export function postgresRowDialect(prefix: string): RowDialect {
+  const { millis, moment, temp, text } = postgresDialect();
+  return {
+    types,
+    prefix,
+    id: 'id',
+    keepsExact: true,
+    now: () => 'now()',
+    moment,
+    millis,
+    temp,
+    text,
+    isText: (json, path) => `json_typeof(${json} #> ${pathOf(path)}) = 'string'`,
+    // One function reads all fields, because a separate expression for each field would parse the result again.
+    withFacts: (from, names) =>
+      `SELECT s.*, ${names.map((name) => `f."${name}" AS "fact_${name}"`).join(', ')} FROM ${from} s
+       CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(s.result) = 'object' THEN s.result ELSE '{}' END)
+         AS f(${names.map((name) => `"${name}" text`).join(', ')})`,
+    namesRow: (response, rowHash) => `EXISTS (${partsOf(response, rowHash)})`,
+    records: (parameter, columns) => {
+      const fields = columns.map(({ name, type }) => `${name} ${type === 'time' ? types.long : typeOf(type)}`);
+      return `json_to_recordset(CAST(${parameter} AS json)) AS r(${fields.join(', ')})`;
+    },
+    json: mendForPostgres,
+    view: {
+      maxColumns: MAX_COLUMNS,
+      namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
+      // A view that other views depend on cannot be created again.
+      columnsOf:
+        'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
+      cut(name, suffix) {
+        // NUL is replaced by visible characters.
+        let text = name.replaceAll('\0', '\\u0000');
+        while (Buffer.byteLength(text + suffix) > MAX_NAME) text = [...text].slice(0, -1).join('');
+        return text + suffix;
+      },
+      read(columns, where) {
+        const { from, shown } = resultSql(columns, prefix);
+        return { from: `${from} WHERE ${where}`, shown };
+      },
+    },
+  };
+}
+
+function typeOf(type: string): string {
+  return types[type as keyof typeof types];
+}

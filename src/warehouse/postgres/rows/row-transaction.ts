@@ -1,0 +1,50 @@
+import type { PgTransaction } from '../../../postgres/index.js';
+import type { RowDialect, RowTransaction } from '../../rows/row-sql.js';
+import { copyLines, makeLineTables } from '../driver/copy-lines.js';
+import { lockJob, lockNames, lockSlice } from '../driver/locks.js';
+import { sqlTransaction } from '../driver/sql-transaction.js';
+
+/** Time limit of a statement in a transaction that changes row numbers, which takes longer than any load of a slice. */
+const RENUMBER_MS = 3_600_000;
+
+/** A transaction for rows. The lines of files are copied into temporary tables, and the server parses the lines. */
+export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTransaction {
+  let hasLines = false;
+  return {
+    ...sqlTransaction(tx),
+    dialect,
+    async lock(lock) {
+      if (lock === 'names') return lockNames(tx);
+      if (lock.slice !== undefined) return lockSlice(tx, lock.job, lock.slice);
+      await lockJob(tx, lock.job);
+      await tx.allow(RENUMBER_MS);
+    },
+    async readRows(files, _cells, work) {
+      await makeLineTables(tx);
+      for (const [slice, file] of files.entries()) {
+        if (hasLines) await tx.query('TRUNCATE row_lines');
+        hasLines = true;
+        await copyLines(tx, 'row_lines', file);
+        await work(`(SELECT r.n, r.h, r.k, r.u, r.e, r.m, r.d, r.i, r.exact AS row_exact, ${slice} AS slice FROM row_lines,
+          json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text))`);
+      }
+    },
+    async readUnits(files, careful, work) {
+      await makeLineTables(tx);
+      await tx.query('SAVEPOINT units');
+      try {
+        for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
+        if (await work(units)) return true;
+      } catch (error) {
+        // The defect (SQLSTATE class 22) may be in a line that this slice does not need, so the caller reads the files with care.
+        if (careful || !/^22/.test(String((error as { code?: unknown }).code))) throw error;
+      }
+      await tx.query('ROLLBACK TO SAVEPOINT units');
+      return false;
+    },
+  };
+}
+
+const units = `(SELECT r.* FROM unit_lines l
+  CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz, cost_micros bigint,
+    status text, error_tag text, http_status integer, source text, misread text, result json, exact text))`;

@@ -1,0 +1,148 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
+import { leftOut } from '../../core/rows/row-operation.js';
+import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
+import { type Json, RawJson } from '../../core/text/json.js';
+import { type RowDialect, type RowTransaction, stale, useFreshness } from './row-sql.js';
+
+/** Fields of an answer that have a column of texts. */
+export const facts = ['title', 'author', 'publishedDate'] as const;
+
+/**
+ * Columns of the answer in a unit record (alias `r`) with its facts, see `RowDialect.withFacts`. If the answer is misread, a fact that is
+ * not a text is NULL.
+ */
+export function answerOf({ text, isText, keepsExact }: RowDialect, r: string) {
+  const result = `${r}.result`;
+  const fact = (name: (typeof facts)[number]) =>
+    `CASE WHEN ${r}.misread IS NULL OR ${isText(result, [name])} THEN ${r}."fact_${name}" END`;
+  // A failed answer has a message as `error.message`, or `error` is a text.
+  const reason = `coalesce(${text(result, ['error', 'message'])}, CASE WHEN ${isText(result, ['error'])} THEN ${text(result, ['error'])} END)`;
+  return {
+    error_tag: `${r}.error_tag`,
+    error_message: `CASE WHEN ${r}.status = 'error' THEN ${reason} ELSE ${r}.misread END`,
+    http_status: `${r}.http_status`,
+    source: `${r}.source`,
+    title: fact('title'),
+    author: fact('author'),
+    published_date: fact('publishedDate'),
+    response: result,
+    answer_exact: keepsExact ? `CAST(${r}.exact AS json)` : null,
+  };
+}
+
+/** Rows whose answer could not be parsed, wholly or in part. */
+const misread = `e.job = $1 AND e.unit_key IS NOT NULL
+  AND (e.status = 'error' AND e.error_tag = 'RESPONSE_SHAPE' OR e.status = 'success' AND e.error_message IS NOT NULL)`;
+
+/** See `RowWarehouse.misreadAnswers`. */
+export async function misreadAnswers(
+  { dialect, rows }: RowTransaction,
+  job: string,
+): Promise<readonly MisreadAnswer[]> {
+  const response = dialect.keepsExact ? `coalesce(answer_exact -> 'result', response)` : 'response';
+  const found = await rows<MisreadAnswer>(
+    `SELECT unit_key AS key, url AS unit, request_id AS "requestId", ${dialect.millis('fetched_at')} AS "fetchedAt", status,
+       CAST(${response} AS text) AS response
+     FROM (SELECT *, row_number() OVER (PARTITION BY unit_key ORDER BY fetched_at DESC) AS turn FROM row_store e WHERE ${misread}) a
+     WHERE turn = 1 ORDER BY row_number`,
+    [job],
+  );
+  return found.map((answer) => ({ ...answer, fetchedAt: Math.round(answer.fetchedAt) }));
+}
+
+/** See `RowWarehouse.putAnswers`. */
+export async function putAnswers(tx: RowTransaction, job: string, unitFile: string): Promise<number> {
+  const { dialect } = tx;
+  const columns = Object.entries({ status: 'r.status', ...answerOf(dialect, 'r') }).filter(
+    ([, value]) => value !== null,
+  );
+  let changed = 0;
+  await tx.readUnits([unitFile], true, async (units) => {
+    const rows = await tx.rows(
+      `UPDATE row_store AS e SET ${columns.map(([name]) => `${name} = u.${name}`).join(', ')}, loaded_at = ${dialect.now()}
+       FROM (SELECT r.key, ${columns.map(([name, value]) => `${value} AS ${name}`).join(', ')}
+         FROM (${dialect.withFacts(units, facts)}) r) u
+       WHERE ${misread} AND e.unit_key = u.key
+       RETURNING 1 AS changed`,
+      [job],
+    );
+    changed = rows.length;
+    return true;
+  });
+  return changed;
+}
+
+/** Rows that hold an answer to one of the keys in the first parameter. */
+const holding = `FROM row_store e WHERE e.unit_key IN (SELECT unnest(CAST($1 AS text[])))
+  AND e.fetched_at IS NOT NULL AND e.error_tag IS DISTINCT FROM '${ENDED_WITH_JOB}' AND NOT ${stale}`;
+
+/** See `RowWarehouse.known`. If rows share an answer, only the first of these rows has the cost of the answer. */
+export async function knownCosts(
+  tx: RowTransaction,
+  keys: readonly string[],
+  freshness: Freshness | undefined,
+): Promise<Map<string, number>> {
+  await useFreshness(tx, freshness);
+  const rows = await tx.rows<{ unit_key: string; micros: unknown }>(
+    `SELECT e.unit_key, max(e.cost_micros) AS micros ${holding} GROUP BY e.unit_key`,
+    [keys],
+  );
+  return new Map(rows.map(({ unit_key, micros }) => [unit_key, Number(micros)]));
+}
+
+/** See `RowWarehouse.answers`. */
+export async function knownAnswers(
+  tx: RowTransaction,
+  keys: readonly string[],
+  freshness: Freshness | undefined,
+): Promise<readonly KnownAnswer[]> {
+  await useFreshness(tx, freshness);
+  const { keepsExact, millis } = tx.dialect;
+  const rows = await tx.rows<AnswerRow>(
+    `SELECT DISTINCT ON (e.unit_key) e.unit_key, e.url, e.request_id, ${millis('e.fetched_at')} AS fetched_ms, e.status, e.error_tag,
+       e.http_status, e.source, CAST(e.response AS text) AS response, CAST(${keepsExact ? 'e.answer_exact' : 'NULL'} AS text) AS exact
+     ${holding} ORDER BY e.unit_key, e.fetched_at DESC, e.error_tag NULLS FIRST`,
+    [keys],
+  );
+  return rows.map(toKnownAnswer);
+}
+
+interface AnswerRow {
+  readonly unit_key: string;
+  readonly url: string | null;
+  readonly request_id: string | null;
+  readonly fetched_ms: number;
+  readonly status: string;
+  readonly error_tag: string | null;
+  readonly http_status: number | null;
+  readonly source: string | null;
+  readonly response: string | null;
+  /** The original record of the unit, if the database cannot hold it unchanged. */
+  readonly exact: string | null;
+}
+
+function toKnownAnswer(row: AnswerRow): KnownAnswer {
+  // The answer was complete, but lacked this row.
+  const whole = row.error_tag === leftOut.tag;
+  return {
+    requestId: row.request_id,
+    fetchedAt: row.fetched_ms,
+    outcome: {
+      key: row.unit_key,
+      unit: row.url ?? '',
+      status: row.status === 'success' || whole ? 'success' : 'error',
+      errorTag: whole ? null : row.error_tag,
+      httpStatus: row.http_status,
+      source: row.source,
+      costMicros: 0,
+      result: resultOf(row),
+    },
+  };
+}
+
+function resultOf({ response, exact }: AnswerRow): Json | RawJson {
+  if (exact !== null) return (JSON.parse(exact) as UnitRecord).result;
+  // The text stays as it is, so that numbers which JavaScript cannot hold are not rounded.
+  return response === null ? null : new RawJson(response);
+}

@@ -1,0 +1,56 @@
+import { identifier, literal } from '../shared/duckdb-quote.js';
+import { freeName } from '../shared/free-name.js';
+import { viewColumns } from '../shared/view-columns.js';
+import type { ResultColumn } from './result-column.js';
+import type { RowTransaction } from './row-sql.js';
+
+/**
+ * Returns the name of a job's view: the name of the job, or a free name if a table or the view of another job has that name.
+ */
+export async function chooseViewName(tx: RowTransaction, name: string): Promise<string> {
+  const { cut, namesInUse } = tx.dialect.view;
+  await tx.lock('names');
+  const taken = await tx.rows<{ name: string }>(`${namesInUse} UNION SELECT lower(view_name) FROM searchflow_jobs`);
+  const wanted = name === '' ? 'job' : name;
+  return freeName(cut(wanted, ''), new Set(taken.map((row) => row.name)), (_name, number) => cut(wanted, `_${number}`));
+}
+
+/**
+ * Creates the view of a job. The view has the rows of the current input; the user's columns come first. `unchanged`: the columns of the
+ * view have the same sources as before, so an existing view with the same column names may be kept.
+ */
+export async function makeView(
+  tx: RowTransaction,
+  view: string,
+  job: string,
+  columns: readonly string[],
+  added: readonly ResultColumn[],
+  unchanged: boolean,
+): Promise<void> {
+  const { maxColumns, columnsOf, cut, read } = tx.dialect.view;
+  const { own, results } = viewColumns(
+    columns.slice(0, maxColumns - added.length),
+    added.map(({ name }) => name),
+    cut,
+  );
+  const qualified = `${tx.dialect.prefix}${identifier(view)}`;
+  const names = [...own, ...results];
+  if (unchanged && columnsOf !== null) {
+    const before = await tx.rows<{ name: string }>(columnsOf, [qualified]);
+    if (before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
+  }
+  const { from, shown } = read(added, `job = ${literal(job)} AND vanished_at IS NULL`);
+  const all = [
+    ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
+    ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
+  ];
+  // The old view is dropped first, because its columns may differ, and not every database can replace such a view.
+  await tx.run(`DROP VIEW IF EXISTS ${qualified}`);
+  await tx.run(`CREATE VIEW ${qualified} AS SELECT ${all.join(', ')} FROM ${from}`);
+  const rest = columns.length - own.length;
+  if (rest > 0) {
+    await tx.run(
+      `COMMENT ON VIEW ${qualified} IS 'The first ${own.length} columns; the other ${rest} are in enriched_rows.input'`,
+    );
+  }
+}

@@ -1,0 +1,237 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { leftOut } from '../../core/rows/row-operation.js';
+import type { LoadBatch } from '../../core/rows/row-warehouse.js';
+import { literal } from '../shared/duckdb-quote.js';
+import { answerOf, facts } from './answers.js';
+import { checkGeneration } from './open-job.js';
+import { insertInto, type RowTransaction, stale, useFreshness } from './row-sql.js';
+
+export interface Loaded {
+  readonly rows: number;
+  /** Another attempt has already loaded the slice. */
+  readonly already: boolean;
+}
+
+/** Row numbers, inclusive. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Rows of a slice to load: the temporary table of these rows, and counts. */
+interface Pending {
+  readonly table: 'staged' | 'pending';
+  readonly rows: number;
+  /** Number of rows with a unit. */
+  readonly units: number;
+  /** Lowest and highest row number. */
+  readonly first: number;
+  readonly last: number;
+  /** Number of rows in `staged`. */
+  readonly staged: number;
+  /** Whether the warehouse had rows of the job with the numbers of the staged rows. */
+  readonly occupied: boolean;
+}
+
+/**
+ * Loads one slice, or a part of a slice, in the caller's transaction: rows and ledger line, or neither. The ledger has a line for a whole
+ * slice only.
+ */
+export async function loadSlice(
+  tx: RowTransaction,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+  part: RowRange | null = null,
+): Promise<Loaded> {
+  const { job, rowsFile } = batch;
+  const { origin, loaded } = await loadedBefore(tx, batch);
+  if (loaded !== null) return { rows: Number(loaded), already: true };
+  const pending = await makePending(tx, { job, rowsFile, cells: true, part }, freshness);
+  if (pending.occupied) {
+    await tx.run('DELETE FROM row_store WHERE job = $1 AND row_number IN (SELECT n FROM pending)', [job]);
+  }
+  if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
+  if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
+  if (part !== null) return { rows: pending.rows, already: false };
+  return finish(tx, batch, pending.staged);
+}
+
+/** Writes the ledger line of a slice whose parts are all loaded. */
+export async function finishSlice(
+  tx: RowTransaction,
+  batch: LoadBatch,
+  freshness: Freshness | undefined,
+): Promise<Loaded> {
+  const { loaded } = await loadedBefore(tx, batch);
+  if (loaded !== null) return { rows: Number(loaded), already: true };
+  const { job, rowsFile } = batch;
+  const pending = await makePending(tx, { job, rowsFile, cells: false }, freshness);
+  if (pending.rows > 0) throw unitsMissing(batch);
+  return finish(tx, batch, pending.staged);
+}
+
+async function finish(
+  tx: RowTransaction,
+  { job, generation, slice, attempt, partial = false }: LoadBatch,
+  rows: number,
+): Promise<Loaded> {
+  if (!partial) {
+    await tx.run(
+      `INSERT INTO load_ledger (job, generation, slice, rows, attempt, loaded_at) VALUES ($1, $2, $3, $4, $5, ${tx.dialect.now()})`,
+      [job, generation, slice, rows, attempt],
+    );
+  }
+  return { rows, already: false };
+}
+
+/**
+ * Returns the state of the slice in the warehouse. Refuses an attempt of another generation, because its row numbers now belong to other
+ * rows.
+ */
+async function loadedBefore(
+  tx: RowTransaction,
+  { job, generation, slice }: LoadBatch,
+): Promise<{ readonly origin: string; readonly loaded: unknown }> {
+  await tx.lock({ job, slice });
+  const [current] = await tx.rows<{ generation: string; origin: string; loaded: unknown }>(
+    `SELECT generation, origin, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
+     FROM searchflow_jobs WHERE job = $1`,
+    [job, generation, slice],
+  );
+  if (current !== undefined && current.loaded !== null) return current;
+  checkGeneration(job, generation, current?.generation);
+  return current as NonNullable<typeof current>;
+}
+
+/**
+ * Creates `staged`, a temporary table of the staged rows of a slice, and finds the rows to load. A staged row is left out if the warehouse
+ * has a row of the job with the same number, content and unit, and with an answer that is not stale. Usually the warehouse has no row of
+ * the job with the numbers of the staged rows; then all staged rows are pending, and nothing is compared. Call this function once for each
+ * transaction.
+ */
+export async function makePending(
+  tx: RowTransaction,
+  slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean; readonly part?: RowRange | null },
+  freshness: Freshness | undefined,
+): Promise<Pending> {
+  const { job, part } = slice;
+  const { temp } = tx.dialect;
+  const range = part ? `WHERE n BETWEEN ${part.from} AND ${part.to}` : '';
+  await tx.readRows([slice.rowsFile], slice.cells, (rows) =>
+    tx.run(temp('staged', `SELECT * FROM ${rows} s ${range}`)),
+  );
+  const staged = await counts(tx, 'staged');
+  // With this range the database skips the parts of the table that belong to other slices.
+  const here = `e.job = $1 AND e.row_number BETWEEN ${staged.first} AND ${staged.last}`;
+  const occupied = (await tx.rows(`SELECT 1 AS found FROM row_store e WHERE ${here} LIMIT 1`, [job])).length > 0;
+  if (!occupied) return { ...staged, table: 'staged', staged: staged.rows, occupied };
+  await useFreshness(tx, freshness);
+  await tx.run(
+    temp(
+      'pending',
+      `SELECT s.* FROM staged s WHERE NOT EXISTS (
+         SELECT 1 FROM row_store e WHERE ${here} AND e.row_number = s.n AND e.row_hash = s.h
+           AND e.unit_key IS NOT DISTINCT FROM s.k AND NOT ${stale})`,
+    ),
+    [job],
+  );
+  return { ...(await counts(tx, 'pending')), table: 'pending', staged: staged.rows, occupied };
+}
+
+async function counts(tx: RowTransaction, table: string) {
+  const [found] = await tx.rows<Record<'rows' | 'units' | 'first' | 'last', unknown>>(
+    `SELECT count(*) AS rows, count(k) AS units, coalesce(min(n), 0) AS first, coalesce(max(n), 0) AS last FROM ${table}`,
+  );
+  const { rows, units, first, last } = found as NonNullable<typeof found>;
+  return { rows: Number(rows), units: Number(units), first: Number(first), last: Number(last) };
+}
+
+/** Unit keys of the slice's pending rows, each once. If the job was never opened here, the result has the keys of all rows. */
+export async function pendingKeys(
+  tx: RowTransaction,
+  job: string,
+  rowsFile: string,
+  freshness: Freshness | undefined,
+): Promise<readonly string[]> {
+  const { table } = await makePending(tx, { job, rowsFile, cells: false }, freshness);
+  const keys = await tx.rows<{ k: string }>(`SELECT k FROM ${table} WHERE k IS NOT NULL GROUP BY k ORDER BY min(n)`);
+  return keys.map(({ k }) => k);
+}
+
+/** Columns of every row, from a relation `p` of staged rows. The job, its origin, the generation and the slice are the parameters. */
+const rowOf = ({ dialect }: RowTransaction) => ({
+  ...{ job: '$1', origin: '$2', generation: '$3', slice: '$4' },
+  ...{ row_number: 'p.n', row_hash: 'p.h', url: 'p.u', input: 'p.i' },
+  loaded_at: dialect.now(),
+  row_exact: dialect.keepsExact ? 'CAST(p.row_exact AS json)' : null,
+});
+
+const parametersOf = ({ job, generation, slice }: LoadBatch, origin: string) => [job, origin, generation, slice];
+
+async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: string, { table }: Pending): Promise<void> {
+  const values = {
+    ...rowOf(tx),
+    ...{ status: "'invalid'", error_tag: 'p.e', error_message: 'p.m', cost_micros: '0' },
+  };
+  await tx.run(insertInto('row_store', values, `FROM ${table} p WHERE p.k IS NULL`), parametersOf(batch, origin));
+}
+
+/**
+ * Inserts the pending rows that have a unit. The first attempt reads the unit files as they are. If this attempt does not find exactly one
+ * line for each row, a slower attempt reads the files again. In this case a unit has two lines, or a line that the database cannot read.
+ */
+async function insertUnits(tx: RowTransaction, batch: LoadBatch, origin: string, pending: Pending): Promise<void> {
+  const { dialect } = tx;
+  const { table } = pending;
+  const answer = answerOf(dialect, 'p');
+  const unless = (value: string, text: string) => `CASE WHEN p.left_out THEN ${literal(text)} ELSE ${value} END`;
+  const values = {
+    ...rowOf(tx),
+    ...answer,
+    status: unless('p.status', 'error'),
+    error_tag: unless('p.error_tag', leftOut.tag),
+    error_message: unless(answer.error_message, leftOut.reason),
+    ...{ unit_key: 'p.key', request_id: 'p.request_id', fetched_at: 'p.fetched_at' },
+    // Only the first row of a purchase has its cost.
+    cost_micros: 'CASE WHEN p.d THEN 0 ELSE p.cost_micros END',
+  };
+  const isLeftOut = batch.sharedAnswers
+    ? `r.status = 'success' AND NOT ${dialect.namesRow('r.result', 's.h')}`
+    : 'false';
+  const fields = ['n', 'h', 'u', 'i', 'd', ...(dialect.keepsExact ? ['row_exact'] : [])].map((name) => `s.${name}`);
+  for (const careful of [false, true]) {
+    const whole = await tx.readUnits(batch.unitFiles, careful, async (units) => {
+      const joined = `(SELECT r.*, ${fields.join(', ')}, ${isLeftOut} AS left_out
+        FROM ${careful ? newest(units) : units} r JOIN ${table} s ON s.k = r.key)`;
+      const from = `FROM (${dialect.withFacts(joined, facts)}) p`;
+      await tx.run(insertInto('row_store', values, from), parametersOf(batch, origin));
+      return isWhole(tx, batch.job, pending);
+    });
+    if (whole) return;
+    await tx.run(
+      `DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND row_number IN (SELECT n FROM ${table})`,
+      [batch.job],
+    );
+  }
+  throw unitsMissing(batch);
+}
+
+const newest = (units: string): string =>
+  `(SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) AS turn FROM ${units} u) t
+    WHERE turn = 1)`;
+
+/** Whether each pending row with a unit was inserted once. */
+async function isWhole(tx: RowTransaction, job: string, { table, units, first, last }: Pending): Promise<boolean> {
+  const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
+    `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
+     WHERE job = $1 AND unit_key IS NOT NULL AND row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM ${table})`,
+    [job],
+  );
+  return Number(found?.rows) === units && Number(found?.numbers) === units;
+}
+
+export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
+  return new Error(
+    `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,
+  );
+}

@@ -1,0 +1,140 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import { type JobRecord, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import type { Json } from '../../core/text/json.js';
+import { jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
+import { chooseViewName, makeView } from './job-view.js';
+import { reconcile } from './reconcile.js';
+import { type RowTransaction, stale, useFreshness } from './row-sql.js';
+import { jobs } from './row-tables.js';
+
+/** See `RowWarehouse.openJob`. Runs in the caller's transaction. */
+export async function openJob(
+  tx: RowTransaction,
+  job: JobRecord,
+  rowsFiles: readonly string[],
+  freshness: Freshness | undefined,
+  say: (sentence: string) => void,
+): Promise<readonly number[]> {
+  await tx.lock({ job: job.job });
+  const [before] = await tx.rows<{ generation: string; view_name: string } & StoredTexts>(
+    `SELECT generation, view_name, ${storedTexts} FROM searchflow_jobs WHERE job = $1`,
+    [job.job],
+  );
+  await useFreshness(tx, freshness);
+  if (before?.generation !== job.generation) {
+    const view = before?.view_name ?? (await chooseViewName(tx, job.name));
+    await record(tx, job, before === undefined ? view : null);
+    const added = jobColumns(job);
+    const unchanged = before !== undefined && JSON.stringify(columnsOf(before)) === JSON.stringify(added);
+    await makeView(tx, view, job.job, job.columns, added, unchanged);
+    if (before !== undefined) await reconcile(tx, job, rowsFiles, say);
+  } else {
+    await forgetUnwhole(tx, job, freshness);
+  }
+  return slicesToLoad(tx, job);
+}
+
+/** See `RowWarehouse.unloadedSlices`. Runs in the caller's transaction. */
+export async function unloadedSlices(
+  tx: RowTransaction,
+  job: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<readonly number[]> {
+  await tx.lock({ job: job.job });
+  const [current] = await tx.rows<{ generation: string }>('SELECT generation FROM searchflow_jobs WHERE job = $1', [
+    job.job,
+  ]);
+  checkGeneration(job.job, job.generation, current?.generation);
+  await useFreshness(tx, freshness);
+  await forgetUnwhole(tx, job, freshness);
+  return slicesToLoad(tx, job);
+}
+
+/**
+ * Throws if the warehouse has another generation of the job, because row numbers would belong to other rows. `current`: the generation in
+ * the warehouse, or undefined.
+ */
+export function checkGeneration(job: string, generation: string, current: string | undefined): void {
+  if (current === generation) return;
+  throw new WarehouseUnusable(
+    current === undefined
+      ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
+      : `The job ${job} has been started with other content or options; this run can no longer load`,
+  );
+}
+
+/** Columns of `searchflow_jobs` that decide the columns of the job's view. Some drivers parse JSON, so JSON is read as text. */
+export const storedTexts = 'operation, CAST(options AS text) AS options, CAST(request AS text) AS request';
+
+export interface StoredTexts {
+  readonly operation: string;
+  readonly options: string;
+  readonly request: string | null;
+}
+
+export function columnsOf({ operation, options, request }: StoredTexts) {
+  return jobColumns(
+    storedShape({
+      operation,
+      options: JSON.parse(options) as Json,
+      request: request === null ? null : (JSON.parse(request) as StoredRequest),
+    }),
+  );
+}
+
+/** Slices, by the parameters job and generation, whose ledger line names more rows than exist, because a person deleted rows. */
+export const slicesLackingRows = `SELECT l.slice FROM load_ledger l LEFT JOIN (
+      SELECT e.slice, count(*) AS present FROM row_store e
+      WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL GROUP BY e.slice
+    ) r ON r.slice = l.slice
+    WHERE l.job = $1 AND l.generation = $2 AND l.rows > coalesce(r.present, 0)`;
+
+/** Deletes the ledger lines of slices that lack rows or have stale answers. */
+async function forgetUnwhole(
+  tx: RowTransaction,
+  { job, generation }: JobRecord,
+  freshness: Freshness | undefined,
+): Promise<void> {
+  await tx.run(`DELETE FROM load_ledger WHERE job = $1 AND generation = $2 AND slice IN (${slicesLackingRows})`, [
+    job,
+    generation,
+  ]);
+  if (freshness === undefined) return;
+  await tx.run(
+    `DELETE FROM load_ledger WHERE job = $1 AND slice IN (
+       SELECT DISTINCT e.slice FROM row_store e WHERE e.job = $1 AND e.row_number IS NOT NULL AND ${stale})`,
+    [job],
+  );
+}
+
+/** Slices without a ledger line. */
+async function slicesToLoad(tx: RowTransaction, { job, generation, slices }: JobRecord): Promise<readonly number[]> {
+  const lines = await tx.rows<{ slice: number }>('SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2', [
+    job,
+    generation,
+  ]);
+  const loaded = new Set(lines.map(({ slice }) => slice));
+  return Array.from({ length: slices }, (_, slice) => slice).filter((slice) => !loaded.has(slice));
+}
+
+/** Records a job, with its view if the job is new. */
+async function record({ dialect, run }: RowTransaction, job: JobRecord, view: string | null): Promise<void> {
+  const fields = jobs.columns.filter(({ name }) => !['view_name', 'created_at', 'opened_at'].includes(name));
+  const names = fields.map(({ name }) => name);
+  const text = dialect.json(JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined }]));
+  const from = `FROM ${dialect.records('$1', fields)}`;
+  if (view !== null) {
+    const now = dialect.now();
+    const all = [...names, 'view_name', 'created_at', 'opened_at'].join(', ');
+    await run(`INSERT INTO searchflow_jobs (${all}) SELECT ${names.join(', ')}, $2, ${now}, ${now} ${from}`, [
+      text,
+      view,
+    ]);
+  } else {
+    const changes = names.filter((name) => name !== 'job').map((name) => `${name} = r.${name}`);
+    await run(
+      `UPDATE searchflow_jobs AS known SET ${changes.join(', ')}, opened_at = ${dialect.now()} ${from} WHERE known.job = r.job`,
+      [text],
+    );
+  }
+}

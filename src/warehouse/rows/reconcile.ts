@@ -1,0 +1,116 @@
+import type { JobRecord } from '../../core/rows/row-warehouse.js';
+import { insertInto, type RowTransaction, stale } from './row-sql.js';
+
+/** Work on at least this many rows is reported as a long operation. */
+const MANY = 100_000;
+
+/**
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. Rows are matched by their
+ * cells; rows with equal cells are matched in their order. Afterwards each visible row has its number in the new input, and
+ * each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
+ */
+export async function reconcile(
+  tx: RowTransaction,
+  job: JobRecord,
+  rowsFiles: readonly string[],
+  say: (sentence: string) => void,
+): Promise<void> {
+  if (job.rows >= MANY) say(`Comparing the ${job.rows} rows of ${job.name} with the warehouse …`);
+  const { id, now } = tx.dialect;
+  // Row numbers have changed, so earlier ledger lines do not prove that the slices are loaded.
+  await tx.run('DELETE FROM load_ledger WHERE job = $1', [job.job]);
+  await tx.run(tx.dialect.temp('staged', emptyStaged));
+  await tx.readRows(rowsFiles, false, (rows) => tx.run(`INSERT INTO staged SELECT n, h, k, m, slice FROM ${rows} s`));
+  await tx.run('ANALYZE staged');
+  await match(tx, job.job);
+  await tx.run(
+    `UPDATE row_store AS e SET row_number = m.n, slice = coalesce(m.slice, e.slice),
+       vanished_at = CASE WHEN m.n IS NULL THEN coalesce(e.vanished_at, ${now()}) END,
+       outdated_at = CASE WHEN m.outdated THEN coalesce(e.outdated_at, ${now()}) END,
+       error_message = CASE WHEN m.bad AND m.n IS NOT NULL THEN m.m ELSE e.error_message END
+     FROM matched m WHERE e.${id} = m.rid AND m.changed`,
+  );
+  await copyKnownAnswers(tx, job, rowsFiles);
+  await tx.run(
+    `INSERT INTO load_ledger
+     SELECT $1, $2, s.slice, count(*), 'unchanged', ${now()}
+     FROM staged s LEFT JOIN matched m ON m.n = s.n AND m.good
+     GROUP BY s.slice HAVING count(*) = count(m.n)`,
+    [job.job, job.generation],
+  );
+}
+
+/** The whole input without its cells: hashes of rows, and their current numbers. */
+const emptyStaged = `SELECT row_number AS n, row_hash AS h, unit_key AS k, error_message AS m, slice FROM row_store LIMIT 0`;
+
+/**
+ * Within one run, rows with equal cells have equal keys. Of the stored rows with equal cells, a row with the right answer is matched first,
+ * then a visible row.
+ */
+async function match({ dialect, run }: RowTransaction, job: string): Promise<void> {
+  const { id } = dialect;
+  const right = 'e.unit_key IS NOT DISTINCT FROM known.k';
+  await run(
+    dialect.temp(
+      'matched',
+      `WITH known AS (SELECT h, min(k) AS k FROM staged GROUP BY h),
+       old AS (
+         SELECT e.${id} AS rid, e.row_hash, e.unit_key, e.row_number, e.slice, e.vanished_at, e.outdated_at,
+           ${right} AND NOT ${stale} AS good, row_number() OVER (PARTITION BY e.row_hash
+             ORDER BY (${right}) DESC, (e.vanished_at IS NULL) DESC, e.row_number, e.${id}) AS occurrence
+         FROM row_store e LEFT JOIN known ON known.h = e.row_hash WHERE e.job = $1),
+       wanted AS (SELECT *, row_number() OVER (PARTITION BY h ORDER BY n) AS occurrence FROM staged)
+       SELECT old.rid, old.good, s.n, s.slice, s.m, old.unit_key IS NULL AS bad,
+         old.unit_key IS DISTINCT FROM s.k AND s.n IS NOT NULL AS outdated,
+         s.n IS DISTINCT FROM old.row_number OR (s.n IS NOT NULL AND (s.slice <> old.slice OR old.vanished_at IS NOT NULL
+           OR (old.outdated_at IS NOT NULL) <> (old.unit_key IS DISTINCT FROM s.k))) AS changed
+       FROM old LEFT JOIN wanted s ON s.h = old.row_hash AND s.occurrence = old.occurrence`,
+    ),
+    [job],
+  );
+  await run('ANALYZE matched');
+}
+
+/**
+ * Copies known answers to rows with new cells. Such a row (copied, or with another column edited) may have the same unit as
+ * another row of the job. The answer is copied from that row, because the journal may have pruned the body.
+ */
+async function copyKnownAnswers(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
+  const { id, keepsExact, now, temp } = tx.dialect;
+  await tx.run(
+    temp(
+      'copied',
+      `SELECT s.n, s.slice, donor.rid
+       FROM staged s
+       JOIN (SELECT e.unit_key, e.${id} AS rid, row_number() OVER (PARTITION BY e.unit_key ORDER BY e.fetched_at DESC NULLS LAST) AS turn
+             FROM row_store e WHERE e.job = $1 AND e.unit_key IS NOT NULL AND NOT ${stale}) donor
+         ON donor.unit_key = s.k AND donor.turn = 1
+       WHERE NOT EXISTS (SELECT 1 FROM matched m WHERE m.n = s.n AND m.good)`,
+    ),
+    [job.job],
+  );
+  const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM copied ORDER BY slice');
+  if (slices.length === 0) return;
+  const values = {
+    ...{ job: 'e.job', origin: 'e.origin', generation: '$1', slice: 'c.slice' },
+    ...{ row_number: 'r.n', row_hash: 'r.h', unit_key: 'r.k', url: 'r.u', input: 'r.i' },
+    ...{ status: 'e.status', error_tag: 'e.error_tag' },
+    error_message: `CASE WHEN e.status = 'success' THEN e.error_message END`,
+    ...{ http_status: 'e.http_status', source: 'e.source', title: 'e.title', author: 'e.author' },
+    ...{ published_date: 'e.published_date', response: 'e.response', request_id: 'e.request_id', cost_micros: '0' },
+    ...{ fetched_at: 'e.fetched_at', loaded_at: now() },
+    row_exact: keepsExact ? 'CAST(r.row_exact AS json)' : null,
+    answer_exact: keepsExact ? 'e.answer_exact' : null,
+  };
+  const files = slices.map(({ slice }) => rowsFiles[slice] as string);
+  await tx.readRows(files, true, (rows) =>
+    tx.run(
+      insertInto('row_store', values, `FROM ${rows} r JOIN copied c ON c.n = r.n JOIN row_store e ON e.${id} = c.rid`),
+      [job.generation],
+    ),
+  );
+  // Answers to other options are replaced, as in a load.
+  await tx.run(`DELETE FROM row_store WHERE ${id} IN (SELECT m.rid FROM matched m JOIN copied c ON c.n = m.n)`);
+  await tx.run('DELETE FROM matched WHERE n IN (SELECT n FROM copied)');
+  await tx.run('INSERT INTO matched (n, good) SELECT n, true FROM copied');
+}

@@ -1,0 +1,120 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RelationColumn, SqlType } from '../shared/relation.js';
+import type { SqlTransaction } from '../shared/sql.js';
+import type { ResultColumn } from './result-column.js';
+
+/** Types of the columns of the tables for rows. */
+export type RowType = Exclude<SqlType, 'integer' | 'number' | 'digest' | 'other'>;
+
+/** The SQL of one database in the statements for rows. Arguments and results are SQL expressions, unless they say otherwise. */
+export interface RowDialect {
+  /** Types of columns, and of the fields of {@link RowDialect.records}. */
+  readonly types: Readonly<Record<RowType, string>>;
+  /** The schema with its dot, or empty. */
+  readonly prefix: string;
+  /** Column that identifies a row of `row_store`. */
+  readonly id: string;
+  /**
+   * Whether `row_store` has the columns `row_exact` and `answer_exact`, because the texts of this database cannot hold every character.
+   * Then staged rows have a column `row_exact`, and unit records a column
+   * `exact`.
+   */
+  readonly keepsExact: boolean;
+  /** The current time. */
+  now(): string;
+  /** A time from a parameter in Unix ms. */
+  moment(parameter: string): string;
+  /** Unix ms of a time, as a number. */
+  millis(time: string): string;
+  /** Statement that creates a temporary table, dropped when the transaction ends. */
+  temp(name: string, query: string): string;
+  /** A field of a JSON object as text. */
+  text(json: string, path: readonly string[]): string;
+  /** Condition: the field of a JSON object is a text. */
+  isText(json: string, path: readonly string[]): string;
+  /** Query that adds fields of the JSON column `result` to each row of `from`, as texts in the columns `fact_…`. */
+  withFacts(from: string, names: readonly string[]): string;
+  /** Condition: the answer of a shared run has an object that names the row. */
+  namesRow(response: string, rowHash: string): string;
+  /** Relation `r` with a row for each object of the JSON list in the parameter, and these columns. Times are Unix ms. */
+  records(parameter: string, columns: readonly RelationColumn[]): string;
+  /** A JSON text (not an expression) in a form that the database can hold. */
+  json(text: string): string;
+  readonly view: ViewDialect;
+}
+
+/** The view of a job in the SQL of one database. */
+interface ViewDialect {
+  readonly maxColumns: number;
+  /** Query of the names of tables and views, in lower case, as `name`. */
+  readonly namesInUse: string;
+  /** Query of the column names of the view `$1`, in order, as `name`. Null if a view is always created again. */
+  readonly columnsOf: string | null;
+  /** A name with its suffix, cut to the limit of the database. Not an expression. */
+  cut(name: string, suffix: string): string;
+  /** Reads result columns from the rows of `enriched_rows` that meet the condition: the source, and an expression for each column. */
+  read(columns: readonly ResultColumn[], where: string): { readonly from: string; readonly shown: readonly string[] };
+}
+
+/** What a lock protects: the row numbers of a job, one slice of a job, or the names of views. */
+export type RowLock = { readonly job: string; readonly slice?: number } | 'names';
+
+/** A transaction for rows, with the access to staged files that each database has in its own way. */
+export interface RowTransaction extends SqlTransaction {
+  readonly dialect: RowDialect;
+  /** Waits for the lock, and holds the lock until the transaction ends. */
+  lock(lock: RowLock): Promise<void>;
+  /**
+   * Runs `work` with relations that together have the staged rows of these files: the fields of `StagedRow`, and `slice`, the index of the
+   * file. A relation is valid until `work` returns. Without `cells`, only the fields `n`, `h`, `k`, `e` and `m` are needed.
+   */
+  readRows(files: readonly string[], cells: boolean, work: (rows: string) => Promise<void>): Promise<void>;
+  /**
+   * Runs `work` with a relation of the unit records in these files, and returns what `work` returns. If a line cannot be read, or if `work`
+   * returns false, the result is false, and the caller removes the rows that `work` has written. With `careful`, lines that are not JSON
+   * are skipped, and lines that the database cannot hold are repaired.
+   */
+  readUnits(files: readonly string[], careful: boolean, work: (units: string) => Promise<boolean>): Promise<boolean>;
+}
+
+/**
+ * Purpose of a transaction. `read` needs only an existing warehouse and the right to read. The purposes with `All` sort or join all rows of
+ * a job, which needs more memory.
+ */
+export type Purpose = 'read' | 'readAll' | 'write' | 'writeAll';
+
+/** The parts of a database for `createRowStore`. */
+export interface RowDatabase {
+  /** Name of the warehouse, for messages. */
+  readonly shown: string;
+  exists(): Promise<boolean>;
+  /** Creates missing tables, and checks that existing tables are unchanged. */
+  make(): Promise<void>;
+  transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T>;
+}
+
+/**
+ * Writes the freshness rules into a temporary table `freshness` of one row, which the SQL of {@link stale} reads. Missing bodies
+ * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
+ */
+export async function useFreshness({ dialect, run }: RowTransaction, freshness: Freshness = {}): Promise<void> {
+  const { freshAfter = null, retryTags = [], retryBefore = null } = freshness;
+  await run(
+    dialect.temp(
+      'freshness',
+      `SELECT ${dialect.moment('$1')} AS fresh_after, CAST($2 AS text[]) AS retry_tags, ${dialect.moment('$3')} AS retry_before`,
+    ),
+    [freshAfter, retryTags, retryBefore],
+  );
+}
+
+/** Condition: the answer in a row of `row_store` (alias `e`) is stale. */
+export const stale = `(e.unit_key IS NOT NULL AND EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after
+    OR (e.status = 'error' AND e.fetched_at < f.retry_before AND e.error_tag = ANY(f.retry_tags))))`;
+
+/** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */
+export function insertInto(table: string, values: Readonly<Record<string, string | null>>, from: string): string {
+  const known = Object.entries(values).filter(([, value]) => value !== null);
+  const [names, expressions] = [0, 1].map((at) => known.map((entry) => entry[at]).join(', '));
+  return `INSERT INTO ${table} (${names}) SELECT ${expressions} ${from}`;
+}

@@ -1,0 +1,183 @@
+import type { Freshness } from '../../core/purchase/freshness.js';
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import {
+  JobNotLoaded,
+  type RowWarehouse,
+  type RunRecord,
+  type WarehouseSummary,
+} from '../../core/rows/row-warehouse.js';
+import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
+import { loadSlice, pendingKeys } from './load-slice.js';
+import {
+  checkGeneration,
+  columnsOf,
+  openJob,
+  type StoredTexts,
+  slicesLackingRows,
+  storedTexts,
+  unloadedSlices,
+} from './open-job.js';
+import type { ResultColumn } from './result-column.js';
+import { insertInto, type Purpose, type RowDatabase, type RowTransaction, stale, useFreshness } from './row-sql.js';
+import { outcomes, runs } from './row-tables.js';
+
+/** Returns the row warehouse in a database, without exports. All databases get the same statements, see `RowDialect`. */
+export function createRowStore(
+  database: RowDatabase,
+  say: (sentence: string) => void = () => undefined,
+): Omit<RowWarehouse, 'exportCsv' | 'exportParquet' | 'close'> {
+  const { shown, transaction } = database;
+  const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
+    if (!(await database.exists())) throw unknownJob(job, shown);
+    return transaction(purpose, work);
+  };
+  const ifPresent = async <T>(none: T, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> =>
+    (await database.exists()) ? transaction(purpose, work) : none;
+  const has = (condition: string, values: readonly string[]) =>
+    ifPresent(false, 'read', async (tx) => {
+      const found = await tx.rows(`SELECT 1 AS found FROM row_store WHERE ${condition} LIMIT 1`, values);
+      return found.length > 0;
+    });
+  return {
+    async openJob(job, rowsFiles, freshness) {
+      await database.make();
+      return transaction('writeAll', (tx) => openJob(tx, job, rowsFiles, freshness, say));
+    },
+
+    async unloadedSlices(job, freshness) {
+      if (!(await database.exists())) checkGeneration(job.job, job.generation, undefined);
+      return transaction('writeAll', (tx) => unloadedSlices(tx, job, freshness));
+    },
+
+    holdsRows: (job) => has('job = $1', [job]),
+    holdsAnswers: () => has('unit_key IS NOT NULL', []),
+
+    known: async (keys, freshness) =>
+      keys.length === 0 ? new Map() : ifPresent(new Map(), 'writeAll', (tx) => knownCosts(tx, keys, freshness)),
+    answers: async (keys, freshness) =>
+      keys.length === 0 ? [] : ifPresent([], 'writeAll', (tx) => knownAnswers(tx, keys, freshness)),
+
+    loadedSlices: (job, generation) =>
+      ifPresent<readonly number[] | null>(null, 'read', async (tx) => {
+        const known = await tx.rows('SELECT 1 AS found FROM searchflow_jobs WHERE job = $1', [job]);
+        if (known.length === 0) return null;
+        const lines = await tx.rows<{ slice: number }>(
+          `SELECT slice FROM load_ledger WHERE job = $1 AND generation = $2
+             AND slice NOT IN (${slicesLackingRows}) ORDER BY slice`,
+          [job, generation],
+        );
+        return lines.map(({ slice }) => slice);
+      }),
+    loadedRows: (job, generation, freshness) =>
+      existing(job, 'writeAll', (tx) => loadedRows(tx, job, generation, freshness)),
+
+    pendingKeys: (job, _generation, _slice, rowsFile, freshness) =>
+      transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
+    load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
+
+    misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
+    putAnswers: (job, unitFile) => existing(job, 'write', (tx) => putAnswers(tx, job, unitFile)),
+
+    async recordUnknown(job, unknown) {
+      if (unknown.length > 0) await transaction('write', (tx) => recordUnknown(tx, job, unknown));
+    },
+    recordRun: (run) => transaction('write', (tx) => recordRun(tx, run)),
+    summary: (job) => existing(job, 'readAll', (tx) => summarize(tx, job, shown)),
+  };
+}
+
+/** `where`: the name of the warehouse, for messages. */
+export function unknownJob(job: string, where: string): JobNotLoaded {
+  return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
+}
+
+/** A job for its exports: its input, its columns and its highest row number. */
+export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
+  const [record] = await rows<{ input: string; columns: readonly string[]; last: unknown } & StoredTexts>(
+    `SELECT input, columns, ${storedTexts}, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+     FROM searchflow_jobs WHERE job = $1`,
+    [job],
+  );
+  if (record === undefined) throw unknownJob(job, shown);
+  const { input, columns, last } = record;
+  const results: readonly ResultColumn[] = columnsOf(record);
+  return { input, columns, results, last: Number(last) };
+}
+
+/** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
+async function loadedRows(tx: RowTransaction, job: string, generation: string, freshness: Freshness | undefined) {
+  await useFreshness(tx, freshness);
+  const slices = await tx.rows<{ slice: number; rows: unknown; failed: unknown; ledger: boolean }>(
+    `SELECT e.slice, count(*) AS rows, count(*) FILTER (WHERE e.status = 'error') AS failed, l.slice IS NOT NULL AS ledger
+     FROM row_store e LEFT JOIN load_ledger l ON l.job = e.job AND l.slice = e.slice AND l.generation = $2
+     WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL AND NOT ${stale}
+     GROUP BY e.slice, l.slice ORDER BY e.slice`,
+    [job, generation],
+  );
+  return {
+    failed: slices.reduce((sum, { failed }) => sum + Number(failed), 0),
+    partial: slices.filter(({ ledger }) => !ledger).map(({ slice, rows }) => [slice, Number(rows)] as const),
+  };
+}
+
+/** Expressions of the columns of a table, from records whose fields have the names of the columns. */
+function recordsOf({ dialect }: RowTransaction, table: typeof runs, derived: readonly string[] = []) {
+  const fields = table.columns.filter(({ name }) => !derived.includes(name));
+  const values = fields.map(({ name, type }) => [name, type === 'time' ? dialect.moment(`r.${name}`) : `r.${name}`]);
+  return {
+    values: Object.fromEntries(values) as Record<string, string>,
+    from: `FROM ${dialect.records('$1', fields)}`,
+  };
+}
+
+/** See `RowWarehouse.recordUnknown`. Outcomes with equal segment, operation, time and keys are one outcome. */
+async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly UnknownOutcome[]): Promise<void> {
+  const { dialect } = tx;
+  const { values, from } = recordsOf(tx, outcomes, ['id', 'recorded_at']);
+  const records = unknown.map(({ book, operation, keys, intendedAt, reason, estimateMicros }) => ({
+    ...{ job, book, operation, unit_keys: keys, intended_at: intendedAt, reason, estimate_micros: estimateMicros },
+  }));
+  const id = 'md5(concat_ws(chr(10), r.book, r.operation, r.intended_at, CAST(r.unit_keys AS text)))';
+  const once = `FROM (SELECT DISTINCT ON (book, operation, intended_at, unit_keys) * ${from}) r`;
+  await tx.run(
+    `${insertInto('unknown_outcomes', { ...values, id, recorded_at: dialect.now() }, once)}
+     ON CONFLICT (job, id) DO UPDATE SET reason = excluded.reason, estimate_micros = excluded.estimate_micros`,
+    [dialect.json(JSON.stringify(records))],
+  );
+}
+
+/** See `RowWarehouse.recordRun`. */
+async function recordRun(tx: RowTransaction, run: RunRecord): Promise<void> {
+  const { startedAt, endedAt, costMicros, ...facts } = run;
+  const record = { ...facts, started_at: startedAt, ended_at: endedAt, cost_micros: costMicros };
+  const { values, from } = recordsOf(tx, runs);
+  const changes = Object.keys(values).filter((name) => !runs.key?.includes(name));
+  await tx.run(
+    `${insertInto('searchflow_runs', values, from)}
+     ON CONFLICT (job, run) DO UPDATE SET ${changes.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+    [tx.dialect.json(JSON.stringify([record]))],
+  );
+}
+
+/**
+ * See `RowWarehouse.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
+ * missing.
+ */
+async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
+  const [record] = await tx.rows<{ rows: unknown }>('SELECT rows FROM searchflow_jobs WHERE job = $1', [job]);
+  if (record === undefined) throw unknownJob(job, shown);
+  const groups = await tx.rows<{ status: string; tag: string | null; count: unknown }>(
+    `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag AS tag, count(*) AS count
+     FROM row_store WHERE job = $1 AND (outdated_at IS NULL OR vanished_at IS NOT NULL) GROUP BY 1, 2 ORDER BY 3 DESC, 2`,
+    [job],
+  );
+  const counts: Record<string, number> = {};
+  const tags: Record<string, number> = {};
+  for (const { status, tag, count } of groups) {
+    counts[status] = (counts[status] ?? 0) + Number(count);
+    if (status !== 'vanished' && tag !== null) tags[tag] = (tags[tag] ?? 0) + Number(count);
+  }
+  const rows = Number(record.rows);
+  const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
+  return { rows, success, error, invalid, missing: rows - success - error - invalid, vanished, tags };
+}

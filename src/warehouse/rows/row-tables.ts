@@ -1,0 +1,221 @@
+import type { Relation, RelationColumn, SqlType } from '../shared/relation.js';
+
+const column = (type: SqlType, name: string, is: string): RelationColumn => ({ name, type, is });
+const required = (type: SqlType, name: string, is: string): RelationColumn => ({ name, type, is, required: true });
+
+const job = required('text', 'job', 'Id of the job.');
+const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
+const loadedAt = required('time', 'loaded_at', 'Time of the load, UTC.');
+
+/** Jobs. A column that a later version added is the last. */
+export const jobs: Relation = {
+  kind: 'TABLE',
+  name: 'searchflow_jobs',
+  is: 'A row for each job: its input, its options and its view.',
+  key: ['job'],
+  columns: [
+    job,
+    required('text', 'name', 'Name of the job.'),
+    required('text', 'view_name', 'View with the rows of the job.'),
+    origin,
+    required('text', 'operation', 'Operation that is bought for each row.'),
+    required('text', 'input', 'Absolute path or URL of the input; - for stdin.'),
+    required('texts', 'columns', 'Columns of the input; row_store.input has the cells in this order.'),
+    required('text', 'generation', 'Hash of the rows and options of the latest run.'),
+    column('parsed', 'options', 'Options of the latest run, as they are sent to the service.'),
+    required('long', 'rows', 'Number of rows of the input.'),
+    required('small', 'slices', 'Number of slices of the input.'),
+    required('time', 'created_at', 'Time of the first run of the job in this warehouse, UTC.'),
+    required('time', 'opened_at', 'Time of the first run of the latest generation in this warehouse, UTC.'),
+    column(
+      'json',
+      'request',
+      'Template of the requests: the template, its options, and the number of rows that share a run; NULL if the request is only the URL.',
+    ),
+  ],
+};
+
+/** Columns of a row before its answer, and the rest. */
+const rowColumns: readonly RelationColumn[] = [
+  job,
+  origin,
+  required('text', 'generation', 'Generation of the job that loaded the row.'),
+  required('small', 'slice', 'Slice of the input; its rows were loaded in one transaction.'),
+  column('long', 'row_number', 'Number of the row in the input, from 1; NULL after it has vanished from the input.'),
+  required('text', 'row_hash', 'Start of the SHA-256 of the cells.'),
+  column('text', 'unit_key', 'Hash of the unit: origin, operation, options and URL. NULL for a bad row.'),
+  column('text', 'url', 'URL of the request.'),
+  required('texts', 'input', 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.'),
+  required('text', 'status', 'success, error (the service returned an error) or invalid (never sent).'),
+  column('text', 'error_tag', 'Error tag of the service, or of searchflow for a row that was never sent.'),
+  column(
+    'text',
+    'error_message',
+    'Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.',
+  ),
+  column('small', 'http_status', 'HTTP status of the page, if the service returned one.'),
+  column('text', 'source', 'Source of the content at the service: cached, crawled.'),
+  column('text', 'title', 'Title of the page.'),
+  column('text', 'author', 'Author of the page.'),
+  column('text', 'published_date', 'Date of the page, as the service returned it.'),
+  column('json', 'response', 'The whole result as JSON, unchanged, including fields without a column.'),
+  column('text', 'request_id', 'Id of the request at the service.'),
+  required(
+    'long',
+    'cost_micros',
+    'Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.',
+  ),
+  column('time', 'fetched_at', 'Time of the answer, UTC.'),
+  loadedAt,
+  column(
+    'time',
+    'outdated_at',
+    'Time since which the job has other options, so that this answer will be replaced, UTC.',
+  ),
+  column('time', 'vanished_at', 'Time since which the row is missing from the input, UTC.'),
+];
+
+const ledger: Relation = {
+  kind: 'TABLE',
+  name: 'load_ledger',
+  is: 'Slices that are loaded, written in the same transaction as their rows: the record of what is loaded.',
+  key: ['job', 'generation', 'slice'],
+  columns: [
+    job,
+    required('text', 'generation', 'Generation of the slice.'),
+    required('small', 'slice', 'Number of the slice, from 0.'),
+    required('long', 'rows', 'Number of its rows.'),
+    required('text', 'attempt', 'Attempt that loaded it; unchanged: no row had to be loaded.'),
+    loadedAt,
+  ],
+};
+
+export const outcomes: Relation = {
+  kind: 'TABLE',
+  name: 'unknown_outcomes',
+  is: 'Purchases without an answer: they may have been charged.',
+  key: ['job', 'id'],
+  columns: [
+    job,
+    required('text', 'id', 'Hash that identifies the purchase.'),
+    required('text', 'book', 'Segment of the journal that has the purchase.'),
+    required('text', 'operation', 'Operation of the request.'),
+    required('texts', 'unit_keys', 'Units of the request; see row_store.unit_key.'),
+    required('time', 'intended_at', 'Time of the request, UTC.'),
+    required('text', 'reason', 'Reason why there is no answer.'),
+    required('long', 'estimate_micros', 'Estimate of the cost, in millionths of a dollar.'),
+    required('time', 'recorded_at', 'Time when the purchase was recorded here, UTC.'),
+  ],
+};
+
+export const runs: Relation = {
+  kind: 'TABLE',
+  name: 'searchflow_runs',
+  is: 'A row for each run of a job that ended as done or stopped: its rows, purchases and missing rows. Failed and cancelled runs have no row.',
+  key: ['job', 'run'],
+  columns: [
+    job,
+    required('text', 'run', 'Id of the run of its Temporal workflow.'),
+    required('boolean', 'scheduled', 'Whether a schedule started it.'),
+    required('text', 'generation', 'Hash of its rows and options.'),
+    required(
+      'time',
+      'started_at',
+      'Start of the run, UTC. Rows that it missed in the input have a vanished_at between this and ended_at.',
+    ),
+    required('time', 'ended_at', 'End of the run, UTC.'),
+    required('text', 'phase', 'done, or stopped: the run ended early.'),
+    column('text', 'reason', 'Reason of a stopped run: budget, credits, key, rate, service or person.'),
+    column('text', 'message', 'The reason as a sentence.'),
+    required('long', 'rows', 'Number of rows of the input.'),
+    required('long', 'success', 'Rows with an answer.'),
+    required('long', 'error', 'Rows for which the service returned an error.'),
+    required('long', 'invalid', 'Bad rows, which were never sent.'),
+    required('long', 'missing', 'Rows that are not loaded yet; the next run continues with them.'),
+    required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
+    required('long', 'requests', 'Number of paid requests of the run.'),
+    required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
+  ],
+};
+
+/** The loaded parts of slices, in a database that may load a slice in parts. */
+export const parts: Relation = {
+  kind: 'TABLE',
+  name: 'load_parts',
+  is: 'Loaded parts of slices that need more memory than the warehouse has, written in the same transaction as their rows. The row of the whole slice in load_ledger replaces them.',
+  columns: [
+    job,
+    required('text', 'generation', 'Generation of the slice.'),
+    required('small', 'slice', 'Number of the slice, from 0.'),
+    required('long', 'first_row', 'Number of the first row of the part.'),
+    required('long', 'last_row', 'Number of the last row of the part.'),
+    required('long', 'rows', 'Number of rows that were loaded.'),
+    required('text', 'attempt', 'Attempt that loaded it.'),
+    loadedAt,
+  ],
+};
+
+const id: RelationColumn = {
+  ...{ name: 'id', type: 'other', own: 'bigint GENERATED ALWAYS AS IDENTITY' },
+  is: 'Number of the row in this table.',
+};
+
+/** Columns of a database whose texts cannot hold every character; see docs/decisions/0009. */
+const exact: readonly RelationColumn[] = [
+  column(
+    'json',
+    'row_exact',
+    'Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.',
+  ),
+  column(
+    'json',
+    'answer_exact',
+    'Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.',
+  ),
+];
+
+/** The tables for rows. `keepsExact`: see `RowDialect`. */
+export function rowTables(keepsExact: boolean): readonly Relation[] {
+  const rows: Relation = {
+    kind: 'TABLE',
+    name: 'row_store',
+    is: 'A row for each row of each job, as it was loaded. Query it through enriched_rows or the view of a job.',
+    ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exact] } : { columns: rowColumns }),
+  };
+  return [jobs, rows, ledger, outcomes, runs];
+}
+
+/** The views of rows with the descriptions of their columns; see `spendView`. */
+export function rowViews(keepsExact: boolean): readonly Relation[] {
+  return [
+    {
+      kind: 'VIEW',
+      name: 'enriched_rows',
+      is: 'The rows of all jobs with the fields of their responses. Rows that are in the input now have vanished_at NULL.',
+      columns: [
+        ...(keepsExact ? [id] : []),
+        ...rowColumns,
+        column('text', 'text', 'Text of the page.'),
+        column('json', 'highlights', 'Snippets, as a JSON list.'),
+        column('text', 'summary', 'Summary of the page.'),
+        column('other', 'cost_dollars', 'cost_micros in dollars, exact.'),
+        ...(keepsExact ? exact : []),
+      ],
+    },
+    {
+      kind: 'VIEW',
+      name: 'spend',
+      is: 'Cost of the rows in this warehouse, by day, job and operation. An answer of several rows or jobs counts once, for the first. The bill is searchflow usage: a refreshed row counts only with its latest answer.',
+      columns: [
+        column('other', 'day', 'Day of the answers, UTC.'),
+        column('text', 'job', 'Id of the job.'),
+        column('text', 'operation', 'Operation of the purchases.'),
+        column('long', 'requests', 'Number of requests with an answer.'),
+        column('long', 'rows', 'Number of rows with these answers.'),
+        column('other', 'dollars', 'Cost of the answers.'),
+        column('long', 'unknown_outcomes', 'Number of purchases without an answer.'),
+        column('other', 'unknown_dollars', 'Estimated cost of these purchases.'),
+      ],
+    },
+  ];
+}
