@@ -1,5 +1,6 @@
 import type { Differences, StreamKey, Verification, WindowPages } from '../../core/events/event-warehouse.js';
-import type { EventDialect, EventTransaction, SqlValue } from './event-sql.js';
+import type { SqlValue } from '../shared/sql.js';
+import type { EventDialect, EventTransaction } from './event-sql.js';
 
 /** Maximum number of days in a summary, because a summary is stored in Temporal's history. The table has all days. */
 const MOST_DAYS = 366;

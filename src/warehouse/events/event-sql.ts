@@ -1,13 +1,11 @@
 import type { ColumnType } from '../../core/events/state-table.js';
+import type { RelationColumn } from '../shared/relation.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
-export type SqlValue = string | number | null;
-
-/** Runs the statements for events in one transaction. Parameters are `$1`, `$2`, … */
-export interface EventTransaction {
-  run(sql: string, values?: readonly SqlValue[]): Promise<void>;
+/** Runs the statements for events in one transaction. */
+export interface EventTransaction extends SqlTransaction {
   /** Like `run`, for a statement that looks up many rows in a large table. */
   runOnMany(sql: string, values?: readonly SqlValue[]): Promise<void>;
-  rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
 }
 
 /** The pages of a load as the database sees them until the transaction ends. */
@@ -21,16 +19,13 @@ export interface StagedPages {
 }
 
 /** The SQL of one database in the statements for events. Expressions are SQL. */
-export interface EventDialect {
-  readonly types: Readonly<Record<ColumnType | 'json' | 'digest' | 'long', string>>;
+export interface EventDialect extends SqlDialect {
   /**
    * Whether ids are always looked up before events are inserted. A database with keys needs this lookup, because keys refuse existing ids.
    */
   readonly checksIdsFirst: boolean;
   /** Additional columns of `events` in this database. */
-  readonly moreEventColumns: readonly { readonly name: string; readonly type: string; readonly is: string }[];
-  /** A field of a JSON object as text. */
-  text(json: string, path: readonly string[]): string;
+  readonly moreEventColumns: readonly RelationColumn[];
   /** A text as a time; NULL if the text does not fit. */
   time(text: string): string;
   /**
@@ -52,14 +47,6 @@ export interface EventDialect {
   newest(from: string): string;
   /** A hash of a content, to compare contents. */
   digest(json: string): string;
-  /** Unix ms of a time, as a number. */
-  millis(time: string): string;
-  /** A time from a parameter in Unix ms. */
-  moment(parameter: string): string;
-  /** Temporary table, dropped when the transaction ends. */
-  temp(name: string, query: string): string;
-  /** The UTC day of a time. */
-  day(time: string): string;
 }
 
 export interface Field {

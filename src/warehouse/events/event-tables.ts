@@ -1,25 +1,7 @@
 import { payloads } from '../../core/events/payloads.js';
-import type { ColumnType } from '../../core/events/state-table.js';
 import { partTables, stateTables } from '../../core/events/state-tables.js';
+import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { EventDialect } from './event-sql.js';
-
-/** A table or view with its description, for the database's comments and the data dictionary. */
-export interface Relation {
-  readonly kind: 'TABLE' | 'VIEW';
-  readonly name: string;
-  readonly is: string;
-  readonly columns: readonly RelationColumn[];
-  readonly key?: readonly string[];
-}
-
-export interface RelationColumn {
-  readonly name: string;
-  readonly type: ColumnType | 'json' | 'digest' | 'long' | 'other';
-  readonly is: string;
-  readonly required?: boolean;
-  /** Type of a column of type `other`, in the SQL of the database. */
-  readonly own?: string;
-}
 
 const origin: RelationColumn = {
   name: 'origin',
@@ -84,9 +66,9 @@ function logTables(dialect: EventDialect): Relation[] {
           is: 'Time of the last change of data, UTC: its updatedAt, else created_at.',
           required: true,
         },
-        { name: 'data', type: 'json', is: 'The object of the event, as it was at that time.' },
-        { name: 'extra', type: 'json', is: 'Fields of the event without a column; mostly NULL.' },
-        ...dialect.moreEventColumns.map(({ name, type, is }) => ({ name, type: 'other' as const, own: type, is })),
+        { name: 'data', type: 'parsed', is: 'The object of the event, as it was at that time.' },
+        { name: 'extra', type: 'parsed', is: 'Fields of the event without a column; mostly NULL.' },
+        ...dialect.moreEventColumns,
         { name: 'digest', type: 'digest', is: 'Hash of data, to detect changed contents.' },
         origin,
         { name: 'load_id', type: 'long', is: 'Load of the event; see event_loads.', required: true },
@@ -185,7 +167,7 @@ function logTables(dialect: EventDialect): Relation[] {
 
 const data: RelationColumn = {
   name: 'data',
-  type: 'json',
+  type: 'parsed',
   is: 'The whole object as JSON, including fields without a column.',
 };
 const deleted: RelationColumn = {

@@ -1,5 +1,5 @@
+import type { Relation } from '../shared/relation.js';
 import type { EventDialect } from './event-sql.js';
-import type { Relation } from './event-tables.js';
 
 interface View extends Relation {
   readonly query: string;

@@ -183,7 +183,7 @@ function candidates(dialect: EventDialect, { payload, path, deletes = [] }: Stat
   const [member, ...rest] = path;
   if (member === undefined) {
     const gone = deletes.length === 0 ? 'NULL' : `CASE WHEN type IN ('${deletes.join("', '")}') THEN event_at END`;
-    return `SELECT object_id AS id, CAST(NULL AS ${types.json}) AS o, version_at, event_at, event_id,
+    return `SELECT object_id AS id, CAST(NULL AS ${types.parsed}) AS o, version_at, event_at, event_id,
         CAST(${gone} AS ${types.time}) AS deleted_at
       FROM (SELECT object_id, version_at, ${eventAt(dialect)} AS event_at, id AS event_id, type
         FROM ${eventsWith(payload, which)} AND object_id IS NOT NULL) c`;

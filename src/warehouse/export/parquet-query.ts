@@ -1,6 +1,6 @@
 import { resultSql } from '../rows/duckdb-result-sql.js';
+import { dollarsOf } from '../rows/make-tables.js';
 import type { ResultColumn } from '../rows/result-column.js';
-import { dollarsOf } from '../rows/spend-view.js';
 import { identifier } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 

@@ -2,11 +2,12 @@ import type { MonitorState } from '../../core/monitors/monitor-batch.js';
 import type { PlannedMonitor } from '../../core/monitors/monitor-effect.js';
 import { filterJson } from '../../core/monitors/monitor-filter.js';
 import type { BatchAudit } from '../../core/monitors/monitor-warehouse.js';
-import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue } from './monitor-sql.js';
+import type { SqlTransaction, SqlValue } from '../shared/sql.js';
+import { insert, type MonitorDialect } from './monitor-sql.js';
 import { actions, batches } from './monitor-tables.js';
 
 /** Runs work in one transaction of the warehouse. */
-export type Transact = <T>(work: (tx: MonitorTransaction) => Promise<T>) => Promise<T>;
+export type Transact = <T>(work: (tx: SqlTransaction) => Promise<T>) => Promise<T>;
 
 /** Number of monitors in one statement. */
 const CHUNK = 300;
@@ -55,7 +56,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
       transact(async (tx) => {
         await tx.run(
           `UPDATE monitor_batches SET decided_by = $4, decided_why = $5, approved = $6, decided_at = ${moment('$7')} WHERE ${ofRun}`,
-          [origin, job, run, dialect.text(by), why === undefined ? null : dialect.text(why), approved ? 1 : 0, at],
+          [origin, job, run, dialect.plain(by), why === undefined ? null : dialect.plain(why), approved ? 1 : 0, at],
         );
       }),
 
@@ -65,12 +66,12 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
           origin,
           job,
           run,
-          dialect.text(by),
+          dialect.plain(by),
         ]);
         await tx.run(
           `UPDATE monitor_quiet SET kept_by = $4 WHERE origin = $1 AND monitor_id IN (
              SELECT monitor_id FROM monitor_actions WHERE ${ofRun} AND action = 'pause' AND effect = '${ALREADY}')`,
-          [origin, job, run, dialect.text(by)],
+          [origin, job, run, dialect.plain(by)],
         );
       }),
 
@@ -129,7 +130,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
           const tuples = part.map(
             (_, index) => `(${[4, 5, 6, 7, 8, 9].map((at) => `CAST($${at + 6 * index} AS ${dialect.types.text})`)})`,
           );
-          const held = (text: string | null | undefined) => (text ? dialect.text(text) : null);
+          const held = (text: string | null | undefined) => (text ? dialect.plain(text) : null);
           await tx.run(
             `UPDATE monitor_actions SET effect = v.kind, note = coalesce(v.note, monitor_actions.note), after_status = v.status,
                after_updated_at = v.updated_at, name = coalesce(monitor_actions.name, v.name)
@@ -149,7 +150,7 @@ export function createBatchAudit(transact: Transact, dialect: MonitorDialect): B
 
   /** Adds monitors that a call affected but the plan lacks. Such monitors began to match after the plan was made. */
   async function addUnplanned(
-    tx: MonitorTransaction,
+    tx: SqlTransaction,
     what: {
       readonly origin: string;
       readonly job: string;

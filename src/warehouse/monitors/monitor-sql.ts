@@ -1,40 +1,12 @@
-/** Parameters of a statement. Times are Unix ms, which {@link MonitorDialect.moment} converts. */
-export type SqlValue = string | number | null;
-
-/** Runs the statements for monitors in one transaction. Parameters are `$1`, `$2`, … */
-export interface MonitorTransaction {
-  run(sql: string, values?: readonly SqlValue[]): Promise<void>;
-  rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-}
+import type { ColumnType, ColumnTypes, Relation } from '../shared/relation.js';
+import type { SqlDialect, SqlTransaction, SqlValue } from '../shared/sql.js';
 
 /** The SQL of one database in the statements for monitors. */
-export interface MonitorDialect {
-  readonly types: Readonly<Record<ColumnType, string>>;
-  /** A time from a parameter in Unix ms. */
-  moment(parameter: string): string;
+export interface MonitorDialect extends SqlDialect {
   /** Query with one row for each text; the parameter is a JSON list of texts. */
   texts(parameter: string): string;
-  /** A JSON text in a form that the database can hold. */
-  json(text: string): string;
   /** A text in a form that the database can hold. */
-  text(text: string): string;
-}
-
-export type ColumnType = 'text' | 'integer' | 'number' | 'time' | 'json';
-
-/** A column of a table for monitors, with its description for comments and the data dictionary. */
-export interface MonitorColumn {
-  readonly name: string;
-  readonly type: ColumnType;
-  readonly is: string;
-  readonly required?: boolean;
-}
-
-export interface MonitorTable {
-  readonly name: string;
-  readonly is: string;
-  readonly key: readonly string[];
-  readonly columns: readonly MonitorColumn[];
+  plain(text: string): string;
 }
 
 /** Maximum number of parameters of a statement. */
@@ -42,9 +14,9 @@ const MOST_VALUES = 2000;
 
 /** Appends rows. Values are in the order of the table's columns: JSON as text, times in Unix ms. */
 export async function insert(
-  tx: MonitorTransaction,
+  tx: SqlTransaction,
   dialect: MonitorDialect,
-  table: MonitorTable,
+  table: Relation,
   rows: readonly (readonly SqlValue[])[],
 ): Promise<void> {
   const { name, columns } = table;
@@ -60,12 +32,14 @@ export async function insert(
   }
 
   function placeholder(type: ColumnType, number: number): string {
-    return type === 'time' ? dialect.moment(`$${number}`) : `CAST($${number} AS ${dialect.types[type]})`;
+    return type === 'time'
+      ? dialect.moment(`$${number}`)
+      : `CAST($${number} AS ${dialect.types[type as keyof ColumnTypes]})`;
   }
 
   function held(type: ColumnType | undefined, value: SqlValue): SqlValue {
     if (typeof value !== 'string') return value;
-    return type === 'json' ? dialect.json(value) : dialect.text(value);
+    return type === 'json' ? dialect.json(value) : dialect.plain(value);
   }
 }
 

@@ -1,9 +1,9 @@
-import type { MonitorColumn, MonitorDialect, MonitorTable } from './monitor-sql.js';
+import { commentsOn, createTable, type Relation, type RelationColumn, type TableStyle } from '../shared/relation.js';
 
-const text = (name: string, is: string, required = false): MonitorColumn => ({ name, type: 'text', is, required });
-const time = (name: string, is: string): MonitorColumn => ({ name, type: 'time', is });
-const integer = (name: string, is: string): MonitorColumn => ({ name, type: 'integer', is });
-const json = (name: string, is: string): MonitorColumn => ({ name, type: 'json', is });
+const text = (name: string, is: string, required = false): RelationColumn => ({ name, type: 'text', is, required });
+const time = (name: string, is: string): RelationColumn => ({ name, type: 'time', is });
+const integer = (name: string, is: string): RelationColumn => ({ name, type: 'integer', is });
+const json = (name: string, is: string): RelationColumn => ({ name, type: 'json', is });
 
 const origin = text('origin', 'Base URL of the service, or sandbox: its data is never real.', true);
 const job = text('job', 'Name of the batch: the same for the same action and filter.', true);
@@ -11,7 +11,8 @@ const run = text('run', 'Id of the workflow run; a batch may run again.', true);
 const monitorId = text('monitor_id', 'Id of the monitor.', true);
 const schedule = text('schedule', 'Name of the quiet hours.', true);
 
-export const batches: MonitorTable = {
+export const batches: Relation = {
+  kind: 'TABLE',
   name: 'monitor_batches',
   is: 'Batches that pause, unpause or delete monitors, with their plan and approval.',
   key: ['origin', 'job', 'run'],
@@ -32,7 +33,8 @@ export const batches: MonitorTable = {
   ],
 };
 
-export const actions: MonitorTable = {
+export const actions: Relation = {
+  kind: 'TABLE',
   name: 'monitor_actions',
   is: 'The audit of batches: a row for each monitor of a plan, and for each affected monitor outside of it.',
   key: ['origin', 'job', 'run', 'monitor_id'],
@@ -68,7 +70,8 @@ export const actions: MonitorTable = {
   ],
 };
 
-export const quietMarks: MonitorTable = {
+export const quietMarks: Relation = {
+  kind: 'TABLE',
   name: 'monitor_quiet_marks',
   is: 'State of each schedule of quiet hours.',
   key: ['origin', 'schedule'],
@@ -80,7 +83,8 @@ export const quietMarks: MonitorTable = {
   ],
 };
 
-export const quietMonitors: MonitorTable = {
+export const quietMonitors: Relation = {
+  kind: 'TABLE',
   name: 'monitor_quiet',
   is: 'Monitors that quiet hours have paused and will unpause.',
   key: ['origin', 'schedule', 'monitor_id'],
@@ -97,7 +101,8 @@ export const quietMonitors: MonitorTable = {
   ],
 };
 
-export const quietReports: MonitorTable = {
+export const quietReports: Relation = {
+  kind: 'TABLE',
   name: 'monitor_quiet_reports',
   is: 'Monitors that quiet hours left alone because another person had changed them.',
   key: [],
@@ -111,7 +116,8 @@ export const quietReports: MonitorTable = {
   ],
 };
 
-export const monitors: MonitorTable = {
+export const monitors: Relation = {
+  kind: 'TABLE',
   name: 'monitors',
   is: 'Monitors as they were at their last export.',
   key: ['origin', 'id'],
@@ -135,7 +141,8 @@ export const monitors: MonitorTable = {
   ],
 };
 
-export const runs: MonitorTable = {
+export const runs: Relation = {
+  kind: 'TABLE',
   name: 'monitor_runs',
   is: 'Runs of monitors, with their output.',
   key: ['origin', 'monitor_id', 'id'],
@@ -163,7 +170,8 @@ export const runs: MonitorTable = {
   ],
 };
 
-export const results: MonitorTable = {
+export const results: Relation = {
+  kind: 'TABLE',
   name: 'monitor_run_results',
   is: 'Results of the runs of monitors, a row for each result.',
   key: ['origin', 'monitor_id', 'run_id', 'rank'],
@@ -183,7 +191,7 @@ export const results: MonitorTable = {
 };
 
 /** All tables for monitors, in the order of the data dictionary. */
-export const monitorTables: readonly MonitorTable[] = [
+export const monitorTables: readonly Relation[] = [
   monitors,
   runs,
   results,
@@ -194,18 +202,9 @@ export const monitorTables: readonly MonitorTable[] = [
   quietReports,
 ];
 
-/** Statements that create the tables, with all comments. `prefix`: the schema with its dot, or empty; `keys`: whether tables have keys. */
-export function makeMonitorTables({ types }: MonitorDialect, prefix: string, keys: boolean): string {
-  const quoted = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
-  return monitorTables
-    .flatMap(({ name, is, key, columns }) => {
-      const lines = columns.map((one) => `  ${one.name} ${types[one.type]}${one.required ? ' NOT NULL' : ''}`);
-      if (keys && key.length > 0) lines.push(`  PRIMARY KEY (${key.join(', ')})`);
-      return [
-        `CREATE TABLE ${prefix}${name} (\n${lines.join(',\n')}\n);`,
-        `COMMENT ON TABLE ${prefix}${name} IS ${quoted(is)};`,
-        ...columns.map((one) => `COMMENT ON COLUMN ${prefix}${name}.${one.name} IS ${quoted(one.is)};`),
-      ];
-    })
-    .join('\n');
+/** Statements that create the tables, with all comments. */
+export function makeMonitorTables(style: TableStyle): string {
+  return [...monitorTables.map((table) => createTable(table, style)), commentsOn(monitorTables, style.prefix)].join(
+    '\n',
+  );
 }

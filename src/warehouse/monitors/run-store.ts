@@ -1,7 +1,8 @@
 import type { KnownRun, MonitorRuns, RawRecord } from '../../core/monitors/monitor-warehouse.js';
 import { rawJson } from '../../core/monitors/monitor-warehouse.js';
+import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import type { Transact } from './batch-audit.js';
-import { insert, type MonitorDialect, type MonitorTransaction, type SqlValue, toMillis } from './monitor-sql.js';
+import { insert, type MonitorDialect, toMillis } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
@@ -117,7 +118,7 @@ export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): 
       }),
   };
 
-  async function remove(tx: MonitorTransaction, origin: string, monitor: string, ids: string): Promise<void> {
+  async function remove(tx: SqlTransaction, origin: string, monitor: string, ids: string): Promise<void> {
     const which = (column: string) => `origin = $1 AND monitor_id = $2 AND ${column} IN (${texts('$3')})`;
     await tx.run(`DELETE FROM monitor_runs WHERE ${which('id')}`, [origin, monitor, ids]);
     await tx.run(`DELETE FROM monitor_run_results WHERE ${which('run_id')}`, [origin, monitor, ids]);

@@ -1,5 +1,5 @@
+import { dollarsOf } from './make-tables.js';
 import { firstColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
-import { dollarsOf } from './spend-view.js';
 
 export interface ResultValue {
   readonly o: string;

@@ -1,15 +1,10 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
-import type { RelationColumn, SqlType } from '../shared/relation.js';
-import type { SqlTransaction } from '../shared/sql.js';
+import type { RelationColumn } from '../shared/relation.js';
+import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
 
-/** Types of the columns of the tables for rows. */
-export type RowType = Exclude<SqlType, 'integer' | 'number' | 'digest' | 'other'>;
-
-/** The SQL of one database in the statements for rows. Arguments and results are SQL expressions, unless they say otherwise. */
-export interface RowDialect {
-  /** Types of columns, and of the fields of {@link RowDialect.records}. */
-  readonly types: Readonly<Record<RowType, string>>;
+/** The SQL of one database in the statements for rows. */
+export interface RowDialect extends SqlDialect {
   /** The schema with its dot, or empty. */
   readonly prefix: string;
   /** Column that identifies a row of `row_store`. */
@@ -22,14 +17,6 @@ export interface RowDialect {
   readonly keepsExact: boolean;
   /** The current time. */
   now(): string;
-  /** A time from a parameter in Unix ms. */
-  moment(parameter: string): string;
-  /** Unix ms of a time, as a number. */
-  millis(time: string): string;
-  /** Statement that creates a temporary table, dropped when the transaction ends. */
-  temp(name: string, query: string): string;
-  /** A field of a JSON object as text. */
-  text(json: string, path: readonly string[]): string;
   /** Condition: the field of a JSON object is a text. */
   isText(json: string, path: readonly string[]): string;
   /** Query that adds fields of the JSON column `result` to each row of `from`, as texts in the columns `fact_…`. */
@@ -38,8 +25,6 @@ export interface RowDialect {
   namesRow(response: string, rowHash: string): string;
   /** Relation `r` with a row for each object of the JSON list in the parameter, and these columns. Times are Unix ms. */
   records(parameter: string, columns: readonly RelationColumn[]): string;
-  /** A JSON text (not an expression) in a form that the database can hold. */
-  json(text: string): string;
   readonly view: ViewDialect;
 }
 

@@ -1,7 +1,7 @@
-import type { Relation, RelationColumn, SqlType } from '../shared/relation.js';
+import { type ColumnType, commentsOn, type Relation, type RelationColumn } from '../shared/relation.js';
 
-const column = (type: SqlType, name: string, is: string): RelationColumn => ({ name, type, is });
-const required = (type: SqlType, name: string, is: string): RelationColumn => ({ name, type, is, required: true });
+const column = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is });
+const required = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is, required: true });
 
 const job = required('text', 'job', 'Id of the job.');
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
@@ -80,6 +80,7 @@ const ledger: Relation = {
   name: 'load_ledger',
   is: 'Slices that are loaded, written in the same transaction as their rows: the record of what is loaded.',
   key: ['job', 'generation', 'slice'],
+  needsKey: true,
   columns: [
     job,
     required('text', 'generation', 'Generation of the slice.'),
@@ -95,6 +96,7 @@ export const outcomes: Relation = {
   name: 'unknown_outcomes',
   is: 'Purchases without an answer: they may have been charged.',
   key: ['job', 'id'],
+  needsKey: true,
   columns: [
     job,
     required('text', 'id', 'Hash that identifies the purchase.'),
@@ -113,6 +115,7 @@ export const runs: Relation = {
   name: 'searchflow_runs',
   is: 'A row for each run of a job that ended as done or stopped: its rows, purchases and missing rows. Failed and cancelled runs have no row.',
   key: ['job', 'run'],
+  needsKey: true,
   columns: [
     job,
     required('text', 'run', 'Id of the run of its Temporal workflow.'),
@@ -139,7 +142,7 @@ export const runs: Relation = {
 };
 
 /** The loaded parts of slices, in a database that may load a slice in parts. */
-export const parts: Relation = {
+export const loadParts: Relation = {
   kind: 'TABLE',
   name: 'load_parts',
   is: 'Loaded parts of slices that need more memory than the warehouse has, written in the same transaction as their rows. The row of the whole slice in load_ledger replaces them.',
@@ -155,10 +158,7 @@ export const parts: Relation = {
   ],
 };
 
-const id: RelationColumn = {
-  ...{ name: 'id', type: 'other', own: 'bigint GENERATED ALWAYS AS IDENTITY' },
-  is: 'Number of the row in this table.',
-};
+const id: RelationColumn = { name: 'id', type: 'long', is: 'Number of the row in this table.', numbered: true };
 
 /** Columns of a database whose texts cannot hold every character; see docs/decisions/0009. */
 const exact: readonly RelationColumn[] = [
@@ -185,7 +185,7 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
   return [jobs, rows, ledger, outcomes, runs];
 }
 
-/** The views of rows with the descriptions of their columns; see `spendView`. */
+/** The views of rows, with the descriptions of their columns; see `makeRowTables`. */
 export function rowViews(keepsExact: boolean): readonly Relation[] {
   return [
     {
@@ -218,4 +218,16 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       ],
     },
   ];
+}
+
+/**
+ * Comments of a migration on these tables and views. `request` is left out, because a later migration added that column with its comment.
+ */
+export function rowComments(names: readonly string[], keepsExact: boolean, prefix = ''): string {
+  const relations = [...rowTables(keepsExact), ...rowViews(keepsExact)].filter(({ name }) => names.includes(name));
+  const before = relations.map((relation) => ({
+    ...relation,
+    columns: relation.columns.filter(({ name }) => name !== 'request'),
+  }));
+  return commentsOn(before, prefix);
 }

@@ -1,3 +1,5 @@
+import type { ColumnTypes } from './relation.js';
+
 /** A parameter of a statement. A list of texts is an array; times are Unix ms, which {@link SqlDialect.moment} converts. */
 export type SqlValue = string | number | boolean | null | readonly string[];
 
@@ -5,4 +7,21 @@ export type SqlValue = string | number | boolean | null | readonly string[];
 export interface SqlTransaction {
   run(sql: string, values?: readonly SqlValue[]): Promise<void>;
   rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+}
+
+/** The SQL of one database. Arguments and results are SQL expressions, unless they say otherwise. */
+export interface SqlDialect {
+  readonly types: ColumnTypes;
+  /** A time from a parameter in Unix ms. */
+  moment(parameter: string): string;
+  /** Unix ms of a time, as a number. */
+  millis(time: string): string;
+  /** The UTC day of a time. */
+  day(time: string): string;
+  /** Statement that creates a temporary table, dropped when the transaction ends. */
+  temp(name: string, query: string): string;
+  /** A field of a JSON object as text. */
+  text(json: string, path: readonly string[]): string;
+  /** A JSON text in a form that the database can hold. Not an expression. */
+  json(text: string): string;
 }

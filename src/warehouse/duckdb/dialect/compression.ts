@@ -1,4 +1,4 @@
-import type { RelationColumn } from '../../events/event-tables.js';
+import type { RelationColumn } from '../../shared/relation.js';
 
 /**
  * Compression of text columns of events and of their state. By default DuckDB tries all its methods on each column of each row group. For

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
-import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
-import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import type { EventTransaction } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
 import { duckDbDialect } from '../dialect/event-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
+import { sqlTransaction } from '../driver/sql-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
@@ -34,37 +35,6 @@ export function createDuckDbEvents(options: { readonly file: string }): EventWar
 const queues = { read: ['incoming'], write: ['incoming'], fold: ['state'], foldAll: ['state'] } as const;
 
 function transactionOn(connection: DuckDBConnection): EventTransaction {
-  const run = async (sql: string, values?: readonly SqlValue[]) => {
-    await (values ? withPrepared(connection, sql, values, (one) => one.run()) : connection.run(sql));
-  };
-  return {
-    run,
-    runOnMany: run,
-    async rows<Row extends object>(sql: string, values?: readonly SqlValue[]) {
-      const reader = await (values
-        ? withPrepared(connection, sql, values, (one) => one.runAndReadAll())
-        : connection.runAndReadAll(sql));
-      // Each statement casts its columns to the types of `Row`.
-      return reader.getRowObjectsJS() as Row[];
-    },
-  };
-}
-
-/**
- * Runs prepared statements. Without preparation, the connection would first split the text into statements on another thread, and each
- * switch of threads waits for a free thread.
- */
-async function withPrepared<T>(
-  connection: DuckDBConnection,
-  sql: string,
-  values: readonly SqlValue[],
-  work: (statement: DuckDBPreparedStatement) => Promise<T>,
-): Promise<T> {
-  const statement = await connection.prepare(sql);
-  try {
-    statement.bind([...values]);
-    return await work(statement);
-  } finally {
-    statement.destroySync();
-  }
+  const tx = sqlTransaction(connection);
+  return { ...tx, runOnMany: tx.run };
 }

@@ -1,5 +1,5 @@
-import { spendView } from '../../rows/spend-view.js';
-import { commentsOn } from '../../shared/comments.js';
+import { spendView } from '../../rows/make-tables.js';
+import { rowComments } from '../../rows/row-tables.js';
 
 const named = ['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes'];
 
@@ -8,6 +8,6 @@ export const spendAndComments = {
   name: '0002-spend-and-comments',
   sql: (taken: ReadonlySet<string>) =>
     taken.has('spend')
-      ? commentsOn(named)
-      : `${spendView((moment) => `CAST(${moment} AS DATE)`)};\n${commentsOn([...named, 'spend'])}`,
+      ? rowComments(named, false)
+      : `${spendView((moment) => `CAST(${moment} AS DATE)`)};\n${rowComments([...named, 'spend'], false)}`,
 } as const;

@@ -1,5 +1,5 @@
 import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
-import { duckDbMonitors } from '../dialect/monitor-dialect.js';
+import { duckDbTables } from '../dialect/sql-dialect.js';
 
 /**
  * Monitors: batches and their audit, quiet hours, runs and results. If a job's view has the name of one of these tables, the view is
@@ -15,6 +15,6 @@ export const monitors = {
           `ALTER VIEW ${name} RENAME TO ${name}_job;`,
           `UPDATE searchflow_jobs SET view_name = '${name}_job' WHERE lower(view_name) = '${name}';`,
         ]),
-      makeMonitorTables(duckDbMonitors, '', false),
+      makeMonitorTables(duckDbTables),
     ].join('\n'),
 } as const;

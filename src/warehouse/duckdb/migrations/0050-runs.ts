@@ -1,4 +1,4 @@
-import { commentsOn } from '../../shared/comments.js';
+import { rowComments } from '../../rows/row-tables.js';
 
 /** The table of finished runs of a job. */
 export const runs = {
@@ -24,5 +24,5 @@ CREATE TABLE searchflow_runs (
   cost_micros BIGINT NOT NULL,
   PRIMARY KEY (job, run)
 );
-${commentsOn(['searchflow_runs'])}`,
+${rowComments(['searchflow_runs'], false)}`,
 } as const;

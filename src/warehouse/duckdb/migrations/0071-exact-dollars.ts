@@ -1,6 +1,7 @@
+import { dollarsOf, spendView } from '../../rows/make-tables.js';
 import { makeResultViews } from '../../rows/make-views.js';
-import { dollarsOf, spendView } from '../../rows/spend-view.js';
-import { commentsOn } from '../../shared/comments.js';
+import { rowComments } from '../../rows/row-tables.js';
+
 import { duckDbResults } from '../dialect/result-dialect.js';
 
 const REPLACE = 'CREATE OR REPLACE VIEW';
@@ -22,7 +23,7 @@ FROM row_store;
 ${makeResultViews(duckDbResults, REPLACE)}
 ${
   ofJobs.has('spend')
-    ? commentsOn(own)
-    : `${spendView((moment) => `CAST(${moment} AS DATE)`, '', REPLACE)};\n${commentsOn([...own, 'spend'])}`
+    ? rowComments(own, false)
+    : `${spendView((moment) => `CAST(${moment} AS DATE)`, '', REPLACE)};\n${rowComments([...own, 'spend'], false)}`
 }`,
 } as const;

@@ -1,4 +1,5 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
+import { jsonPath, postgresSql } from './sql-dialect.js';
 
 /**
  * The statements for events in PostgreSQL's SQL. `prefix`: the schema with its dot, if the schema is not in the search path.
@@ -8,15 +9,7 @@ export function postgresDialect(prefix = ''): EventDialect {
   const typed = ({ type }: Field, text: string) => (type === 'text' ? text : reader(type)(text));
   return {
     checksIdsFirst: true,
-    types: {
-      text: 'text',
-      integer: 'bigint',
-      number: 'double precision',
-      time: 'timestamptz',
-      json: 'jsonb',
-      digest: 'bigint',
-      long: 'bigint',
-    },
+    ...postgresSql,
     moreEventColumns: [
       {
         name: 'event_exact',
@@ -24,18 +17,17 @@ export function postgresDialect(prefix = ''): EventDialect {
         is: 'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
       },
     ],
-    text: (json, path) => `(${json} #>> '${pathOf(path)}')`,
     time: reader('time'),
     withFields: (from, fields) =>
-      `SELECT s.*, ${fields.map((field) => `${typed(field, `(o #>> '${pathOf(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
+      `SELECT s.*, ${fields.map((field) => `${typed(field, `(o #>> '${jsonPath(field.path)}')`)} AS ${field.name}`).join(', ')} FROM ${from} s`,
     withMembers: (from, names) =>
       `SELECT s.*, ${names.map((name) => `data -> '${name}' AS ${name}`).join(', ')} FROM ${from} s`,
     withObjects: (from, path) => {
       const star = path.indexOf('*');
       if (star < 0)
-        return `SELECT s.*, ${path.length === 0 ? 'data' : `data #> '${pathOf(path)}'`} AS o FROM ${from} s`;
-      const list = `data #> '${pathOf(path.slice(0, star))}'`;
-      return `SELECT s.*, l.value #> '${pathOf(path.slice(star + 1))}' AS o FROM ${from} s
+        return `SELECT s.*, ${path.length === 0 ? 'data' : `data #> '${jsonPath(path)}'`} AS o FROM ${from} s`;
+      const list = `data #> '${jsonPath(path.slice(0, star))}'`;
+      return `SELECT s.*, l.value #> '${jsonPath(path.slice(star + 1))}' AS o FROM ${from} s
         CROSS JOIN LATERAL jsonb_array_elements(CASE WHEN jsonb_typeof(${list}) = 'array' THEN ${list} ELSE '[]' END) l`;
     },
     newest: (from) =>
@@ -43,16 +35,7 @@ export function postgresDialect(prefix = ''): EventDialect {
        SELECT *, row_number() OVER (PARTITION BY id ORDER BY version_at DESC, event_at DESC, event_id DESC) AS turn,
          min(deleted_at) OVER (PARTITION BY id) AS first_deleted FROM ${from} s) r WHERE turn = 1`,
     digest: (json) => `jsonb_hash_extended(${json}, 0)`,
-    millis: (moment) => `CAST(extract(epoch FROM ${moment}) * 1000 AS double precision)`,
-    moment: (parameter) => `to_timestamp(CAST(${parameter} AS double precision) / 1000)`,
-    temp: (name, query) => `CREATE TEMP TABLE ${name} ON COMMIT DROP AS ${query}`,
-    day: (moment) => `CAST(${moment} AT TIME ZONE 'UTC' AS date)`,
   };
-}
-
-/** Field names here are constants of this code, without characters to escape. */
-function pathOf(path: readonly string[]): string {
-  return `{${path.join(',')}}`;
 }
 
 /** Times in the format of the service. Only days up to 28 match, because every month has these days. */

@@ -1,31 +1,24 @@
 import type { RowDialect } from '../../rows/row-sql.js';
-import { mendForPostgres } from '../../shared/mend-escapes.js';
-import { postgresDialect } from './event-dialect.js';
+import type { ColumnTypes } from '../../shared/relation.js';
 import { partsOf, pathOf, resultSql } from './result-sql.js';
+import { postgresSql } from './sql-dialect.js';
 
 /** Maximum number of columns of a view. */
 const MAX_COLUMNS = 1600;
 /** Maximum bytes of a name. */
 const MAX_NAME = 63;
 
-const types = {
-  ...{ text: 'text', texts: 'text[]', boolean: 'boolean', small: 'integer', long: 'bigint' },
-  ...{ time: 'timestamptz', json: 'json', parsed: 'jsonb' },
-} as const;
+/** Types of the fields of records. */
+const recordTypes: ColumnTypes = { ...postgresSql.types, time: postgresSql.types.long };
 
 /** The statements for rows in PostgreSQL's SQL. `prefix`: the schema with its dot. */
 export function postgresRowDialect(prefix: string): RowDialect {
-  const { millis, moment, temp, text } = postgresDialect();
   return {
-    types,
+    ...postgresSql,
     prefix,
     id: 'id',
     keepsExact: true,
     now: () => 'now()',
-    moment,
-    millis,
-    temp,
-    text,
     isText: (json, path) => `json_typeof(${json} #> ${pathOf(path)}) = 'string'`,
     // One function reads all fields, because a separate expression for each field would parse the result again.
     withFacts: (from, names) =>
@@ -34,10 +27,9 @@ export function postgresRowDialect(prefix: string): RowDialect {
          AS f(${names.map((name) => `"${name}" text`).join(', ')})`,
     namesRow: (response, rowHash) => `EXISTS (${partsOf(response, rowHash)})`,
     records: (parameter, columns) => {
-      const fields = columns.map(({ name, type }) => `${name} ${type === 'time' ? types.long : typeOf(type)}`);
+      const fields = columns.map(({ name, type }) => `${name} ${recordTypes[type as keyof ColumnTypes]}`);
       return `json_to_recordset(CAST(${parameter} AS json)) AS r(${fields.join(', ')})`;
     },
-    json: mendForPostgres,
     view: {
       maxColumns: MAX_COLUMNS,
       namesInUse: `SELECT lower(relname) AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace`,
@@ -56,8 +48,4 @@ export function postgresRowDialect(prefix: string): RowDialect {
       },
     },
   };
-}
-
-function typeOf(type: string): string {
-  return types[type as keyof typeof types];
 }

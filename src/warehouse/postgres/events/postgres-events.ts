@@ -1,8 +1,9 @@
 import type { EventWarehouse } from '../../../core/events/event-warehouse.js';
 import type { PgTransaction } from '../../../postgres/index.js';
-import type { EventTransaction, SqlValue } from '../../events/event-sql.js';
+import type { EventTransaction } from '../../events/event-sql.js';
 import { createEventStore } from '../../events/event-store.js';
 import { postgresDialect } from '../dialect/event-dialect.js';
+import { sqlTransaction } from '../driver/sql-transaction.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 import { stagePages } from './stage-pages.js';
 
@@ -41,17 +42,15 @@ const [LOADS, STATE] = [4, 5];
 const locks = { read: [], write: [LOADS], fold: [STATE], foldAll: [STATE], all: [LOADS, STATE] } as const;
 
 function transactionOn(tx: PgTransaction): PostgresEventTransaction {
+  const statements = sqlTransaction(tx);
   return {
+    ...statements,
     tx,
-    async run(sql: string, values?: readonly SqlValue[]) {
-      await tx.query(sql, values);
-    },
-    async runOnMany(sql: string, values?: readonly SqlValue[]) {
+    async runOnMany(sql, values) {
       // New tables have no statistics, so the planner would choose a nested loop over thousands of rows.
       await tx.query('SET LOCAL enable_nestloop = off');
-      await tx.query(sql, values);
+      await statements.run(sql, values);
       await tx.query('SET LOCAL enable_nestloop = on');
     },
-    rows: async <Row extends object>(sql: string, values?: readonly SqlValue[]) => tx.query<Row>(sql, values),
   };
 }

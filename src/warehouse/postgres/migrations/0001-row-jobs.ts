@@ -1,15 +1,6 @@
-import { spendView } from '../../rows/spend-view.js';
-import { commentsOn } from '../../shared/comments.js';
+import { spendView } from '../../rows/make-tables.js';
+import { rowComments } from '../../rows/row-tables.js';
 import { lz4 } from './lz4.js';
-
-/** Columns that only this database needs: see docs/decisions/0009. */
-export const exact = {
-  id: 'Number of the row in this table.',
-  row_exact:
-    'Only if cells contain NUL, which text cannot hold: the staged row, unchanged, with its cells under i. In input the six characters \\u0000 replace each NUL.',
-  answer_exact:
-    'Only if the answer contains NUL or half a surrogate pair, which text cannot hold: the landed answer, unchanged, under result. In response and the columns made from it six characters such as \\u0000 replace each of them.',
-};
 
 /**
  * Jobs, their rows, the load ledger, unknown outcomes and costs. This migration never changes once it is released: a later change is a new
@@ -100,13 +91,6 @@ CREATE TABLE ${schema}.unknown_outcomes (
 
 ${spendView((moment) => `CAST(${moment} AT TIME ZONE 'UTC' AS date)`, `${schema}.`)};
 
-${commentsOn(
-  ['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes', 'spend'],
-  `${schema}.`,
-  {
-    row_store: exact,
-    enriched_rows: exact,
-  },
-)}
+${rowComments(['searchflow_jobs', 'row_store', 'enriched_rows', 'load_ledger', 'unknown_outcomes', 'spend'], true, `${schema}.`)}
 `,
 };

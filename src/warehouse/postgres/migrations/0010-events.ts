@@ -1,6 +1,7 @@
 import { partTables, stateTables } from '../../../core/events/state-tables.js';
 import { makeEventTables } from '../../events/make-tables.js';
 import { postgresDialect, readers } from '../dialect/event-dialect.js';
+import { postgresTables } from '../dialect/sql-dialect.js';
 import { lz4 } from './lz4.js';
 
 const withData = ['events', ...[...stateTables, ...partTables].map(({ name }) => name)];
@@ -11,7 +12,7 @@ export const events = {
   sql: (schema: string) => {
     const prefix = `${schema}.`;
     return `${readers(prefix)}
-${makeEventTables(postgresDialect(prefix), { prefix, suffix: () => '', keys: true })}
+${makeEventTables(postgresDialect(prefix), postgresTables(prefix))}
 CREATE INDEX events_load ON ${prefix}events (load_id);
 CREATE INDEX events_time ON ${prefix}events (origin, created_at);
 CREATE INDEX events_item ON ${prefix}events (origin, item_id) WHERE item_id IS NOT NULL;

@@ -1,5 +1,5 @@
 import type { Migration } from '../../../postgres/index.js';
-import { commentsOn } from '../../shared/comments.js';
+import { rowComments } from '../../rows/row-tables.js';
 
 /** The table of finished runs of a job. */
 export const runs: Migration = {
@@ -25,5 +25,5 @@ CREATE TABLE ${schema}.searchflow_runs (
   cost_micros bigint NOT NULL,
   PRIMARY KEY (job, run)
 );
-${commentsOn(['searchflow_runs'], `${schema}.`)}`,
+${rowComments(['searchflow_runs'], true, `${schema}.`)}`,
 };

@@ -1,10 +1,9 @@
 import type { Migration } from '../../../postgres/index.js';
+import { dollarsOf, spendView } from '../../rows/make-tables.js';
 import { makeResultViews } from '../../rows/make-views.js';
 import { resultRelations } from '../../rows/result-relations.js';
-import { dollarsOf, spendView } from '../../rows/spend-view.js';
-import { commentsOn } from '../../shared/comments.js';
+import { rowComments } from '../../rows/row-tables.js';
 import { postgresResults } from '../dialect/result-dialect.js';
-import { exact } from './0001-row-jobs.js';
 
 /** Reads a field only if it is a text; see `ValueType`. */
 const text = (name: string) =>
@@ -48,7 +47,7 @@ SELECT id, job, origin, generation, slice, row_number, row_hash, unit_key, url, 
 FROM ${schema}.row_store;
 ${spendView((moment) => `CAST(${moment} AT TIME ZONE 'UTC' AS date)`, `${schema}.`)};
 ${makeResultViews(postgresResults(`${schema}.`))}
-${commentsOn(['row_store', 'enriched_rows', 'spend', 'searchflow_runs'], `${schema}.`, { row_store: exact, enriched_rows: exact })}
+${rowComments(['row_store', 'enriched_rows', 'spend', 'searchflow_runs'], true, `${schema}.`)}
 
 DO $body$ DECLARE
   built record;

@@ -1,6 +1,7 @@
 import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
 import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { postgresMonitors } from '../dialect/monitor-dialect.js';
+import { sqlTransaction } from '../driver/sql-transaction.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 
 /**
@@ -13,15 +14,7 @@ export function createPostgresMonitors(
 ): MonitorWarehouse {
   return createMonitorStore(
     postgresMonitors,
-    (work) =>
-      warehouse.transaction((tx) =>
-        work({
-          run: async (sql, values) => {
-            await tx.query(sql, values);
-          },
-          rows: (sql, values) => tx.query(sql, values),
-        }),
-      ),
+    (work) => warehouse.transaction((tx) => work(sqlTransaction(tx))),
     () => warehouse.close(),
   );
 }

@@ -1,3 +1,33 @@
+import { commentsOn, createTable, type Relation, type TableStyle } from '../shared/relation.js';
+import type { RowDialect } from './row-sql.js';
+import { rowTables, rowViews } from './row-tables.js';
+
+/** Statements that create the tables and views for rows in an empty database, with all comments. `more`: tables of this database only. */
+export function makeRowTables(dialect: RowDialect, style: TableStyle, more: readonly Relation[] = []): string {
+  const { prefix, keepsExact } = dialect;
+  const tables = [...rowTables(keepsExact), ...more];
+  return [
+    ...tables.map((table) => createTable(table, style)),
+    `${enrichedRows(dialect)};`,
+    `${spendView(dialect.day, prefix)};`,
+    commentsOn([...tables, ...rowViews(keepsExact)], prefix),
+  ].join('\n');
+}
+
+/** The view `enriched_rows`: all columns of the rows, and fields of their responses after the columns for facts. */
+function enrichedRows({ prefix, keepsExact, text, isText }: RowDialect): string {
+  // A field is read only if it is a text; see `ValueType`.
+  const onlyText = (name: string) =>
+    `CASE WHEN error_message IS NULL OR ${isText('response', [name])} THEN ${text('response', [name])} END AS ${name}`;
+  const before: Readonly<Record<string, readonly string[]>> = {
+    response: [onlyText('text'), `response -> 'highlights' AS highlights`, onlyText('summary')],
+    fetched_at: [`${dollarsOf('cost_micros')} AS cost_dollars`],
+  };
+  const [, rows] = rowTables(keepsExact) as readonly [Relation, Relation];
+  const all = rows.columns.flatMap(({ name }) => [...(before[name] ?? []), name]);
+  return `CREATE VIEW ${prefix}enriched_rows AS\nSELECT ${all.join(', ')}\nFROM ${prefix}row_store`;
+}
+
 /**
  * Converts micro-dollars to exact dollars, in SQL that both databases accept. A division would give a double in one of the
  * databases.
