@@ -1,3 +1,4 @@
+import { commentsOn } from '../shared/relation.js';
 import { dollarsOf } from './make-tables.js';
 import { firstColumns, type RelationColumn, type ResultRelation, resultRelations } from './result-relations.js';
 
@@ -46,16 +47,14 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
   const ofRow = columns.filter(({ type }) => type === 'stored').map((column) => column.name);
   const ranks = lists.map(({ rank }, index) => `place_${index} AS ${rank}`);
   const plain = firstColumns.map(([column]) => column);
-  const text = (sentence: string) => `'${sentence.replaceAll("'", "''")}'`;
   const described = [
     ...firstColumns,
     ...lists.map(({ rank, is: sentence }) => [rank, sentence] as const),
     ...columns.map((column) => [column.name, column.is] as const),
-  ];
+  ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
   return [
     `${create} ${prefix}${name} AS\n${dialect.read(from, [...plain, ...ranks, ...ofRow], values)};`,
-    `COMMENT ON VIEW ${prefix}${name} IS ${text(is)};`,
-    ...described.map(([column, sentence]) => `COMMENT ON COLUMN ${prefix}${name}.${column} IS ${text(sentence)};`),
+    commentsOn([{ kind: 'VIEW', name, is, columns: described }], prefix),
   ].join('\n');
 }
 

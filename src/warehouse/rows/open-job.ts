@@ -4,7 +4,7 @@ import type { Json } from '../../core/text/json.js';
 import { jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
 import { reconcile } from './reconcile.js';
-import { type RowTransaction, stale, useFreshness } from './row-sql.js';
+import { insertInto, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
 
 /** See `RowWarehouse.openJob`. Runs in the caller's transaction. */
@@ -68,7 +68,7 @@ export const storedTexts = 'operation, CAST(options AS text) AS options, CAST(re
 
 export interface StoredTexts {
   readonly operation: string;
-  readonly options: string;
+  readonly options: string | null;
   readonly request: string | null;
 }
 
@@ -76,7 +76,7 @@ export function columnsOf({ operation, options, request }: StoredTexts) {
   return jobColumns(
     storedShape({
       operation,
-      options: JSON.parse(options) as Json,
+      options: JSON.parse(options ?? 'null') as Json,
       request: request === null ? null : (JSON.parse(request) as StoredRequest),
     }),
   );
@@ -118,23 +118,15 @@ async function slicesToLoad(tx: RowTransaction, { job, generation, slices }: Job
 }
 
 /** Records a job, with its view if the job is new. */
-async function record({ dialect, run }: RowTransaction, job: JobRecord, view: string | null): Promise<void> {
-  const fields = jobs.columns.filter(({ name }) => !['view_name', 'created_at', 'opened_at'].includes(name));
-  const names = fields.map(({ name }) => name);
-  const text = dialect.json(JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined }]));
-  const from = `FROM ${dialect.records('$1', fields)}`;
+async function record(tx: RowTransaction, job: JobRecord, view: string | null): Promise<void> {
+  const { values, from } = recordsOf(tx, jobs, ['view_name', 'created_at', 'opened_at']);
+  const text = tx.dialect.json(JSON.stringify([{ ...job, request: storedRequest(job) ?? undefined }]));
+  const now = tx.dialect.now();
   if (view !== null) {
-    const now = dialect.now();
-    const all = [...names, 'view_name', 'created_at', 'opened_at'].join(', ');
-    await run(`INSERT INTO searchflow_jobs (${all}) SELECT ${names.join(', ')}, $2, ${now}, ${now} ${from}`, [
-      text,
-      view,
-    ]);
+    const all = { ...values, view_name: '$2', created_at: now, opened_at: now };
+    await tx.run(insertInto('searchflow_jobs', all, from), [text, view]);
   } else {
-    const changes = names.filter((name) => name !== 'job').map((name) => `${name} = r.${name}`);
-    await run(
-      `UPDATE searchflow_jobs AS known SET ${changes.join(', ')}, opened_at = ${dialect.now()} ${from} WHERE known.job = r.job`,
-      [text],
-    );
+    const changes = Object.entries({ ...values, opened_at: now }).map(([name, value]) => `${name} = ${value}`);
+    await tx.run(`UPDATE searchflow_jobs AS known SET ${changes.join(', ')} ${from} WHERE known.job = r.job`, [text]);
   }
 }

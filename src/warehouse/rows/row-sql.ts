@@ -1,5 +1,5 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
-import type { RelationColumn } from '../shared/relation.js';
+import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
 
@@ -102,4 +102,14 @@ export function insertInto(table: string, values: Readonly<Record<string, string
   const known = Object.entries(values).filter(([, value]) => value !== null);
   const [names, expressions] = [0, 1].map((at) => known.map((entry) => entry[at]).join(', '));
   return `INSERT INTO ${table} (${names}) SELECT ${expressions} ${from}`;
+}
+
+/** Expressions of the columns of a table, from a JSON list of records whose fields have the names of the columns. */
+export function recordsOf({ dialect }: RowTransaction, table: Relation, without: readonly string[] = []) {
+  const columns = table.columns.filter(({ name }) => !without.includes(name));
+  const values = columns.map(({ name, type }) => [name, type === 'time' ? dialect.moment(`r.${name}`) : `r.${name}`]);
+  return {
+    values: Object.fromEntries(values) as Record<string, string>,
+    from: `FROM ${dialect.records('$1', columns)}`,
+  };
 }

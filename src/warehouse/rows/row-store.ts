@@ -18,7 +18,15 @@ import {
   unloadedSlices,
 } from './open-job.js';
 import type { ResultColumn } from './result-column.js';
-import { insertInto, type Purpose, type RowDatabase, type RowTransaction, stale, useFreshness } from './row-sql.js';
+import {
+  insertInto,
+  type Purpose,
+  type RowDatabase,
+  type RowTransaction,
+  recordsOf,
+  stale,
+  useFreshness,
+} from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
 
 /** Returns the row warehouse in a database, without exports. All databases get the same statements, see `RowDialect`. */
@@ -117,16 +125,6 @@ async function loadedRows(tx: RowTransaction, job: string, generation: string, f
   return {
     failed: slices.reduce((sum, { failed }) => sum + Number(failed), 0),
     partial: slices.filter(({ ledger }) => !ledger).map(({ slice, rows }) => [slice, Number(rows)] as const),
-  };
-}
-
-/** Expressions of the columns of a table, from records whose fields have the names of the columns. */
-function recordsOf({ dialect }: RowTransaction, table: typeof runs, derived: readonly string[] = []) {
-  const fields = table.columns.filter(({ name }) => !derived.includes(name));
-  const values = fields.map(({ name, type }) => [name, type === 'time' ? dialect.moment(`r.${name}`) : `r.${name}`]);
-  return {
-    values: Object.fromEntries(values) as Record<string, string>,
-    from: `FROM ${dialect.records('$1', fields)}`,
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
-import { createPostgresRows, createWarehouses, warehouseAddress } from '../../../src/warehouse/index.js';
+import { createPostgresRows, createWarehouses, openWarehouse, warehouseAddress } from '../../../src/warehouse/index.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
@@ -49,6 +49,24 @@ describe('a PostgreSQL warehouse', () => {
     expect(await pgQuery(database, count)).toEqual([[0]]);
     await runJob(dir, warehouse, await stageText(dir, small), new Service());
     expect(await pgQuery(database, count)).toEqual([[1]]);
+  });
+
+  it('shares one pool of four connections between rows, events and monitors', async () => {
+    const url = await server.database('pool');
+    const { rows, events, monitors, close } = openWarehouse(url);
+    await runJob(dir, rows, await stageText(dir, small), new Service());
+    const uses = [
+      () => rows.holdsRows('brands-1'),
+      () => events.streams('https://api'),
+      () => monitors.quiet.remembered('https://api', 'night'),
+    ];
+    await Promise.all(Array.from({ length: 24 }, (_, index) => uses[index % uses.length]?.()));
+    const [[connections] = []] = await pgQuery(
+      url,
+      `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'searchflow warehouse'`,
+    );
+    expect(connections).toBe(4);
+    await close();
   });
 
   it('is in a schema of any name, by default searchflow', async () => {

@@ -14,7 +14,8 @@ export function rowTransaction(connection: DuckDBConnection, longest = MAX_OBJEC
     lock: async () => undefined,
     async readRows(files, cells, work) {
       const [file] = files;
-      const size = files.length === 1 ? await unpackedSize(file as string) : MAX_OBJECT;
+      if (file === undefined) return;
+      const size = files.length === 1 ? await unpackedSize(file) : MAX_OBJECT;
       await work(stagedRows(files, cells, Math.min(MAX_OBJECT, size)));
     },
     async readUnits(files, careful, work) {
