@@ -10,6 +10,11 @@ const RENUMBER_MS = 3_600_000;
 /** A transaction for rows. The lines of files are copied into temporary tables, and the server parses the lines. */
 export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTransaction {
   let hasLines = false;
+  let tables: Promise<void> | null = null;
+  const ready = () => {
+    tables ??= makeLineTables(tx);
+    return tables;
+  };
   return {
     ...sqlTransaction(tx),
     dialect,
@@ -20,7 +25,7 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
       await tx.allow(RENUMBER_MS);
     },
     async readRows(files, _cells, work) {
-      await makeLineTables(tx);
+      await ready();
       for (const [slice, file] of files.entries()) {
         if (hasLines) await tx.query('TRUNCATE row_lines');
         hasLines = true;
@@ -30,7 +35,7 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
       }
     },
     async readUnits(files, careful, work) {
-      await makeLineTables(tx);
+      await ready();
       await tx.query('SAVEPOINT units');
       try {
         for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
