@@ -7,6 +7,7 @@ import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/rate-setting.js';
@@ -217,7 +218,7 @@ export class RuntimeWork {
       await handle.resume(how);
     } else if (completed === staged.generation)
       throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
-    else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...how }, csv);
+    else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...withoutUndefined(how) }, csv);
     else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
     return this.#ending(handle, staged);
   }

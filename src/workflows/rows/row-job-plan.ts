@@ -50,8 +50,8 @@ async function stageRows(input: EnrichCsvInput): ReturnType<Activities['stageInp
   const { generation, host, limit } = found.staged;
   upsertMemo({
     generation,
-    host,
-    limit,
+    ...(host === undefined ? {} : { host }),
+    ...(limit === undefined ? {} : { limit }),
   });
   return found;
 }

@@ -75,7 +75,7 @@ export function progressOf(
     .reduce((sum, [slice, count]) => sum + Math.min(count, wanted(slice)), 0);
   // Until the job is opened, the number of rows comes from the command.
   const { rows: counted = 0, limit } = input.staged ?? {};
-  const rows = wantedRows(staged ?? { rows: counted, limit });
+  const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
   const slices = staged ? wantedSlices(staged) : 0;
   return {
     pausedFor: state?.paused?.reason ?? null,

@@ -87,7 +87,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     this.#summedUp = false;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
     const changes = {
-      maxCostMicros: max,
+      ...(max === undefined ? {} : { maxCostMicros: max }),
       // Only `true` is a consent; any other value changes nothing.
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
     };

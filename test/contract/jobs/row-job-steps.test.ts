@@ -276,6 +276,7 @@ describe('a resume of a row job in progress', () => {
     const [first, second] = await job.both();
     await job.resume('many');
     await job.resume(1);
+    await job.resume();
     await delay(50);
     expect(await job.progress()).toMatchObject({ phase: 'running', maxCostMicros: 1_000_000 });
     await job.resume(4);

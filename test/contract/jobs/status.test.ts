@@ -163,6 +163,38 @@ it('a run that an SDK started and no worker has opened is waiting for a worker, 
   await expect(runtime.rows.attach('unopened-rows')).resolves.toMatchObject({ workflowId: 'unopened-rows' });
 });
 
+/** The staged rows of a job in a folder. */
+const stagedIn = ({ input, into, dir }: Folder, job: string) => ({
+  ...{ job, name: 'rows', origin: 'sandbox', operation: 'contents' as const, input, into, generation: 'g' },
+  ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100, stageDir: dir },
+  ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3 },
+});
+
+it('a resume of a stopped job keeps the cap of its run, unless the resume changes the cap', async () => {
+  const folder = new Folder();
+  const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
+  const runtime = await openRuntime(config);
+  onTestFinished(async () => {
+    await runtime.close('now');
+    folder.remove();
+  });
+  const staged = stagedIn(folder, 'stopped-rows');
+  const state: JobState = { phase: 'stopped', message: 'its command was stopped', since: 1 };
+  const asked = { maxCostDollars: 2, maxRunSeconds: 60 };
+  const entries = new FolderJobs(join(config.stateDir, 'jobs'));
+  await entries.put({ staged, named: true, csv: null, completed: null, state, asked });
+  const inputAfter = async (maxCostDollars: number | undefined) => {
+    const { workflowId } = await runtime.rows.resume('rows', { maxCostDollars });
+    const handle = temporal.client.workflow.getHandle(workflowId);
+    const { events } = await handle.fetchHistory();
+    await handle.terminate();
+    const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+    return JSON.parse(Buffer.from(payload?.data ?? []).toString()) as object;
+  };
+  expect(await inputAfter(undefined)).toMatchObject(asked);
+  expect(await inputAfter(7)).toMatchObject({ ...asked, maxCostDollars: 7 });
+});
+
 it('a cancel without a worker is recorded, and the next worker records the end of the job', async () => {
   const folder = new Folder();
   const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
@@ -173,11 +205,7 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   });
   const [typed, worker] = opened;
   const { input, into } = folder;
-  const staged = {
-    ...{ job: 'cancelled-rows', name: 'rows', origin: 'sandbox', operation: 'contents', input, into, generation: 'g' },
-    ...{ columns: ['url'], unitColumn: 'url', options: {}, batch: 100, stageDir: folder.dir },
-    ...{ rows: 1, badRows: 0, distinctUnits: 1, slices: 1, rowsPerSlice: 1, window: 3 },
-  };
+  const staged = stagedIn(folder, 'cancelled-rows');
   const entries = new FolderJobs(join(config.stateDir, 'jobs'));
   await entries.put({ staged, named: true, csv: null, completed: null, state: paused });
   const workflowId = 'searchflow-cancelled-rows';

@@ -113,7 +113,7 @@ it('a schedule is created after its cost was shown, listed, shown, paused, trigg
 
 it.each([
   [['--every', '1d'], 'Pass --yes to confirm, or --max-cost DOLLARS to set a cap'],
-  [['--cron', '99 6 * * *', '--yes'], "--cron: the Temporal server refused '99 6 * * *'"],
+  [['--cron', '99 6 * * *', '--yes'], "--cron: '99' is not a valid minute"],
 ])('the command refuses enrich with %j in a sentence', async (args, sentence) => {
   const { code, err } = await run('enrich', folder.input, ...args);
   expect([code, err]).toEqual([2, expect.stringContaining(sentence)]);
