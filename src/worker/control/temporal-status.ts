@@ -4,6 +4,7 @@ import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
+import { isCancelRequested } from './work-owners.js';
 
 /** Longest wait for the server or a worker; both answer within milliseconds. */
 const ANSWER_MS = 500;
@@ -145,11 +146,6 @@ function waitsForWorker({ raw }: WorkflowExecutionDescription): boolean {
   const { scheduledTime, startedTime } = raw.pendingWorkflowTask ?? {};
   if (!scheduledTime || startedTime) return false;
   return Date.now() - Number(scheduledTime.seconds ?? 0) * 1000 > UNTAKEN_MS;
-}
-
-/** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
-function isCancelRequested({ raw }: WorkflowExecutionDescription): boolean {
-  return raw.workflowExtendedInfo?.cancelRequested === true;
 }
 
 function isFresh(about: WorkflowExecutionDescription): boolean {

@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  type WorkflowExecutionDescription,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow, signalNames, workflowNames } from '../../core/rows/job.js';
@@ -155,7 +160,7 @@ export class WorkOwners {
     for (const work of [...this.#mine.values()]) {
       const { workflowId } = work;
       const isOwn = owned.has(workflowId);
-      if (isOwn && (await this.#runs(workflowId))) continue;
+      if (isOwn && (await this.#stateOf(workflowId)) !== 'ended') continue;
       if (isOwn) await this.#noteUnstarted(work).catch(() => undefined);
       await this.release(workflowId);
     }
@@ -209,8 +214,9 @@ export class WorkOwners {
     if (!won) return;
     if (watched || role === 'worker') {
       if (!watched) await this.release(workflowId);
-      if (await this.#isCancelled(workflowId)) this.#config.say(`Ending ${job}, which was cancelled.`);
-      else if (await this.#runs(workflowId))
+      const state = await this.#stateOf(workflowId);
+      if (state === 'cancelled') this.#config.say(`Ending ${job}, which was cancelled.`);
+      else if (state === 'running')
         this.#config.say(`Resuming ${job}, whose command ended${await this.#costText(job, true)}.`);
       else await this.#noteUnstarted(orphan);
       return;
@@ -291,16 +297,12 @@ export class WorkOwners {
     }
   }
 
-  async #runs(workflowId: string): Promise<boolean> {
-    // If the workflow cannot be checked, it counts as running.
+  /** `cancelled`: the workflow needs a worker to end. A workflow that cannot be checked counts as running. */
+  async #stateOf(workflowId: string): Promise<'running' | 'cancelled' | 'ended'> {
     const about = await this.#describe(workflowId).catch(() => undefined);
-    return about === undefined || about?.status.name === 'RUNNING';
-  }
-
-  /** Whether a workflow was cancelled, and needs a worker to end. */
-  async #isCancelled(workflowId: string): Promise<boolean> {
-    const about = await this.#describe(workflowId).catch(() => undefined);
-    return about?.status.name === 'RUNNING' && about.raw.workflowExtendedInfo?.cancelRequested === true;
+    if (about === undefined) return 'running';
+    if (about?.status.name !== 'RUNNING') return 'ended';
+    return isCancelRequested(about) ? 'cancelled' : 'running';
   }
 
   /** Whether a workflow waits only for a signal or a timer: no activity, child or task of it is in progress. */
@@ -349,4 +351,9 @@ async function stopWorkflow(
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
+}
+
+/** Whether a running workflow has a cancel that no worker has handled to its end. Servers before 1.26 do not report it. */
+export function isCancelRequested({ raw }: Pick<WorkflowExecutionDescription, 'raw'>): boolean {
+  return raw.workflowExtendedInfo?.cancelRequested === true;
 }

@@ -24,7 +24,7 @@ import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
 import { noteState, refuseOtherUse } from '../staging/find-job.js';
 import {
-  boundsOf,
+  askedOf,
   forgetEarlierStages,
   stageEnrichment,
   toStageRequest,
@@ -164,7 +164,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       await store.stages.share(staged);
       const { refreshAfterMs = null, retryFailed = false } = input;
       const freshness = input.freshness ?? freshnessOf({ refreshAfterMs, retryFailed, rebuy: false }, Date.now());
-      const asked = { ...boundsOf(input), ...(freshness ? { freshness } : {}) };
+      const asked = askedOf(input, freshness);
       // Messages of a paused job name commands. These commands must find the job, so the job needs an entry.
       const named = input.job !== undefined;
       await store.entries.claim(workflowId, ({ owned, jobs }) => {

@@ -64,7 +64,7 @@ export class StoreRowJobs implements RowJobs {
         await noteCancel(this.#parts.store.entries, entry as JobEntry);
     };
     const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.worksHere ?? false);
+    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.clientOnly === false);
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { Resumption, StagedJob } from '../../core/rows/job.js';
 import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
@@ -56,11 +57,6 @@ export class RuntimeWork {
 
   get clientOnly(): boolean {
     return this.#here.refused;
-  }
-
-  /** Whether this process runs the worker. */
-  get worksHere(): boolean {
-    return !this.clientOnly;
   }
 
   get inFlight(): number {
@@ -126,7 +122,7 @@ export class RuntimeWork {
    */
   #claimJob(work: Work, { staged, request }: JobPlan) {
     const csv = request.csv === null ? null : resolve(request.csv);
-    const asked = askedOf(request, Date.now());
+    const asked = askedOf(request, freshnessOf(request, Date.now()));
     return this.#owners.claim(work, ({ jobs }, owner) => {
       const named = request.job !== null;
       refuseOtherUse(staged, named, jobs);
@@ -149,7 +145,7 @@ export class RuntimeWork {
       maxCostDollars: request.maxCostDollars,
       ...(request.skipRefused ? { skipRefused: true } : {}),
     };
-    const asked = askedOf(request, Date.now());
+    const asked = askedOf(request, freshnessOf(request, Date.now()));
     const why = await startReason({
       client,
       handle,
@@ -291,7 +287,7 @@ export class RuntimeWork {
   }
 
   #ending(handle: RowJobHandle, staged: StagedJob): JobHandle {
-    return withJobEnd(this.#parts, handle, staged, () => this.worksHere);
+    return withJobEnd(this.#parts, handle, staged, () => !this.clientOnly);
   }
 
   #connect(): Promise<Temporal> {

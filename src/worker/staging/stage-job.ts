@@ -4,7 +4,7 @@ import { rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
-import { freshnessOf } from '../../core/purchase/freshness.js';
+import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
@@ -12,7 +12,7 @@ import { moveDurably } from '../../files/write-durably.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { type StageManifest, stageCsv } from '../../rows/index.js';
 import { whyNoTarget } from '../../warehouse/index.js';
-import { type DatabaseAddress, type EnrichRequest, UsageError } from '../config/runtime-types.js';
+import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
@@ -184,9 +184,8 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
   };
 }
 
-/** The options of a run that are not in its stage: the limits of the run, and which earlier answers are too old. `now`: Unix ms. */
-export function askedOf(request: EnrichRequest, now: number): NonNullable<JobEntry['asked']> {
-  const freshness = freshnessOf(request, now);
+/** The options of a run that are not in its stage: the limits of the run, and which earlier answers are too old. */
+export function askedOf(request: Bounds, freshness: Freshness | null | undefined): NonNullable<JobEntry['asked']> {
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 

@@ -3,6 +3,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
+import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
 import { noteState, refuseOtherUse } from '../../../src/worker/staging/find-job.js';
@@ -334,8 +335,8 @@ describe('the input of a workflow', () => {
   it('of a command has its limits, and its CSV unless a worker on another machine may end the job', () => {
     const typed = { ...request, maxCostDollars: 2, maxRunSeconds: 60, rebuy: true };
     const asked = { maxCostDollars: 2, maxRunSeconds: 60, freshness: { rebuyBefore: 1000 } };
-    expect(askedOf(typed, 1000)).toEqual(asked);
-    expect(askedOf(request, 1000)).toEqual({});
+    expect(askedOf(typed, freshnessOf(typed, 1000))).toEqual(asked);
+    expect(askedOf(request, freshnessOf(request, 1000))).toEqual({});
     const { staged } = plan;
     const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
     expect(toRunInput(staged, asked, '/o.csv', false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
