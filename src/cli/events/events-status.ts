@@ -11,13 +11,12 @@ import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
 import type { EventFlags } from './event-flags.js';
 import { type InterruptedWalk, runningText, statusData, statusLines } from './events.js';
-import { settingsOf } from './events-walk.js';
 import { walkCommand } from './walk-command.js';
 import { type WalkStatus, walkStatusOf } from './walk-status.js';
 
 /** `searchflow events status`: shows the events of a warehouse and the walks that load events. */
 export async function status(context: Context, flags: EventFlags): Promise<ExitCode> {
-  const config = settings(context, settingsOf(flags));
+  const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     return show(context, config, runtime, into, flags.json ?? false);

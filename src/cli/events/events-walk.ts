@@ -1,5 +1,4 @@
 import type { WalkInput } from '../../core/events/walk-job.js';
-import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { serviceText } from '../progress/plan.js';
@@ -21,7 +20,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   const wish = toScheduleWish(flags, mistakes);
   const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
   if (wish === null) return run(context, flags, input, mistakes);
-  const config = settings(context, settingsOf(flags), mistakes);
+  const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     noteTypes(context, input);
     if (wish.timing !== 'never') await checkWarehouse(config, flags.into);
@@ -76,19 +75,10 @@ async function run(
     terminal.say(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   };
-  return withAccess(context, settingsOf(flags), mistakes, work, { loads: true, owns: true });
+  return withAccess(context, flags, mistakes, work, { loads: true, owns: true });
 }
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
   const note = typesNote(types);
   if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
-}
-
-/** Returns the flags that override settings. */
-export function settingsOf({ qps, rateProfile, into }: EventFlags): ConfigFlags {
-  return {
-    qps,
-    rateProfile,
-    into,
-  };
 }

@@ -19,11 +19,9 @@ export async function withMonitors(
   work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
   options: { readonly loads?: boolean; readonly owns?: boolean } = {},
 ): Promise<ExitCode> {
-  const { qps, into } = flags;
-  const named = { qps, into };
   const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
     work(new MonitorControl(access, context.cwd), session, config);
-  return withAccess(context, named, mistakes, asMonitors, options);
+  return withAccess(context, flags, mistakes, asMonitors, options);
 }
 
 /** Returns the name of the user for the audit. */

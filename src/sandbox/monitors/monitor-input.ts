@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { checkInput } from '../base/check-input.js';
 import { checkOutputSchema, outputSchemaSchema } from '../pages/synthesis.js';
 import { type Monitor, metadataSchema, nameSchema, searchSchema, triggerSchema, webhookSchema } from './monitor.js';
@@ -50,19 +51,14 @@ export function checkUpdate(input: unknown): (monitor: Monitor) => Monitor {
     ...monitor,
     name: orKept(change.name, monitor.name),
     status: change.status ?? monitor.status,
-    search: { ...monitor.search, ...withoutUndefined(change.search) },
+    search: { ...monitor.search, ...withoutUndefined(change.search ?? {}) },
     trigger: orKept(change.trigger, monitor.trigger),
     outputSchema: orKept(change.outputSchema, monitor.outputSchema),
     metadata: orKept(change.metadata, monitor.metadata),
-    webhook: { ...monitor.webhook, ...withoutUndefined(change.webhook) },
+    webhook: { ...monitor.webhook, ...withoutUndefined(change.webhook ?? {}) },
   });
 }
 
 function orKept<T>(change: T | undefined, kept: T): T {
   return change === undefined ? kept : change;
-}
-
-function withoutUndefined<T extends object>(change: T | undefined): { [Name in keyof T]: NonNullable<T[Name]> } {
-  const entries = Object.entries(change ?? {}).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [Name in keyof T]: NonNullable<T[Name]> };
 }

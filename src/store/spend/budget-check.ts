@@ -57,8 +57,10 @@ export function reserve(
     const openMicros = sums.openMicros((id, one) => isCounted(one) && isFollowed(id, one.segment));
     bounds.push(new OverBudget(scope, limit, remaining, openMicros, resetsAt, { multiple, unproven: !over }));
   };
-  const job = cap && jobOf(cap.bookPrefix);
-  if (cap) check('job', cap.limitMicros, sums.job(job ?? ''), null, (one) => jobOf(one.segment) === job);
+  if (cap) {
+    const job = jobOf(cap.bookPrefix);
+    check('job', cap.limitMicros, sums.job(job), null, (one) => jobOf(one.segment) === job);
+  }
   const since = (start: number) => (one: Asked) => one.team === team && one.at >= start;
   check('day', caps.dayMicros, sums.day(team, now), endOfDay(now), since(startOfDay(now)));
   check('month', caps.monthMicros, sums.month(team, now), endOfMonth(now), since(startOfMonth(now)));
