@@ -4,7 +4,7 @@
 const NEAR_MS = 3000;
 const SPREAD_MS = 300;
 
-/** The judge of the rate: refusals are few, and a client that the service told to wait sent nothing meanwhile. */
+/** The judge of the rate: refusals are few, and a client that the service asked to wait sent nothing meanwhile. */
 export function judgeRate({ service, env, disturbedAt, findings }) {
   const { log } = service;
   const refusals = log.filter(({ refused }) => refused === 'rate');

@@ -273,7 +273,7 @@ describe('stageCsv', () => {
       grown = true;
     };
     expect(await transient(growing, { onProgress: grow })).toBe(true);
-    // The kernel refuses to read the start of this file, whoever reads.
+    // The kernel refuses every user who reads the start of this file.
     expect(await transient('/proc/self/mem')).toBe(true);
   });
 
