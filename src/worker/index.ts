@@ -6,10 +6,9 @@ export {
   JobFailed,
   type JobHandle,
   type JobPlan,
-  type OpenRuntime,
-  type Runtime,
   type RuntimeConfig,
   UsageError,
 } from './config/runtime-types.js';
 export { SearchflowPlugin, type SearchflowPluginOptions } from './host/plugin.js';
 export { openRuntime } from './runtime/runtime.js';
+export type { OpenRuntime, Runtime } from './runtime/views.js';

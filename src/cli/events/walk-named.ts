@@ -1,7 +1,7 @@
-import type { Runtime } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 
 /** Returns the walk that a command names; null for other jobs. */
 export async function walkNamed(

@@ -1,7 +1,7 @@
 import type { WalkHeartbeat, WalkProgress } from '../../core/events/walk-job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import type { Runtime } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 import { answered } from '../shared/answered.js';
 import { walkNamed } from './walk-named.js';
 

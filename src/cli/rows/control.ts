@@ -1,7 +1,8 @@
 import { shellWord } from '../../core/text/shell-word.js';
-import { type Runtime, UsageError } from '../../worker/config/runtime-types.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
 import { findWalk } from '../../worker/control/find-walk.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 import { walkNamed } from '../events/walk-named.js';
 import { watchWalk } from '../events/watch-walk.js';
 import { readMaxCost } from '../options/max-cost-option.js';

@@ -1,6 +1,6 @@
 export { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
 
-import type { OpenRuntime } from '../../worker/config/runtime-types.js';
+import type { OpenRuntime } from '../../worker/runtime/views.js';
 import type { Interrupts } from './signals.js';
 import type { Terminal } from './terminal.js';
 

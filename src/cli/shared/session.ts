@@ -1,4 +1,5 @@
-import type { Runtime, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 import { some } from '../text/amounts.js';
 import { Silent, whileAnswering, within } from './answered.js';
 import type { Context, ExitCode } from './context.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Runtime } from '../../worker/config/runtime-types.js';
+import type { Runtime } from '../../worker/runtime/views.js';
 import type { EmbeddedSandbox } from './embedded-sandbox.js';
 
 /** What a standby watches and needs. */

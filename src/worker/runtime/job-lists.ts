@@ -1,11 +1,12 @@
 import type { StagedJob } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
-import type { JobListing, JobLists, JobStatus, KnownJob } from '../config/runtime-types.js';
+import type { JobListing, JobStatus, KnownJob } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
 import { loadedStates, type WalkState } from '../warehouse/event-status.js';
 import type { RuntimeParts } from './runtime-parts.js';
+import type { JobLists } from './views.js';
 
 /** The jobs and walks of a folder, or of its store. */
 export class StoreJobLists implements JobLists {

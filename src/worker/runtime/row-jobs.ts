@@ -7,13 +7,14 @@ import type { JobEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_WAITS } from '../../core/rows/pause.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import { whyNoTarget } from '../../warehouse/index.js';
-import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed, RowJobs } from '../config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
 import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
+import type { RowJobs } from './views.js';
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
 const isFileGone = ({ into, host = hostname() }: StagedJob): boolean =>

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OpenRuntime, OwnWork, TeamView } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
@@ -9,6 +8,7 @@ import { StoreJobLists } from './job-lists.js';
 import { StoreRowJobs } from './row-jobs.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork, RuntimeWork } from './runtime-work.js';
+import type { OpenRuntime, OwnWork, TeamView } from './views.js';
 
 /** Longest wait, on closing, for a server that is still starting. */
 const STARTING_MS = 1000;

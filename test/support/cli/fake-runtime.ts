@@ -6,16 +6,8 @@ import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
-import type {
-  EnrichRequest,
-  JobHandle,
-  JobLists,
-  JobPlan,
-  OwnWork,
-  RowJobs,
-  Runtime,
-  TeamView,
-} from '../../../src/worker/config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan } from '../../../src/worker/config/runtime-types.js';
+import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 
 export const request: EnrichRequest = {

@@ -1,0 +1,118 @@
+import type { LimiterView } from '../../core/limiter/limiter.js';
+import type { SlotsView } from '../../core/limiter/slots.js';
+import type { OtherLimit } from '../../core/processes/presence.js';
+import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import type { Spend } from '../../core/purchase/spend.js';
+import type { JobSummary, Resumption } from '../../core/rows/job.js';
+import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
+import type { WatchedRun } from '../../core/schedules/schedule.js';
+import type {
+  EnrichRequest,
+  JobHandle,
+  JobListing,
+  JobPlan,
+  JobStatus,
+  KnownJob,
+  Reparsed,
+  RuntimeConfig,
+  WorkflowAccess,
+} from '../config/runtime-types.js';
+
+/** The row jobs of a folder, or of its store. */
+export interface RowJobs {
+  /** Reads and stages the input, and returns a preview of a run. Starts no Temporal server and buys nothing. */
+  plan(request: EnrichRequest): Promise<JobPlan>;
+  /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
+  start(plan: JobPlan): Promise<JobHandle>;
+  /**
+   * Resumes a job: continues a paused job, and starts a stopped, cancelled or failed job again. This command then owns the job, unless
+   * another command owns it.
+   */
+  resume(job: string, how: Resumption): Promise<JobHandle>;
+  /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
+  attach(job: string): Promise<JobHandle>;
+  /** Status of a job. Asks a running server, but starts none. */
+  status(job: string): Promise<JobStatus>;
+  /** Summary of a complete job from warehouse and journal, without Temporal. */
+  summary(job: string): Promise<JobSummary>;
+  unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
+  /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
+  checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
+  /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
+  export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
+  /** Writes the rows of a job as Parquet files into a directory of their own, without Temporal. */
+  exportParquet(
+    job: string,
+    dir: string,
+  ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
+  /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
+  reparse(plan: JobPlan): Promise<Reparsed>;
+}
+
+/** The jobs and walks of a folder, or of its store. All lists are newest first. */
+export interface JobLists {
+  /** The jobs and walks, without Temporal. */
+  known(): Promise<readonly KnownJob[]>;
+  /** The jobs and walks with their status. Asks a running server, but starts none. */
+  list(): Promise<readonly JobListing[]>;
+  /** The walks on events, without Temporal. */
+  walks(): Promise<readonly WalkEntry[]>;
+}
+
+/** The work that a command owns: work that ends with its command. */
+export interface OwnWork {
+  /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
+  own(work: Work): Promise<void>;
+  /** The work that this command owns. */
+  owned(): Promise<readonly Work[]>;
+  /** Makes the workers the owner of work that waits for a person. */
+  release(workflowId: string): Promise<void>;
+  /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
+  stop(until: Promise<unknown>): Promise<void>;
+}
+
+/** Limits and spending of the team. */
+export interface TeamView {
+  limits(): Promise<LimiterView>;
+  /** Other workers on the same task queue with a rate limit of their own. */
+  otherLimits(): Promise<readonly OtherLimit[]>;
+  /**
+   * PID of the other process that runs this folder's worker: only that process knows the use of limits. Null if no other process runs the
+   * worker, and for a shared store.
+   */
+  workerElsewhere(): number | null;
+  /** Slots for runs at the service. */
+  slots(): Promise<SlotsView>;
+  /** The team's spending and caps. */
+  spend(): Promise<Spend>;
+}
+
+/** What a command can do in a folder. Server, worker and warehouses are opened when they are needed. */
+export interface Runtime {
+  /** Whether other workers share the store, and keep running when this process ends. */
+  readonly shared: boolean;
+  /** Whether another process of this folder runs the worker, and this process is only a client. */
+  readonly clientOnly: boolean;
+  readonly rows: RowJobs;
+  readonly jobs: JobLists;
+  readonly work: OwnWork;
+  readonly team: TeamView;
+  /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
+  workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
+  /**
+   * Runs the worker until closed (`searchflow worker`, `searchflow dev`). `running` is called once the worker is ready, `report` for each
+   * run that starts or ends.
+   */
+  runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void>;
+  /**
+   * For a process that is only a client: runs the worker here once the other process has ended; false until then. Throws if the worker
+   * cannot be run; the call may then be repeated.
+   */
+  takeOver(): Promise<boolean>;
+  /** Number of paid requests that this process has sent and that have no answer yet. */
+  inFlight(): number;
+  /** `drain`: starts nothing more, lets paid requests in flight land (10 s at most) and releases everything. `now`: closes at once. */
+  close(mode: 'drain' | 'now'): Promise<void>;
+}
+
+export type OpenRuntime = (config: RuntimeConfig) => Promise<Runtime>;
