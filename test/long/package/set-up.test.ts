@@ -18,15 +18,24 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 let clone: string;
 
-/** A small clone with this project's scripts and dependencies, and one source file. */
+/** A small clone with this project's scripts and dependencies, one source file and one suite. */
 beforeEach(() => {
   clone = mkdtempSync(join(tmpdir(), 'searchflow-clone-'));
-  for (const path of ['scripts', '.ci', 'package.json', 'package-lock.json', 'tsconfig.json']) {
+  for (const path of [
+    'scripts',
+    '.ci',
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.testing.json',
+  ]) {
     cpSync(join(root, path), join(clone, path), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'), 'dir');
-  mkdirSync(join(clone, 'src'));
+  for (const folder of [join('src', 'core'), join('test', 'suites')])
+    mkdirSync(join(clone, folder), { recursive: true });
   writeFileSync(join(clone, 'src', 'index.ts'), 'export const answer: number = 42;\n');
+  writeFileSync(join(clone, 'test', 'suites', 'index.ts'), `export const suite = 1;\n`);
 });
 afterEach(() => rmSync(clone, { recursive: true, force: true }));
 
@@ -67,6 +76,22 @@ describe('set-up', () => {
     setUp();
     expect(built()).toContain('answer = 43');
     expect(existsSync(join(clone, 'dist', 'old.js'))).toBe(false);
+  });
+
+  it('builds the suites on the new declarations, and again when a suite changed', () => {
+    const suites = join(clone, 'test', 'suites');
+    writeFileSync(join(suites, 'old.ts'), 'export const old = 1;\n');
+    setUp();
+    rmSync(join(suites, 'old.ts'));
+    writeFileSync(join(clone, 'src', 'core', 'other.ts'), 'export const other = 43;\n');
+    writeFileSync(join(suites, 'index.ts'), `export { other as wanted } from '#searchflow/core/other.js';\n`);
+    expect(setUp()).toMatchObject({ status: 0 });
+    expect(readFileSync(join(clone, 'dist', 'testing', 'index.js'), 'utf8')).toContain('other as wanted');
+    expect(existsSync(join(clone, 'dist', 'testing', 'old.js'))).toBe(false);
+    writeFileSync(join(suites, 'index.ts'), `export { none } from '#searchflow/core/other.js';\n`);
+    const { status, stderr } = setUp();
+    expect(status).toBe(1);
+    expect(stderr).toContain('test/suites/index.ts(1,10): error TS2305');
   });
 
   it('copies files that are not TypeScript beside the code', () => {
@@ -111,6 +136,12 @@ describe('set-up', () => {
     writeFileSync(join(clone, '.set-up-lock'), await content());
     expect(setUp()).toMatchObject({ status: 0, stderr: expect.stringMatching(/^Building …\nBuilt/) });
     expect(readdirSync(clone).filter((name) => name.startsWith('.set-up-lock'))).toEqual([]);
+  });
+
+  it('names a folder that has the name of the lock, and what to do', () => {
+    mkdirSync(join(clone, '.set-up-lock'));
+    expect(setUp()).toMatchObject({ status: 1, stderr: expect.stringMatching(/set-up-lock is a folder.* Remove it/) });
+    expect(readdirSync(clone).filter((name) => name.startsWith('.set-up-lock'))).toEqual(['.set-up-lock']);
   });
 
   it('waits for a living process, and says so', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { allEvents } from './made-events.js';
-import { currentState } from './oracle.js';
+import { allEvents } from '../../suites/made-events.js';
+import { currentState } from '../../suites/oracle.js';
 import type { WalkSetting } from './walk-setting.js';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { allEvents } from '../../suites/made-events.js';
 import { expectAll } from './expect-all.js';
-import { allEvents } from './made-events.js';
 import { from, to, type walkSettings } from './walk-setting.js';
 
 type Order = 'newest' | 'oldest';

@@ -148,6 +148,11 @@ export function journalContract(
       expect(Math.abs((handed?.started?.at ?? 0) - intendedAt)).toBeLessThan(10_000);
       const again = await reopen();
       expect(await again.totals('job/')).toMatchObject({ requests: 0, openMicros: 1000, unknown: [] });
+      expect(await again.totals('job/', Date.now() - 3_600_000)).toMatchObject({ openSinceMicros: 1000 });
+      expect(await again.totals('job/', Date.now() + 3_600_000)).toMatchObject({
+        openMicros: 1000,
+        openSinceMicros: 0,
+      });
       expect((await again.claim([keyOf(1)], 'c')).mine).toEqual([handed]);
       expect((await again.claim([keyOf(1)], 'd')).theirs).toEqual([keyOf(1)]);
       await again.land(id, { requestId: 'r', fetchedAt: Date.now(), units: [outcome(1, { costMicros: 300 })] });

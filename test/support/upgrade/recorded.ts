@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { buildProgram } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/context.js';
@@ -11,6 +12,7 @@ import { openRuntime } from '../../../src/worker/index.js';
 import { runCommand } from '../cli/command.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 import { killAllOf } from '../jobs/processes.js';
+import { sharedPostgres } from '../postgres.js';
 import { readDuckDb } from '../warehouse/read-duckdb.js';
 
 const stores = fileURLToPath(new URL('../../fixtures/stores/', import.meta.url));
@@ -123,7 +125,7 @@ export class RecordedFolder {
   }
 
   #ledger(): { units?: string[]; micros?: number }[] {
-    const lines = readFileSync(join(this.stateDir, 'sandbox', 'book.jsonl'), 'utf8')
+    const lines = readFileSync(join(this.stateDir, 'sandbox', 'ledger.jsonl'), 'utf8')
       .trim()
       .split('\n');
     return lines.map((line) => JSON.parse(line));
@@ -131,6 +133,31 @@ export class RecordedFolder {
 
   #moveHere(path: string): void {
     if (existsSync(path)) writeFileSync(path, readFileSync(path, 'latin1').replaceAll(RECORDED, this.dir), 'latin1');
+  }
+}
+
+/** Puts the databases of a recorded folder on the run's server. Returns their addresses. */
+export async function restore(folder: RecordedFolder): Promise<{ readonly store: string; readonly warehouse: string }> {
+  const postgres = sharedPostgres();
+  const [store, warehouse] = await Promise.all([postgres.database('store'), postgres.database('warehouse')]);
+  const { host, pathname } = new URL(warehouse);
+  for (const [database, address] of [
+    ['upgrade_store', store],
+    ['upgrade_warehouse', warehouse],
+  ] as const)
+    await runSql(address, folder.sql(database, host, pathname.slice(1)));
+  return { store, warehouse };
+}
+
+/** Runs SQL statements. Returns the rows of the last one. */
+export async function runSql(address: string, sql: string): Promise<unknown[] | undefined> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  try {
+    const result = (await client.query(sql)) as unknown as { rows: unknown[] } | { rows: unknown[] }[];
+    return (Array.isArray(result) ? result.at(-1) : result)?.rows;
+  } finally {
+    await client.end();
   }
 }
 

@@ -1,7 +1,13 @@
 import pg from 'pg';
+import type { QueryResult } from '../../suites/warehouse-under-test.js';
 
 /** Rows of a query on the warehouse at this address, as plain values. */
 export async function pgQuery(url: string, sql: string): Promise<unknown[][]> {
+  return (await pgResult(url, sql)).rows.map((row) => [...row]);
+}
+
+/** The result of a query on the warehouse at this address, with plain values. */
+export async function pgResult(url: string, sql: string): Promise<QueryResult> {
   const address = new URL(url);
   const schema = address.searchParams.get('schema') ?? 'searchflow';
   address.searchParams.delete('schema');
@@ -12,7 +18,10 @@ export async function pgQuery(url: string, sql: string): Promise<unknown[][]> {
   await client.connect();
   try {
     await client.query(`SET search_path = "${schema.replaceAll('"', '""')}"`);
-    return (await client.query({ text: sql, rowMode: 'array' })).rows;
+    // Several statements have several results, of which the last one counts.
+    const results = [(await client.query({ text: sql, rowMode: 'array' })) as pg.QueryArrayResult].flat();
+    const { fields, rows } = results.at(-1) as pg.QueryArrayResult;
+    return { names: fields.map(({ name }) => name), rows };
   } finally {
     await client.end();
   }

@@ -1,51 +1,58 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
+import { DuckDBInstance, DuckDBTimestampValue } from '@duckdb/node-api';
+import { openWarehouse } from '../../../src/warehouse/index.js';
+import type { LoadedElsewhere } from '../../suites/rows-contract.js';
+import type { QueryResult } from '../../suites/warehouse-under-test.js';
 import { placeEmptyWarehouse } from './empty-warehouse.js';
-import { pgQuery } from './pg-query.js';
-import type { RowsUnderTest } from './rows-contract.js';
+import { pgResult } from './pg-query.js';
 
 /** Starts a process that loads batches into the warehouse at this address. */
 const loader = (address: string) => (batchesFile: string) =>
   spawn(process.execPath, [fileURLToPath(new URL('loader.mjs', import.meta.url)), address, batchesFile]);
 
 /** Queries a warehouse file that is closed. */
-export async function queryDuckDb(file: string, sql: string): Promise<unknown[][]> {
+export async function queryDuckDb(file: string, sql: string): Promise<QueryResult> {
   const instance = await DuckDBInstance.fromCache(file);
   const connection = await instance.connect();
-  const reader = await connection.runAndReadAll(sql);
-  const rows = reader.getRows().map((row) => row.map((value) => (typeof value === 'bigint' ? Number(value) : value)));
-  connection.closeSync();
-  instance.closeSync();
-  return rows;
+  try {
+    const reader = await connection.runAndReadAll(sql);
+    const names = reader.columnNames();
+    const json = names.map((_, index) => reader.columnType(index).alias === 'JSON');
+    const plain = (value: unknown, index: number) => {
+      if (json[index]) return value === null ? null : JSON.parse(String(value));
+      if (value instanceof DuckDBTimestampValue) return new Date(Number(value.micros / 1000n));
+      return typeof value === 'bigint' ? Number(value) : value;
+    };
+    return { names, rows: reader.getRows().map((row) => row.map(plain)) };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
 }
 
 /** A new warehouse in a DuckDB file of this folder. */
-export function duckDbUnderTest(dir: string): RowsUnderTest {
+export function duckDbUnderTest(dir: string): LoadedElsewhere {
   const file = placeEmptyWarehouse(join(dir, 'warehouse.duckdb'));
-  const warehouse = createDuckDbRows({ file });
+  const warehouse = openWarehouse(file);
   return {
-    warehouse,
+    ...warehouse,
     query: async (sql) => {
       await warehouse.close();
       return queryDuckDb(file, sql);
     },
     spawnLoader: loader(file),
-    release: () => warehouse.close(),
     nul: '\0',
   };
 }
 
 /** A new warehouse in the PostgreSQL schema of this address. */
-export function postgresUnderTest(url: string): RowsUnderTest {
-  const warehouse = createPostgresRows({ url });
+export function postgresUnderTest(url: string): LoadedElsewhere {
   return {
-    warehouse,
-    query: (sql) => pgQuery(url, sql),
+    ...openWarehouse(url),
+    query: (sql) => pgResult(url, sql),
     spawnLoader: loader(url),
-    release: async () => undefined,
     nul: '\\u0000',
   };
 }

@@ -1,42 +1,31 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  type EventWarehouse,
-  MisshapenPage,
-  type RawPage,
-  type StreamRun,
-} from '../../../src/core/events/event-warehouse.js';
-import { startWalk } from '../../../src/core/events/walk.js';
+import { MisshapenPage, type RawPage, type StreamRun } from '#searchflow/core/events/event-warehouse.js';
+import { startWalk } from '#searchflow/core/events/walk.js';
 import { event, history, iso, type MadeEvent, noon, pagesOf, shuffled, sync } from './made-events.js';
 import { currentState } from './oracle.js';
+import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
-/** A warehouse under test. */
-export interface Contracted {
-  readonly events: EventWarehouse;
-  /** Rows of a query, with JSON columns as values. Within these tests `foldAll` runs before the query. */
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  /** The text that stands for NUL. */
-  readonly nul: string;
-}
-
-/** The contract that the event warehouse of every database must meet. `make` returns an empty warehouse. */
-export function eventContract(make: () => Promise<Contracted>, size: 'small' | 'full' = 'small'): void {
-  let here: Contracted;
-  /** A query of the contents; unlike `query` it does not run `foldAll` first. */
-  let raw: Contracted['query'];
-  const all: Contracted[] = [];
+/**
+ * The contract of `EventWarehouse`: walks in windows, loads, current state, checks and deletions. `make` returns an empty warehouse for each
+ * test. With the size `full`, events of a megabyte and longer histories are loaded, which takes minutes.
+ */
+export function eventContract(make: MakeWarehouse, size: 'small' | 'full' = 'small'): void {
+  let here: InFolder;
+  /** Runs a query after `foldAll`, so that the current state has all loaded events. */
+  const query: InFolder['objects'] = async (sql) => {
+    await here.events.foldAll('sandbox');
+    return here.objects(sql);
+  };
+  /** Runs a query without `foldAll`. */
+  const raw: InFolder['objects'] = (sql) => here.objects(sql);
+  const all: InFolder[] = [];
   const fresh = async () => {
-    const made = await make();
-    const query = async (sql: string) => {
-      await made.events.foldAll('sandbox');
-      return made.query(sql);
-    };
-    here = { ...made, query };
-    raw = made.query;
+    here = await makeInFolder(make);
     all.push(here);
   };
   beforeEach(fresh);
   afterAll(async () => {
-    for (const one of all) await one.events.close();
+    for (const one of all) await one.remove();
   });
 
   const run: StreamRun = { from: null, to: noon(10_000), types: [], sweep: false };
@@ -78,9 +67,9 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
           seconds,
         );
       await load([], { pages: mega('a', 1) });
-      expect(await here.query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
+      expect(await query('SELECT DISTINCT length(title) AS n FROM websets')).toEqual([{ n: 1_048_576 }]);
       expect(await load([], { pages: mega('b', 100) })).toMatchObject({ changed: 24 });
-      expect(await here.query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
+      expect(await query("SELECT id FROM websets WHERE title LIKE 'b%'")).toHaveLength(24);
     });
 
     it('folds in parallel with loads when enough is loaded', async () => {
@@ -94,7 +83,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       await expect.poll(async () => Number(await made()), { timeout: 20_000 }).toBeGreaterThanOrEqual(36);
     });
   };
-  const ids = async () => (await here.query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
+  const ids = async () => (await query('SELECT id FROM events ORDER BY id')).map(({ id }) => id);
 
   it('reports a stream that never ran as unknown, and counts nothing', async () => {
     expect(await here.events.stream(sync)).toBeNull();
@@ -207,7 +196,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       { events: 51, added: 50, changed: 0, current: true },
       { events: 52, added: 50, changed: 0, current: true },
     ]);
-    const rows = await here.query('SELECT object_id FROM events ORDER BY object_id');
+    const rows = await query('SELECT object_id FROM events ORDER BY object_id');
     expect(rows.map((row) => Number(row.object_id))).toEqual(Array.from({ length: 150 }, (_, index) => index));
     const lines = await raw('SELECT added FROM event_loads ORDER BY load_id');
     expect(lines.map(({ added }) => Number(added))).toEqual([50, 50, 50]);
@@ -224,7 +213,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(again).toEqual({ events: 2, added: 0, changed: 1, current: true });
     for (const table of ['events', 'websets']) {
       const key = table === 'events' ? 'object_id' : 'id';
-      const rows = await here.query(`SELECT ${key} AS id, data FROM ${table} ORDER BY 1`);
+      const rows = await query(`SELECT ${key} AS id, data FROM ${table} ORDER BY 1`);
       expect(rows.map(({ id, data }) => [id, (data as { title: string }).title])).toEqual([
         ['x', 'new'],
         ['y', 'new'],
@@ -260,11 +249,11 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     const pages = pagesOf(changed);
     const [loaded] = await here.events.load([{ ...verify, window: 1, attempt: 'one', pages, walk: walked(true) }]);
     expect(loaded).toMatchObject({ events: 3, added: 0, changed: 2 });
-    expect(await here.query('SELECT title, event_id FROM websets')).toEqual([{ title: 'second', event_id: 'e2' }]);
-    expect(await here.query('SELECT status, event_id FROM webset_monitors')).toEqual([
+    expect(await query('SELECT title, event_id FROM websets')).toEqual([{ title: 'second', event_id: 'e2' }]);
+    expect(await query('SELECT status, event_id FROM webset_monitors')).toEqual([
       { status: 'disabled', event_id: 'e1' },
     ]);
-    expect(await here.query('SELECT url, event_id FROM webset_items')).toEqual([
+    expect(await query('SELECT url, event_id FROM webset_items')).toEqual([
       { url: 'https://a.example/2', event_id: 'e3' },
     ]);
   });
@@ -307,7 +296,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     });
     await load([], { pages: pagesOf([event('webset.deleted', 3, { id: 'w2', status: 'gone' })], 200, 3) });
     const deleted = (table: string) =>
-      here.query(`SELECT id, status, deleted_at IS NOT NULL AS gone FROM ${table} ORDER BY id`);
+      query(`SELECT id, status, deleted_at IS NOT NULL AS gone FROM ${table} ORDER BY id`);
     expect(await deleted('websets')).toEqual([
       { id: 'w1', status: null, gone: true },
       { id: 'w2', status: 'idle', gone: true },
@@ -399,7 +388,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       ],
     });
     expect(await here.events.verified(verify)).toEqual(first);
-    expect(await here.query('SELECT id, outcome FROM event_checks ORDER BY outcome')).toEqual([
+    expect(await query('SELECT id, outcome FROM event_checks ORDER BY outcome')).toEqual([
       { id: changed.id, outcome: 'changed' },
       { id: gone.id, outcome: 'gone' },
       { id: missing.id, outcome: 'missing' },
@@ -425,13 +414,13 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       { type: 'webset.item.created', events: 1, known: true, latest: noon(3) },
       { type: 'webset.merged', events: 1, known: false, latest: noon(1) },
     ]);
-    expect(await here.query('SELECT data, extra FROM events ORDER BY created_at')).toEqual([
+    expect(await query('SELECT data, extra FROM events ORDER BY created_at')).toEqual([
       { data: { id: 'w', object: 'webset', title: 'T', novelty: [1] }, extra: { priority: 'high', tags: [] } },
       { data: 'just a text', extra: null },
       { data: null, extra: null },
       { data: [1, 2], extra: null },
     ]);
-    expect(await here.query('SELECT id, title, data FROM websets')).toEqual([
+    expect(await query('SELECT id, title, data FROM websets')).toEqual([
       { id: 'w', title: 'T', data: { id: 'w', object: 'webset', title: 'T', novelty: [1] } },
     ]);
   });
@@ -446,7 +435,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     ];
     const wrong = ['yesterday', '2025-02-30T00:00:00Z', '', null, 5, {}];
     await load([...times, ...wrong].map((updatedAt, index) => event('webset.idle', 1, { id: `w${index}`, updatedAt })));
-    const rows = await here.query('SELECT updated_at, version_at FROM websets ORDER BY id');
+    const rows = await query('SELECT updated_at, version_at FROM websets ORDER BY id');
     const read = rows.map((row) => [row.updated_at, row.version_at].map((at) => (at === null ? null : Number(at))));
     const expected = [noon(5), noon(5), noon(5), Date.UTC(2024, 1, 29)].map((at) => [at, at]);
     expect(read).toEqual([...expected, ...wrong.map(() => [null, noon(1)])]);
@@ -469,10 +458,10 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       '"huge": 1e200000, "deep"',
     );
     await load([], { pages: [{ page: 1, events: Buffer.from(text) }] });
-    const [row] = await here.query(`SELECT data FROM events`);
+    const [row] = await query(`SELECT data FROM events`);
     const data = row?.data as typeof strange;
     expect(data).toMatchObject({ ...strange, nul: `a${here.nul}b`, half: '\\ud800' });
-    expect(await here.query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
+    expect(await query('SELECT title FROM websets')).toEqual([{ title: strange.title }]);
   });
 
   it('loads a whole batch or nothing: a page without events fails all of it', async () => {
@@ -486,7 +475,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       MisshapenPage,
     );
     expect(await ids()).toEqual([]);
-    expect(await here.query('SELECT id FROM websets')).toEqual([]);
+    expect(await query('SELECT id FROM websets')).toEqual([]);
     expect(await here.events.stream(sync)).toMatchObject({ pages: 0, events: 0 });
     expect(await load([], { pages: good })).toMatchObject({ added: 1 });
   });
@@ -545,7 +534,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
     expect(await here.events.stream(sync)).toEqual(before);
     expect(await here.events.stream(backfill)).toMatchObject({ watermark: noon(99) });
     await here.events.foldAll(other.origin);
-    expect(await here.query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
+    expect(await query('SELECT origin FROM websets ORDER BY 1')).toHaveLength(2);
   });
 
   it('folds many loads at once, on request at the latest, and none twice', async () => {
@@ -602,12 +591,12 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
       event('webset.search.completed', 4, { id: 's', websetId: 'w' }),
       event('webset.export.completed', 5, { id: 'x', websetId: 'w' }),
     ]);
-    expect(await here.query('SELECT webset_id, item_id, step, type, url FROM item_timeline ORDER BY step')).toEqual([
+    expect(await query('SELECT webset_id, item_id, step, type, url FROM item_timeline ORDER BY step')).toEqual([
       { webset_id: 'w', item_id: 'i', step: 1, type: 'webset.item.created', url: 'https://x.example/' },
       { webset_id: 'w', item_id: 'i', step: 2, type: 'webset.item.enriched', url: 'https://x.example/' },
     ]);
     expect(
-      await here.query(
+      await query(
         `SELECT origin, webset_id, CAST(events AS integer) AS events, CAST(items_created AS integer) AS created,
            CAST(items_enriched AS integer) AS enriched, CAST(searches_created AS integer) AS searches,
            CAST(searches_completed AS integer) AS completed, CAST(exports_completed AS integer) AS exports,
@@ -627,7 +616,7 @@ export function eventContract(make: () => Promise<Contracted>, size: 'small' | '
 
   describeHistory(
     size === 'full' ? 1500 : 300,
-    () => here,
+    query,
     fresh,
     (pages) => here.events.load([{ ...sync, window: 1, attempt: 'one', pages, walk: walked(false) }]),
     begin,
@@ -649,7 +638,7 @@ const tables = [
 function describeHistory(
   /** Number of events; a history of a thousand events or more is loaded in reverse, too. */
   lives: number,
-  here: () => Contracted,
+  query: InFolder['objects'],
   fresh: () => Promise<void>,
   load: (pages: readonly RawPage[]) => Promise<unknown>,
   begin: () => Promise<unknown>,
@@ -663,7 +652,7 @@ function describeHistory(
   const checksum = async () => {
     const parts: unknown[] = [];
     for (const table of [...tables, 'webset_item_enrichments', 'events']) {
-      const rows = await here().query(`SELECT * FROM ${table}`);
+      const rows = await query(`SELECT * FROM ${table}`);
       const plain = rows.map(({ load_id, page, loaded_at, digest, ...row }) => JSON.stringify(row));
       parts.push([table, plain.sort()]);
     }
@@ -676,7 +665,7 @@ function describeHistory(
     const straight = await checksum();
     const expected = currentState(events);
     for (const table of tables) {
-      const rows = await here().query(`SELECT id, data, deleted_at IS NOT NULL AS gone FROM ${table}`);
+      const rows = await query(`SELECT id, data, deleted_at IS NOT NULL AS gone FROM ${table}`);
       const wanted = [...(expected.get(table) ?? [])].map(([id, { data, deleted }]) => ({
         id,
         data,

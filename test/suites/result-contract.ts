@@ -1,17 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
-import type { Json } from '../../../src/core/text/json.js';
-import { resultRelations } from '../../../src/warehouse/rows/result-relations.js';
+import type { Json } from '#searchflow/core/text/json.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
-
-/** A fresh, empty warehouse, and a function that queries it. */
-interface WarehouseUnderTest {
-  readonly warehouse: RowWarehouse;
-  query(sql: string): Promise<unknown[][]>;
-}
+import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 const csv = 'name,city\nAcme,Rome\nBolt,\nCog,Oslo\n';
 const query = (unit: string) => (JSON.parse(unit) as { query: string }).query;
@@ -19,18 +10,18 @@ const query = (unit: string) => (JSON.parse(unit) as { query: string }).query;
 const plain = (rows: unknown[][]) =>
   rows.map((row) => row.map((value) => (typeof value === 'string' && /^[[{]/.test(value) ? JSON.parse(value) : value)));
 
-/** The contract about the results of each operation, which every warehouse must meet. */
-export function resultContract(make: (dir: string) => WarehouseUnderTest): void {
+/**
+ * The contract of the views of results: typed columns for each operation and for the properties of a schema. `make` returns an empty warehouse
+ * for each test.
+ */
+export function resultContract(make: MakeWarehouse): void {
   let dir: string;
-  let test: WarehouseUnderTest;
-  beforeEach(() => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-results-'));
-    test = make(dir);
+  let test: InFolder;
+  beforeEach(async () => {
+    test = await makeInFolder(make);
+    dir = test.dir;
   });
-  afterEach(async () => {
-    await test.warehouse.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  afterEach(() => test.remove());
 
   const template = { query: '{{name}} official site' };
   const run = async (operation: string, answer: (unit: string) => Json, options: Json = {}, text = csv) => {
@@ -39,7 +30,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ...{ operation, options, units: { kind: 'template', template } },
       request: { template, rowsPerRun: 1 },
     });
-    await runJob(dir, test.warehouse, staged, service);
+    await runJob(dir, test.rows, staged, service);
     return service;
   };
 
@@ -68,7 +59,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       await run('search', found);
       expect(
         plain(
-          await test.query(
+          await test.values(
             `SELECT row_number, rank, url, title, published_date, author, score, highlights, id, extras
              FROM search_results WHERE job = 'brands-1' ORDER BY row_number, rank`,
           ),
@@ -79,22 +70,22 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         [3, 1, 'https://Cog.com/1', '=Cog 1', '2026-01-02', null, 0.25, ['h'], 'id-1', { links: [1] }],
         [3, 2, 'https://Cog.com/2', '=Cog 2', '2026-01-02', 'Ann', 0.5, ['h'], 'id-2', { links: [1] }],
       ]);
-      expect(plain(await test.query('SELECT result FROM search_results WHERE row_number = 1 AND rank = 2'))).toEqual([
+      expect(plain(await test.values('SELECT result FROM search_results WHERE row_number = 1 AND rank = 2'))).toEqual([
         [page('Acme', 2)],
       ]);
       expect(
-        await test.query('SELECT name, city, status, results, url, title FROM brands ORDER BY row_number'),
+        await test.values('SELECT name, city, status, results, url, title FROM brands ORDER BY row_number'),
       ).toEqual([
         ['Acme', 'Rome', 'success', 2, 'https://Acme.com/1', '=Acme 1'],
         ['Bolt', '', 'success', 0, null, null],
         ['Cog', 'Oslo', 'success', 2, 'https://Cog.com/1', '=Cog 1'],
       ]);
-      expect(await test.query('SELECT count(*) FROM similar_results')).toEqual([[0]]);
+      expect(await test.values('SELECT count(*) FROM similar_results')).toEqual([[0]]);
     });
 
     it('are written to a CSV without their formulas, and otherwise unchanged', async () => {
       await run('search', found, {}, 'name,=url,title\n=Acme,=1+1,T\n');
-      const [row] = await exported(dir, test.warehouse);
+      const [row] = await exported(dir, test.rows);
       expect(row).toEqual({
         ...{ name: '=Acme', '=url': '=1+1', title: 'T' },
         ...{ status: 'success', error_tag: '', error_message: '', results: '2' },
@@ -106,7 +97,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     it('disappear or move with their row', async () => {
       await run('search', found);
       await run('search', found, {}, 'name,city\nCog,Oslo\nNew,\n');
-      expect(await test.query('SELECT row_number, rank, url FROM search_results ORDER BY 1, 2')).toEqual([
+      expect(await test.values('SELECT row_number, rank, url FROM search_results ORDER BY 1, 2')).toEqual([
         [1, 1, 'https://Cog.com/1'],
         [1, 2, 'https://Cog.com/2'],
         [2, 1, 'https://New.com/1'],
@@ -116,10 +107,10 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
 
     it('are similar pages for the operation findSimilar', async () => {
       await run('findSimilar', found);
-      expect(await test.query('SELECT count(*), count(DISTINCT url), max(rank) FROM similar_results')).toEqual([
+      expect(await test.values('SELECT count(*), count(DISTINCT url), max(rank) FROM similar_results')).toEqual([
         [4, 4, 2],
       ]);
-      expect(await test.query('SELECT count(*) FROM search_results')).toEqual([[0]]);
+      expect(await test.values('SELECT count(*) FROM search_results')).toEqual([[0]]);
     });
   });
 
@@ -133,7 +124,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ] as Json[],
       }));
       expect(
-        plain(await test.query('SELECT row_number, answer, structured, citations FROM answers ORDER BY 1')),
+        plain(await test.values('SELECT row_number, answer, structured, citations FROM answers ORDER BY 1')),
       ).toEqual([
         [1, 'yes, Acme official site', null, 2],
         [2, null, { ceo: 'Bo' }, 2],
@@ -141,7 +132,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
       expect(
         plain(
-          await test.query(
+          await test.values(
             'SELECT rank, url, title, id, citation FROM answer_citations WHERE row_number = 1 ORDER BY 1',
           ),
         ),
@@ -149,7 +140,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         [1, 'https://a.com/', '+1', 'c1', { id: 'c1', url: 'https://a.com/', title: '+1', author: null, extra: 1 }],
         [2, 'https://b.com/', null, null, { url: 'https://b.com/' }],
       ]);
-      const rows = await exported(dir, test.warehouse);
+      const rows = await exported(dir, test.rows);
       expect(
         rows.map(({ answer, citations, citation_url: url, citation_title: title }) => [answer, citations, url, title]),
       ).toEqual([
@@ -226,7 +217,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     it('have typed columns from the schema; a value that does not fit is NULL there and kept in the answer', async () => {
       await run('agent', (unit) => recordOf(query(unit).startsWith('Bolt') ? odd : structured), { outputSchema });
       const rows = plain(
-        await test.query(
+        await test.values(
           `SELECT name, status, ${columns}, result_status, "result_Name" FROM brands ORDER BY row_number`,
         ),
       );
@@ -234,12 +225,12 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ['Acme', 'success', '-Ann', 12, -1.5, true, '1999-12-31', 'Rome', 7, ['a', 'b'], { x: [null] }, 'fine', 'ACME'],
         ['Bolt', 'success', null, null, null, null, null, null, null, expect.toSatisfy(isOne), null, null, null],
       ]);
-      expect(plain(await test.query('SELECT structured FROM agent_outputs ORDER BY row_number'))).toEqual([
+      expect(plain(await test.values('SELECT structured FROM agent_outputs ORDER BY row_number'))).toEqual([
         [structured],
         [odd],
         [structured],
       ]);
-      const [first, second] = await exported(dir, test.warehouse);
+      const [first, second] = await exported(dir, test.rows);
       expect(first).toMatchObject({
         ...{
           ceo: "'-Ann",
@@ -262,7 +253,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         products: 'one',
       });
       const out = join(dir, 'parquet');
-      await test.warehouse.exportParquet('brands-1', out);
+      await test.rows.exportParquet('brands-1', out);
       expect((await parquetRows(out))[0]).toMatchObject({
         ...{ ceo: '-Ann', employees: '12', revenue: -1.5, listed: true, founded: '1999-12-31' },
         ...{ products: '["a","b"]', office_city: 'Rome', 'office_p/o "box"': 7 },
@@ -276,7 +267,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
           : recordOf('just words'),
       );
       expect(
-        await test.query(
+        await test.values(
           'SELECT row_number, field_rank, rank, field, url, title, confidence FROM agent_grounding WHERE row_number < 3 ORDER BY 1, 2, 3',
         ),
       ).toEqual([
@@ -286,7 +277,7 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
       ]);
       expect(
         plain(
-          await test.query(
+          await test.values(
             `SELECT row_number, run_id, status, stop_reason, text, structured, agent_compute_units, searches, run_cost_dollars, error
              FROM agent_outputs WHERE row_number < 3 ORDER BY 1`,
           ),
@@ -311,8 +302,8 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ...{ operation: 'agent', options: {}, units: { kind: 'template', template } },
         request: { template, rowsPerRun: 1 },
       });
-      await runJob(dir, test.warehouse, staged, service);
-      expect(await test.query('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
+      await runJob(dir, test.rows, staged, service);
+      expect(await test.values('SELECT name, error_message FROM brands ORDER BY row_number')).toEqual([
         ['Acme', 'it failed'],
         ['Bolt', 'the service tells nothing more of the run'],
         ['Cog', null],
@@ -342,22 +333,22 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
         ...{ operation: 'agent', options: { query: 'Find each CEO', outputSchema: whole }, units: rows },
         request: { template: null, rowsPerRun: 2 },
       });
-      await runJob(dir, test.warehouse, staged, service);
+      await runJob(dir, test.rows, staged, service);
       expect(service.asked).toHaveLength(2);
-      expect(await test.query('SELECT name, ceo FROM brands ORDER BY row_number')).toEqual([
+      expect(await test.values('SELECT name, ceo FROM brands ORDER BY row_number')).toEqual([
         ['Acme', 'Boss of Acme'],
         ['Bolt', 'Boss of Bolt'],
         ['Cog', null],
       ]);
       // The run succeeded, but its output has no part for the row Cog.
-      expect(await test.query('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number')).toEqual(
-        [
-          ['Acme', 'success', null, null],
-          ['Bolt', 'success', null, null],
-          ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
-        ],
-      );
-      expect((await exported(dir, test.warehouse)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
+      expect(
+        await test.values('SELECT name, status, error_tag, error_message FROM brands ORDER BY row_number'),
+      ).toEqual([
+        ['Acme', 'success', null, null],
+        ['Bolt', 'success', null, null],
+        ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
+      ]);
+      expect((await exported(dir, test.rows)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
         ['Boss of Acme', '0.001'],
         ['Boss of Bolt', '0.0'],
         ['', '0.001'],
@@ -367,42 +358,20 @@ export function resultContract(make: (dir: string) => WarehouseUnderTest): void 
     it('change their columns with the schema, even if the names stay', async () => {
       const schema = (type: string) => ({ outputSchema: { properties: { size: { type } } } });
       await run('agent', () => recordOf({ size: 5 }), schema('string'));
-      expect(await test.query(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
+      expect(await test.values(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
       await run('agent', () => recordOf({ size: 5 }), schema('integer'));
-      expect((await test.query('SELECT max(size) + 1 FROM brands')).flat().map(Number)).toEqual([6]);
+      expect((await test.values('SELECT max(size) + 1 FROM brands')).flat().map(Number)).toEqual([6]);
       await run('agent', () => recordOf({ size: 5 }), schema('string'));
-      expect(await test.query(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
-    });
-  });
-
-  it('are added to an older warehouse, where a job with one of their names gets another view', async () => {
-    const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'answers-1', name: 'pages' });
-    await runJob(dir, test.warehouse, contents, new Service());
-    await test.warehouse.close();
-    for (const statement of [
-      ...resultRelations.map(({ name }) => `DROP VIEW ${name}`),
-      'ALTER TABLE searchflow_jobs DROP COLUMN request',
-      "DELETE FROM searchflow_migrations WHERE name = '0030-row-results'",
-      'ALTER VIEW pages RENAME TO answers',
-      "UPDATE searchflow_jobs SET view_name = 'answers'",
-    ]) {
-      await test.query(statement);
-    }
-    expect(await test.warehouse.summary('answers-1')).toMatchObject({ rows: 1, success: 1 });
-    expect(await test.query('SELECT name, title FROM answers_job')).toEqual([['a', 'Title of https://a.com/']]);
-    expect(await test.query('SELECT count(*) FROM answers')).toEqual([[0]]);
-    expect((await exported(dir, test.warehouse, 'answers-1'))[0]).toMatchObject({
-      name: 'a',
-      text: 'Text of https://a.com/',
+      expect(await test.values(`SELECT max(size) || '!' FROM brands`)).toEqual([['5!']]);
     });
   });
 
   it('do not change the views of contents, and are separate for each job', async () => {
     await run('search', () => ({ results: [{ url: 'https://x.com/' }] }));
     const contents = await stageText(dir, 'name,url\na,https://a.com/\n', { job: 'pages-1', name: 'pages' });
-    await runJob(dir, test.warehouse, contents, new Service());
-    expect(await test.query('SELECT count(*) FROM search_results')).toEqual([[3]]);
-    expect(await test.query('SELECT name, title, text FROM pages')).toEqual([
+    await runJob(dir, test.rows, contents, new Service());
+    expect(await test.values('SELECT count(*) FROM search_results')).toEqual([[3]]);
+    expect(await test.values('SELECT name, title, text FROM pages')).toEqual([
       ['a', 'Title of https://a.com/', 'Text of https://a.com/'],
     ]);
   });

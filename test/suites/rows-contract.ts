@@ -1,49 +1,43 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { UnitRecord, UnknownOutcome } from '../../../src/core/purchase/journal.js';
-import { type RowWarehouse, type RunRecord, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
-import { cutRows } from '../../../src/rows/index.js';
+import type { UnitRecord, UnknownOutcome } from '#searchflow/core/purchase/journal.js';
+import { type RowWarehouse, type RunRecord, WarehouseUnusable } from '#searchflow/core/rows/row-warehouse.js';
+import { cutRows } from '#searchflow/rows/index.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
+import { type InFolder, type MakeWarehouse, makeInFolder, type WarehouseUnderTest } from './warehouse-under-test.js';
 
-/** One fresh, empty warehouse. */
-export interface RowsUnderTest {
-  readonly warehouse: RowWarehouse;
-  /** Rows of a query on the warehouse, as plain values. */
-  query(sql: string): Promise<unknown[][]>;
-  /** A process that loads the batches of a JSON file (`{ job, rowsFiles, batches }`) one after another. */
+/** A warehouse under test that another process can also load. */
+export interface LoadedElsewhere extends WarehouseUnderTest {
+  /**
+   * Starts a process that reads a JSON file `{ "batches": [LoadBatch, …] }` and loads the batches into this warehouse, one after another. The
+   * process prints the number of the slice and a newline after each batch that was not loaded before.
+   */
   spawnLoader(batchesFile: string): ChildProcess;
-  /** Releases the warehouse to other processes. */
-  release(): Promise<void>;
-  /** The text that stands for NUL in a text from the web. */
-  readonly nul: string;
 }
 
 const csv = (...rows: string[]) => `name,url\n${rows.map((row) => `${row}\n`).join('')}`;
 const letters = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => `${name},https://${name}.com/`);
 const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row.name).join('');
 
-type Make = (dir: string) => RowsUnderTest | Promise<RowsUnderTest>;
-
-/** The contract that every warehouse of rows must meet. `make` gets a directory, which is removed afterwards. */
-export function rowsContract(make: Make): void {
+/**
+ * The contract of `RowWarehouse`: loads, changed inputs, old answers, odd values, exports, records of runs, unknown outcomes and spend.
+ * `make` returns an empty warehouse for each test.
+ */
+export function rowsContract(make: MakeWarehouse): void {
   let dir: string;
-  let test: RowsUnderTest;
+  let test: InFolder;
   let warehouse: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-warehouse-'));
-    test = await make(dir);
-    warehouse = test.warehouse;
+    test = await makeInFolder(make);
+    dir = test.dir;
+    warehouse = test.rows;
     service = new Service();
   });
-  afterEach(async () => {
-    await warehouse.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
-  const bill = async () => Number((await test.query('SELECT sum(cost_micros) FROM enriched_rows'))[0]?.[0]);
+  afterEach(() => test.remove());
+  const bill = async () => Number((await test.values('SELECT sum(cost_micros) FROM enriched_rows'))[0]?.[0]);
 
   describe('loading', () => {
     it('loads each row once, in order, with its own cells and its answer', async () => {
@@ -86,7 +80,7 @@ export function rowsContract(make: Make): void {
       );
       expect(loads.filter((load) => !load.already)).toEqual([{ rows: 3, already: false }]);
       expect(loads.every((load) => load.rows === 3)).toBe(true);
-      expect(await test.query('SELECT count(*), count(DISTINCT row_number) FROM enriched_rows')).toEqual([[3, 3]]);
+      expect(await test.values('SELECT count(*), count(DISTINCT row_number) FROM enriched_rows')).toEqual([[3, 3]]);
       expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
       expect(await warehouse.summary('brands-1')).toMatchObject({ success: 3, missing: 5 });
     });
@@ -154,7 +148,7 @@ export function rowsContract(make: Make): void {
       writeFileSync(file, `${lines[0]}\n${lines[0]}\n${lines[2]}\n`);
       await expect(warehouse.load(batchOf(staged, 0, [file]))).rejects.toThrow(/missing from its unit files/);
       await expect(warehouse.load(batchOf(staged, 0, []))).rejects.toThrow(/missing from its unit files/);
-      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
+      expect(await test.values('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
       expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([]);
     });
 
@@ -166,7 +160,7 @@ export function rowsContract(make: Make): void {
       const [young = ''] = await buySlice(dir, warehouse, staged, 0, service);
       writeFileSync(old, `${readFileSync(old, 'utf8')}${readFileSync(young, 'utf8').split('\n')[0]}\n{"key":"torn`);
       await warehouse.load(batchOf(staged, 0, [young, old]));
-      const rows = await test.query('SELECT request_id FROM enriched_rows ORDER BY row_number');
+      const rows = await test.values('SELECT request_id FROM enriched_rows ORDER BY row_number');
       expect(rows).toEqual([['request-4'], ['request-5'], ['request-6']]);
     });
 
@@ -201,7 +195,7 @@ export function rowsContract(make: Make): void {
       const edited = await stageText(dir, csv('z,https://z.com/', ...letters));
       await warehouse.openJob(edited.record, edited.files);
       await expect(warehouse.load(batchOf(old, 0, files))).rejects.toThrow(WarehouseUnusable);
-      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
+      expect(await test.values('SELECT count(*) FROM enriched_rows')).toEqual([[0]]);
     });
   });
 
@@ -221,7 +215,7 @@ export function rowsContract(make: Make): void {
         missing: 0,
         vanished: 2,
       });
-      const vanished = await test.query(
+      const vanished = await test.values(
         'SELECT url, row_number FROM enriched_rows WHERE vanished_at IS NOT NULL ORDER BY url',
       );
       expect(vanished).toEqual([
@@ -318,7 +312,7 @@ export function rowsContract(make: Make): void {
       expect(await warehouse.summary('brands-1')).toMatchObject({ success: 5, missing: 3 });
       await runJob(dir, warehouse, before, service);
       expect(await warehouse.summary('brands-1')).toMatchObject({ success: 8, missing: 0, vanished: 0 });
-      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
+      expect(await test.values('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
     });
 
     it('follows renamed, added and removed columns', async () => {
@@ -345,7 +339,7 @@ export function rowsContract(make: Make): void {
       await runJob(dir, warehouse, staged, service, freshness);
       expect(service.asked).toHaveLength(16);
       expect(await warehouse.openJob(staged.record, staged.files, freshness)).toEqual([]);
-      expect(await test.query('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
+      expect(await test.values('SELECT count(*) FROM enriched_rows')).toEqual([[8]]);
       expect((await exported(dir, warehouse)).every((row) => row.fetched_at === '2026-11-20T11:00:00.000Z')).toBe(true);
     });
 
@@ -375,7 +369,7 @@ export function rowsContract(make: Make): void {
   describe('the facts of answers', () => {
     const facts = `row_number, slice, job, origin, url, status, error_tag, error_message, http_status, source, title, author,
       published_date, request_id, cost_micros`;
-    const stored = (more = '') => test.query(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
+    const stored = (more = '') => test.values(`SELECT ${facts} FROM row_store ${more} ORDER BY row_number`);
     const failure = { status: 'error', error_tag: 'CRAWL_TIMEOUT', http_status: 504, source: 'live' } as const;
     /** Four kinds of answers: with all facts, without a price, failed, and failed without a message. */
     const answer = (url: string): Partial<UnitRecord> => {
@@ -412,7 +406,7 @@ export function rowsContract(make: Make): void {
         ['https://c.com/', 'error', 'CRAWL_TIMEOUT', null, 504, 'live', null, null, null, 'request-3', 0],
         ['https://a.com/', 'success', null, null, 200, 'crawled', 'T', 'A', '2026-01-02', expect.any(String), 0],
       ]);
-      expect(await test.query('SELECT sum(cost_micros) FROM row_store')).toEqual([[1000]]);
+      expect(await test.values('SELECT sum(cost_micros) FROM row_store')).toEqual([[1000]]);
     });
 
     it('are returned by key with their cost, and the answers are returned unchanged', async () => {
@@ -493,7 +487,7 @@ export function rowsContract(make: Make): void {
       await expect(warehouse.unloadedSlices({ ...staged.record, generation: 'other' })).rejects.toThrow(
         /other content/,
       );
-      await test.query('DELETE FROM row_store WHERE row_number = 5');
+      await test.values('DELETE FROM row_store WHERE row_number = 5');
       expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0, 2]);
       expect(await warehouse.unloadedSlices(staged.record)).toEqual([1]);
       expect(await warehouse.unloadedSlices(staged.record, { freshAfter: service.now + 1 })).toEqual([0, 1, 2]);
@@ -503,7 +497,7 @@ export function rowsContract(make: Make): void {
       service = new Service((url) => (url.includes('b.') ? { ...failure, result: null } : {}));
       await runJob(dir, warehouse, await stageText(dir, csv(...abcd)), service);
       const vanished = () =>
-        test.query(
+        test.values(
           `SELECT url, CAST(vanished_at AS VARCHAR) FROM row_store WHERE vanished_at IS NOT NULL ORDER BY url`,
         );
       await runJob(dir, warehouse, await stageText(dir, csv(...abcd.slice(0, 3))), service);
@@ -531,7 +525,7 @@ export function rowsContract(make: Make): void {
       const newer = { freshAfter: service.now };
       await runJob(dir, warehouse, await stageText(dir, csv('two,https://a.com/')), service, newer);
       await runJob(dir, warehouse, await stageText(dir, csv('three,https://a.com/')), service);
-      expect(await test.query('SELECT request_id FROM row_store WHERE vanished_at IS NULL')).toEqual([['request-2']]);
+      expect(await test.values('SELECT request_id FROM row_store WHERE vanished_at IS NULL')).toEqual([['request-2']]);
     });
   });
 
@@ -544,7 +538,7 @@ export function rowsContract(make: Make): void {
         text: null,
       };
       await runJob(dir, warehouse, await stageText(dir, csv('a,https://a.com/')), new Service(() => ({ result })));
-      const [[response] = []] = await test.query('SELECT response::VARCHAR FROM enriched_rows');
+      const [[response] = []] = await test.values('SELECT response::VARCHAR FROM enriched_rows');
       expect(JSON.parse(String(response))).toEqual(result);
     });
 
@@ -561,7 +555,7 @@ export function rowsContract(make: Make): void {
         undefined,
         raw,
       );
-      const rows = await test.query(
+      const rows = await test.values(
         'SELECT title, author, text, response::VARCHAR FROM enriched_rows ORDER BY row_number',
       );
       expect(rows).toHaveLength(2);
@@ -712,7 +706,7 @@ export function rowsContract(make: Make): void {
       });
       await warehouse.recordRun({ ...run, run: 'r2', scheduled: false });
       expect(
-        await test.query(
+        await test.values(
           `SELECT job, run, scheduled, generation, phase, reason, message, rows, success, error, invalid, missing, vanished,
              requests, cost_micros FROM searchflow_runs ORDER BY run`,
         ),
@@ -720,7 +714,9 @@ export function rowsContract(make: Make): void {
         ['brands-1', 'r1', true, 'g1', 'done', null, null, 18, 17, 1, 2, 0, 3, 4, 8000],
         ['brands-1', 'r2', false, 'g1', 'stopped', 'budget', run.message, 8, 7, 0, 0, 1, 2, 3, 7000],
       ]);
-      const apart = await test.query(`SELECT CAST(ended_at - started_at AS VARCHAR) FROM searchflow_runs ORDER BY run`);
+      const apart = await test.values(
+        `SELECT CAST(ended_at - started_at AS VARCHAR) FROM searchflow_runs ORDER BY run`,
+      );
       expect(apart).toEqual([[expect.stringContaining('00:00:01.877')], [expect.stringContaining('00:00:00.877')]]);
     });
 
@@ -737,7 +733,7 @@ export function rowsContract(make: Make): void {
       await warehouse.recordUnknown('brands-1', [{ ...outcome, reason: "'; DROP TABLE x", estimateMicros: 3000 }]);
       await warehouse.recordUnknown('brands-1', []);
       expect(
-        await test.query(
+        await test.values(
           'SELECT job, book, operation, reason, estimate_micros FROM unknown_outcomes ORDER BY estimate_micros',
         ),
       ).toEqual([
@@ -833,7 +829,7 @@ export function rowsContract(make: Make): void {
         estimateMicros: 500,
       };
       await warehouse.recordUnknown('brands-1', [outcome]);
-      const spend = await test.query(
+      const spend = await test.values(
         `SELECT CAST(day AS VARCHAR), job, operation, requests, rows, dollars, unknown_outcomes, unknown_dollars FROM spend
          ORDER BY day, job`,
       );
@@ -846,22 +842,22 @@ export function rowsContract(make: Make): void {
   });
 }
 
-/** The tests of the contract that take seconds: kills, and more rows than fit into one sort. */
-export function longRowsContract(make: Make): void {
+/**
+ * The tests of the contract of `RowWarehouse` that take seconds: a process that is killed while it loads, and more rows than fit into one
+ * sort. `make` returns an empty warehouse for each test.
+ */
+export function longRowsContract(make: MakeWarehouse<LoadedElsewhere>): void {
   let dir: string;
-  let test: RowsUnderTest;
+  let test: InFolder<LoadedElsewhere>;
   let warehouse: RowWarehouse;
   let service: Service;
   beforeEach(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'searchflow-warehouse-'));
-    test = await make(dir);
-    warehouse = test.warehouse;
+    test = await makeInFolder(make);
+    dir = test.dir;
+    warehouse = test.rows;
     service = new Service();
   });
-  afterEach(async () => {
-    await warehouse.close();
-    rmSync(dir, { recursive: true, force: true });
-  });
+  afterEach(() => test.remove());
 
   it('survives the kill of a loading process at any moment: a slice is whole or missing', async () => {
     const rows = Array.from({ length: 4000 }, (_, index) => `n${index},https://a.com/${index}`);
@@ -873,13 +869,13 @@ export function longRowsContract(make: Make): void {
     const batchesFile = join(dir, 'batches.json');
     writeFileSync(batchesFile, JSON.stringify({ batches }));
     for (let turn = 1; turn <= 4; turn++) {
-      await test.release();
+      await test.close();
       await killAfterLoads(test.spawnLoader(batchesFile), turn * 2, turn * 7);
       // The database may still commit statements of the killed process, so the test waits.
       await vi.waitFor(async () => {
         const loaded = (await warehouse.loadedSlices('brands-1', staged.record.generation)) ?? [];
         expect(loaded.length).toBeGreaterThan(0);
-        const counts = await test.query(
+        const counts = await test.values(
           'SELECT slice, count(*), count(DISTINCT row_number) FROM enriched_rows GROUP BY slice ORDER BY slice',
         );
         expect(counts).toEqual(loaded.map((slice) => [slice, 100, 100]));

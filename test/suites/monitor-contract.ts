@@ -1,15 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import type { BatchRun, MonitorState } from '../../../src/core/monitors/monitor-batch.js';
-import type { MonitorWarehouse, RawRecord } from '../../../src/core/monitors/monitor-warehouse.js';
-import type { QuietMonitor } from '../../../src/core/monitors/quiet-plan.js';
-
-/** A warehouse under test. */
-export interface Held {
-  readonly warehouse: MonitorWarehouse;
-  /** Rows of a query, as objects with a field for each column. */
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  release(): Promise<void>;
-}
+import type { BatchRun, MonitorState } from '#searchflow/core/monitors/monitor-batch.js';
+import type { RawRecord } from '#searchflow/core/monitors/monitor-warehouse.js';
+import type { QuietMonitor } from '#searchflow/core/monitors/quiet-plan.js';
+import { type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
 
 const origin = 'https://service.example';
 const run: BatchRun = { origin, job: 'pause-1', run: 'run-1' };
@@ -33,15 +26,15 @@ const call = (number: number, ids: readonly string[], answered = true) => ({
   ids,
 });
 
-/** The contract that every warehouse of monitors must meet. */
-export function warehouseContract(open: () => Promise<Held>): void {
-  async function opened(): Promise<Held> {
-    const held = await open();
-    onTestFinished(async () => {
-      await held.warehouse.close();
-      await held.release();
-    });
-    return held;
+/**
+ * The contract of `MonitorWarehouse`: the audit of batches, the memory of quiet hours, monitors and their runs. `make` returns an empty
+ * warehouse for each test.
+ */
+export function monitorContract(make: MakeWarehouse): void {
+  async function opened() {
+    const made = await makeInFolder(make);
+    onTestFinished(() => made.remove());
+    return { warehouse: made.monitors, query: made.objects };
   }
 
   it('the audit holds a line for each of 1,200 monitors, with its call and the effect', async () => {

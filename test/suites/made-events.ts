@@ -1,5 +1,5 @@
-import type { RawPage, StreamKey } from '../../../src/core/events/event-warehouse.js';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import type { RawPage, StreamKey } from '#searchflow/core/events/event-warehouse.js';
+import { type Sandbox, startSandbox } from '#searchflow/sandbox/index.js';
 
 /** An event as the service sends it. */
 export interface MadeEvent {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
-import type { Freshness } from '../../../src/core/purchase/freshness.js';
-import type { UnitRecord } from '../../../src/core/purchase/journal.js';
-import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import type { JobRecord, RowRequest, RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
-import type { Json } from '../../../src/core/text/json.js';
-import { readSlice, sliceFile, stageCsv, type UnitSource } from '../../../src/rows/index.js';
+import type { Freshness } from '#searchflow/core/purchase/freshness.js';
+import type { UnitRecord } from '#searchflow/core/purchase/journal.js';
+import { unitKeys } from '#searchflow/core/purchase/unit-key.js';
+import type { JobRecord, RowRequest, RowWarehouse } from '#searchflow/core/rows/row-warehouse.js';
+import type { Json } from '#searchflow/core/text/json.js';
+import { readSlice, sliceFile, stageCsv, type UnitSource } from '#searchflow/rows/index.js';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
