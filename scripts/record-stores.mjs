@@ -32,7 +32,7 @@ if (hostname() !== 'recorder')
   throw new Error(`The recording would name this machine (${hostname()}). Call it recorder.`);
 if (existsSync(target)) throw new Error(`${target} is there already. To record it again, remove it.`);
 
-const env = { PATH: process.env.PATH, HOME: dir, XDG_STATE_HOME: join(dir, 'user'), SEARCHFLOW_SERVER_LINGER_MS: '0' };
+const env = { PATH: process.env.PATH, HOME: dir, XDG_STATE_HOME: join(dir, 'user') };
 mkdirSync(dir);
 try {
   if (name === 'postgres') {
@@ -182,7 +182,7 @@ async function makeDatabases(client) {
 /** Store and warehouse of the commands. */
 function useDatabases() {
   const [store, warehouse] = databases.map(addressOf);
-  // The address has a parameter to test that parameters are no part of a job's id: on the tests' server the job keeps its id.
+  // The address has a parameter, because parameters are no part of a job's id.
   Object.assign(env, { SEARCHFLOW_STORE: store, SEARCHFLOW_WAREHOUSE_URL: `${warehouse}?application_name=recorder` });
 }
 

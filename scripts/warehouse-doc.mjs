@@ -87,50 +87,6 @@ function toCatalog(rows) {
   return catalog;
 }
 
-/** What one row of each table or view stands for. */
-const grains = {
-  agent_grounding: 'one source of one field in the output of a row’s run, or one field without a source',
-  agent_outputs: 'one row of the input of one job, with the output of its run',
-  answer_citations: 'one source of the answer to one row of one job',
-  answers: 'one row of the input of one job, with its answer',
-  enriched_rows: 'one row of one job',
-  event_checks: 'one event of one verification',
-  event_loads: 'the pages of one window that one transaction loaded',
-  event_streams: 'one stream of one origin',
-  event_windows: 'one window of the latest run of one stream',
-  events: 'one event',
-  item_timeline: 'one event of one item',
-  load_ledger: 'one slice of one generation of a job',
-  load_parts: 'one part of a slice',
-  monitor_actions: 'one monitor in one run of a batch',
-  monitor_batches: 'one run of a batch',
-  monitor_quiet: 'one monitor under the quiet hours of one name',
-  monitor_quiet_marks: 'the quiet hours of one name',
-  monitor_quiet_reports: 'one report about one monitor',
-  monitor_run_results: 'one result of one run of a monitor',
-  monitor_runs: 'one run of one monitor',
-  monitors: 'one monitor',
-  research_outputs: 'one row of the input of one job, with the output of its task',
-  row_store: 'one row of one job',
-  search_results: 'one result of the search of one row of a job',
-  searchflow_jobs: 'one job',
-  searchflow_migrations: 'one migration',
-  searchflow_runs: 'one run of one job',
-  similar_results: 'one page that is similar to the page of one row of a job',
-  spend: 'one operation of one job on one day',
-  unknown_outcomes: 'one request of a job without an answer',
-  webset_activity_daily: 'one webset on one day; events without a webset have a row of their own',
-  webset_enrichments: 'one enrichment of a webset',
-  webset_exports: 'one export',
-  webset_imports: 'one import',
-  webset_item_enrichments: 'the result of one enrichment for one item',
-  webset_items: 'one item',
-  webset_monitor_runs: 'one run of a webset monitor',
-  webset_monitors: 'one webset monitor',
-  webset_searches: 'one search',
-  websets: 'one webset',
-};
-
 const cell = (text) => (text === null || text === undefined ? '–' : String(text).replaceAll('|', '\\|'));
 
 function section(name, { duckDb, postgres }) {
@@ -145,7 +101,7 @@ function section(name, { duckDb, postgres }) {
   return [
     `### ${name}`,
     '',
-    `A ${one.kind}. ${one.is ?? ''}${only} Each row: ${grains[name]}.`,
+    `A ${one.kind}. ${one.is}${only}`,
     '',
     '| Column | DuckDB | PostgreSQL | |',
     '|---|---|---|---|',

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, type Stats } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from './process-identity.js';
 import { type LockWait, withLock } from './process-lock.js';
 import { realPath } from './same-file.js';
-import { ASIDE, moveDurably } from './write-durably.js';
+import { ASIDE, isDraftOf, moveDurably, writeDurably } from './write-durably.js';
 
 /** Name of the marker file in each draft folder: it names the target and the process. */
 const MARK = 'searchflow-draft.json';
@@ -43,7 +43,7 @@ export async function withDraftFolder<T>(
     await mkdir(folder, { mode: 0o700 });
     try {
       const mark: Mark = { target: basename(path), host: hostname(), ...ownIdentity() };
-      await writeFile(join(folder, MARK), `${JSON.stringify(mark)}\n`, { flag: 'wx', mode: 0o600 });
+      await writeDurably(join(folder, MARK), `${JSON.stringify(mark)}\n`);
       return await work(folder);
     } finally {
       await removeFolder(folder);
@@ -94,8 +94,8 @@ async function removeFolder(folder: string): Promise<void> {
 
 /** Whether the process was killed before it wrote the marker file: nothing else is in the folder. */
 async function isUnmarked(folder: string): Promise<boolean> {
-  const names = await readdir(folder);
-  return names.length === 0 || (names.length === 1 && statIfThere(join(folder, MARK))?.size === 0);
+  const mark = join(folder, MARK);
+  return (await readdir(folder)).every((name) => isDraftOf(mark, name));
 }
 
 async function isAbandoned(folder: string, target: string): Promise<boolean> {

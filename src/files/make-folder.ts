@@ -1,20 +1,34 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, rmdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { realPath } from './same-file.js';
+import { syncFolderNow } from './write-durably.js';
 
 /**
- * Makes a folder and its missing parents with this mode. Throws the system's error. Node's own `recursive` never returns if a parent such
- * as `/proc` exists but cannot hold new folders.
+ * Makes a folder and its missing parents with this mode, durably: files in a folder are lost with the folder. Returns whether the folder is
+ * new. Throws the system's error. Node's own `recursive` never returns if a parent such as `/proc` exists but cannot hold new folders.
  */
-export function makeFolder(dir: string, mode = 0o700): void {
-  if (isFolder(dir)) return;
+export function makeFolder(dir: string, mode = 0o700): boolean {
+  if (isFolder(dir)) return false;
   if (dirname(dir) !== dir) makeFolder(dirname(dir), mode);
   try {
     mkdirSync(dir, { mode });
   } catch (error) {
     // Another process may have made the folder in the meantime.
     if (!isFolder(dir)) throw error;
+    return false;
   }
+  try {
+    syncFolderNow(dirname(dir));
+  } catch (error) {
+    // The next call would not sync the parent of a folder that exists.
+    try {
+      rmdirSync(dir);
+    } catch {
+      // Another process has written to the folder in the meantime.
+    }
+    throw error;
+  }
+  return true;
 }
 
 function isFolder(path: string): boolean {

@@ -72,8 +72,11 @@ export function tryLock(path: string): ProcessLock | null {
   const close = (last: () => void) => {
     if (!held) return;
     held = false;
-    last();
-    closeSync(fd);
+    try {
+      last();
+    } finally {
+      closeSync(fd);
+    }
   };
   return {
     fd,
@@ -161,8 +164,11 @@ export async function withLock<T>(path: string, fn: () => T | Promise<T>, wait: 
       try {
         return await fn();
       } finally {
-        if (wait.passing && isAt(path, lock.fd)) rmSync(path, { force: true });
-        lock.release();
+        try {
+          if (wait.passing && isAt(path, lock.fd)) rmSync(path, { force: true });
+        } finally {
+          lock.release();
+        }
       }
     }
     const waited = performance.now() - started;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createWriteStream, writeFileSync } from 'node:fs';
+import { closeSync, createWriteStream, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -128,17 +128,37 @@ export async function syncFolder(folder: string): Promise<void> {
   try {
     await sync(folder);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EACCES', 'EPERM'].includes(code)) throw error;
+    if (!cannotSync(error)) throw error;
   }
 }
+
+/** {@link syncFolder} without a promise, for callers that make folders. */
+export function syncFolderNow(folder: string): void {
+  if (process.platform === 'win32') return;
+  try {
+    const fd = openSync(folder, 'r');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (!cannotSync(error)) throw error;
+  }
+}
+
+const cannotSync = (error: unknown): boolean =>
+  ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** Removes drafts that killed processes left beside this path. The caller must exclude other writers of the path. */
 export async function removeDrafts(path: string): Promise<void> {
   const folder = dirname(path);
-  for (const name of await readdir(folder)) {
-    if (name.startsWith(draftPrefix(path)) && name.endsWith('.draft')) await rm(join(folder, name), { force: true });
-  }
+  for (const name of await readdir(folder)) if (isDraftOf(path, name)) await rm(join(folder, name), { force: true });
+}
+
+/** Whether a file of this name, beside the path, is a draft of the path. */
+export function isDraftOf(path: string, name: string): boolean {
+  return name.startsWith(draftPrefix(path)) && name.endsWith('.draft');
 }
 
 /** A new path for a draft, beside the file that the draft replaces. */

@@ -11,7 +11,7 @@ export {
   withTlsOf,
 } from '../core/connections/postgres-address.js';
 export { identifier } from './identifier.js';
-export { type Migration, migrate } from './migrate.js';
+export { type Migration, migrate, OtherSchema, type Schema } from './migrate.js';
 export {
   BRIEF_MS,
   openPostgres,

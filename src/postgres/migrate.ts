@@ -1,61 +1,89 @@
 import { identifier } from './identifier.js';
-import { MIGRATIONS_TABLE, migrationsComments } from './migrations-table.js';
+import { baselineOf, MIGRATIONS_TABLE, migrationsComments, type SchemaKind } from './migrations-table.js';
 import type { PgTransaction, Postgres } from './postgres.js';
 
 /** Time limit of one migration. Changing the tables of a large warehouse takes long. */
 const MIGRATION_MS = 3_600_000;
 
-/** One step of a schema. A released step is never changed. */
+/** One step of a schema since the first release. A released step is never changed. */
 export interface Migration {
-  /** The name begins with a number: `0001-journal`. */
+  /** The name begins with a number: `0002-more-prices`. */
   readonly name: string;
   /** Returns the statements; `schema` is already quoted. */
   sql(schema: string): string;
 }
 
-/**
- * Applies the migrations that a schema lacks, under a lock that keeps other processes out. Creates the schema if it is missing. Migrations
- * that this version does not know (a newer version has applied them) are left alone.
- */
-export async function migrate(postgres: Postgres, migrations: readonly Migration[]): Promise<void> {
-  const schema = identifier(postgres.address.schema);
-  if (await hasTable(postgres, schema)) {
-    const missing = await missingOf(postgres, schema, migrations);
-    if (missing.length === 0) return;
+export interface Schema {
+  readonly kind: SchemaKind;
+  /** Returns the statements that create the newest tables, views and functions in an empty schema; `schema` is already quoted. */
+  create(schema: string): string;
+  /** All steps since the first release, in order. Append only. A test compares their result with that of `create`. */
+  readonly migrations: readonly Migration[];
+}
+
+/** The schema was written by a version before the first release, or holds something else (`is`). Nothing in the schema was changed. */
+export class OtherSchema extends Error {
+  override readonly name = 'OtherSchema';
+  readonly is: SchemaKind | null;
+
+  constructor(schema: string, is: SchemaKind | null) {
+    super(is === null ? `${schema} was written by a version before 0.1.0` : `${schema} is a ${is}`);
+    this.is = is;
   }
+}
+
+/**
+ * Brings a schema to the newest version, under a lock that keeps other processes out: creates a missing schema whole, and applies the
+ * migrations that an existing schema lacks. Migrations that this version does not know (a newer version has applied them) are left alone.
+ * Throws `OtherSchema`.
+ */
+export async function migrate(postgres: Postgres, wanted: Schema): Promise<void> {
+  const { kind, create, migrations } = wanted;
+  const schema = identifier(postgres.address.schema);
+  const missing = await missingOf(postgres, postgres.address.schema, wanted);
+  if (missing?.length === 0) return;
   await postgres.transaction(
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
-      const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
-      // The schema is looked up first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
-      if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
-      // The comments are written only for a new table, because only the owner of a table may comment on it.
-      if (!(await hasTable(tx, schema))) {
+      const steps = await missingOf(tx, postgres.address.schema, wanted);
+      const record = ({ name }: { readonly name: string }) =>
+        tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [name]);
+      if (steps === null) {
+        const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
+        // The schema is looked up first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
+        if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
         await tx.query(`
         CREATE TABLE ${schema}.${MIGRATIONS_TABLE} (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());
-        ${migrationsComments('applied_at', `${schema}.`)}`);
+        ${migrationsComments(`${schema}.`)}
+        ${create(schema)}`);
+        for (const one of [{ name: baselineOf(kind) }, ...migrations]) await record(one);
       }
-      for (const migration of await missingOf(tx, schema, migrations)) {
+      for (const migration of steps ?? []) {
         await tx.query(migration.sql(schema));
-        await tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [migration.name]);
+        await record(migration);
       }
     },
     { statementMs: MIGRATION_MS },
   );
 }
 
-async function hasTable(tx: Pick<PgTransaction, 'query'>, schema: string): Promise<boolean> {
-  const table = `${schema}.${MIGRATIONS_TABLE}`;
-  const [row] = await tx.query<{ present: boolean }>('SELECT to_regclass($1) IS NOT NULL AS present', [table]);
-  return row?.present ?? false;
-}
-
+/** Returns the migrations that the schema lacks; null if nothing was created yet. */
 async function missingOf(
   tx: Pick<PgTransaction, 'query'>,
-  schema: string,
-  migrations: readonly Migration[],
-): Promise<Migration[]> {
-  const rows = await tx.query<{ name: string }>(`SELECT name FROM ${schema}.${MIGRATIONS_TABLE}`);
-  const applied = new Set(rows.map(({ name }) => name));
+  name: string,
+  { kind, migrations }: Schema,
+): Promise<readonly Migration[] | null> {
+  const table = `${identifier(name)}.${MIGRATIONS_TABLE}`;
+  // The catalog is read, because `to_regclass` may not see yet what another process committed while this process waited for the lock.
+  const present = await tx.query(
+    'SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname = $1 AND relname = $2',
+    [name, MIGRATIONS_TABLE],
+  );
+  if (present.length === 0) return null;
+  const applied = new Set((await tx.query<{ name: string }>(`SELECT name FROM ${table}`)).map(({ name }) => name));
+  if (!applied.has(baselineOf(kind))) {
+    const other = kind === 'store' ? 'warehouse' : 'store';
+    throw new OtherSchema(name, applied.has(baselineOf(other)) ? other : null);
+  }
   return migrations.filter(({ name }) => !applied.has(name));
 }

@@ -1,11 +1,17 @@
 /** The table of the migrations that were applied to a database. */
 export const MIGRATIONS_TABLE = 'searchflow_migrations';
 
-/** Returns COMMENT statements for the table of migrations. `at`: its column of times; `prefix`: the schema with its dot, or nothing. */
-export function migrationsComments(at: string, prefix = ''): string {
+/** What a schema holds. */
+export type SchemaKind = 'store' | 'warehouse';
+
+/** Name of the schema of version 0.1.0, the first release. Every database of a release has a row with this name. */
+export const baselineOf = (kind: SchemaKind): string => `0001-${kind}`;
+
+/** Returns COMMENT statements for the table of migrations. `prefix`: the schema with its dot, or nothing. */
+export function migrationsComments(prefix = ''): string {
   const table = `${prefix}${MIGRATIONS_TABLE}`;
   return `
-COMMENT ON TABLE ${table} IS 'Migrations that were applied here; searchflow reads it before it applies the next one.';
+COMMENT ON TABLE ${table} IS 'Migrations that were applied here; searchflow reads it before it applies the next one. Each row: one migration.';
 COMMENT ON COLUMN ${table}.name IS 'Name of the migration.';
-COMMENT ON COLUMN ${table}.${at} IS 'When it was applied, UTC.';`;
+COMMENT ON COLUMN ${table}.applied_at IS 'When it was applied, UTC.';`;
 }

@@ -1,12 +1,16 @@
-export { whyNoDatabase } from './duckdb/driver/why-not-a-warehouse.js';
 export { createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
 export { type TargetKind, whyNoTarget } from './export/why-no-target.js';
+export { POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js';
 export { createPostgresRows } from './postgres/rows/postgres-rows.js';
+export type { OpenedWarehouse } from './shared/database.js';
 export {
   createWarehouses,
-  type OpenedWarehouse,
+  hasDatabaseForm,
   openWarehouse,
+  WAREHOUSE_FORMS,
   warehouseAddress,
+  warehouseFile,
   warehouseIdentity,
+  whyNoWarehouseFile,
 } from './warehouses.js';

@@ -1,25 +1,16 @@
-import { resolve } from 'node:path';
-import type { Secret } from '../core/connections/secret.js';
-import type { EventWarehouse } from '../core/events/event-warehouse.js';
-import type { MonitorWarehouse } from '../core/monitors/monitor-warehouse.js';
-import type { RowWarehouse } from '../core/rows/row-warehouse.js';
-import { isPostgresUrl } from '../postgres/index.js';
-import { createDuckDbEvents } from './duckdb/events/duckdb-events.js';
-import { createDuckDbMonitors } from './duckdb/monitors/duckdb-monitors.js';
-import { createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
-import { createPostgresEvents } from './postgres/events/postgres-events.js';
-import { createPostgresMonitors } from './postgres/monitors/postgres-monitors.js';
-import { addressOf, Warehouse as PostgresWarehouse } from './postgres/open/warehouse.js';
-import { createPostgresRows } from './postgres/rows/postgres-rows.js';
+import { duckDb } from './duckdb/database.js';
+import { postgres } from './postgres/database.js';
+import type { OpenedWarehouse, WarehouseDatabase, WarehousesOptions } from './shared/database.js';
 
-/** The three stores of one address. The stores share one DuckDB instance or one pool of connections. */
-export interface OpenedWarehouse {
-  readonly rows: RowWarehouse;
-  readonly events: EventWarehouse;
-  readonly monitors: MonitorWarehouse;
-  /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
-  close(): Promise<void>;
-}
+/** Databases whose addresses have a form of their own, such as `postgres://…`. */
+const withForm: readonly WarehouseDatabase[] = [postgres];
+
+/** The database of an address. */
+const databaseOf = (address: string): WarehouseDatabase =>
+  withForm.find((database) => database.claims(address)) ?? duckDb;
+
+/** The forms of an address, for messages. */
+export const WAREHOUSE_FORMS = [duckDb, ...withForm].map(({ form }) => form).join(', or ');
 
 /** The warehouses of a process, one object for each address. */
 export interface Warehouses {
@@ -32,47 +23,33 @@ export interface Warehouses {
   close(): Promise<void>;
 }
 
-export interface WarehousesOptions {
-  /** Receives a sentence about each long operation. */
-  readonly say?: (sentence: string) => void;
-  /**
-   * Returns the whole URL, with user and password, of the warehouse at this address. If the function returns null, the driver reads
-   * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
-   */
-  readonly credentialsFor?: (address: string) => Secret | null;
-}
+/** Whether the form of an address names its database. Any other address is the path of a DuckDB file. */
+export const hasDatabaseForm = (address: string): boolean => databaseOf(address) !== duckDb;
 
 /**
  * The address of a warehouse as in jobs and histories: an absolute path, or a URL without user and password. The URL keeps
  * every parameter that another process needs to connect in the same way.
  */
-export function warehouseAddress(address: string, cwd = '.'): string {
-  return isPostgresUrl(address) ? addressOf(address).carried : resolve(cwd, address);
-}
+export const warehouseAddress = (address: string, cwd = '.'): string => databaseOf(address).addressOf(address, cwd);
 
 /** The identity of a warehouse, without the way to connect to the warehouse. Ids are made from this identity. */
-export function warehouseIdentity(address: string, cwd = '.'): string {
-  return isPostgresUrl(address) ? addressOf(address).shown : resolve(cwd, address);
+export const warehouseIdentity = (address: string, cwd = '.'): string => databaseOf(address).identityOf(address, cwd);
+
+/** The absolute path of the file that holds a warehouse; null for a warehouse on a server. */
+export const warehouseFile = (address: string, cwd = '.'): string | null => databaseOf(address).fileOf(address, cwd);
+
+/**
+ * Why the file of a warehouse cannot be one, such as `is a folder`; null if the file can, and for a warehouse on a server. Throws the
+ * system's error if the file cannot be read.
+ */
+export function whyNoWarehouseFile(address: string, cwd = '.'): string | null {
+  const file = warehouseFile(address, cwd);
+  return file === null ? null : databaseOf(address).whyNoFile(file);
 }
 
 /** Opens one warehouse, see {@link Warehouses}. Nothing is read or created before the first use. */
-export function openWarehouse(address: string, { credentialsFor, say }: WarehousesOptions = {}): OpenedWarehouse {
-  const known = warehouseAddress(address);
-  const telling = say ? { say } : {};
-  if (!isPostgresUrl(address)) {
-    const options = { file: known, ...telling };
-    const rows = createDuckDbRows(options);
-    const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-    return { rows, events, monitors, close: () => rows.close() };
-  }
-  const url = credentialsFor?.(known)?.reveal() ?? address;
-  const warehouse = new PostgresWarehouse(url, telling);
-  return {
-    rows: createPostgresRows({ url, ...telling }, warehouse),
-    events: createPostgresEvents(url, telling, warehouse),
-    monitors: createPostgresMonitors({ url, ...telling }, warehouse),
-    close: () => warehouse.close(),
-  };
+export function openWarehouse(address: string, options: WarehousesOptions = {}): OpenedWarehouse {
+  return databaseOf(address).open(address, options);
 }
 
 export function createWarehouses(options: WarehousesOptions = {}): Warehouses {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SlotOwner } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
   Claim,
@@ -137,10 +138,10 @@ export class FileJournal implements Journal, Spend {
         op: operation,
         keys,
         est: estimateMicros,
-        ...(listMicros === estimateMicros ? {} : { list: listMicros }),
-        ...(tier === '' ? {} : { tier }),
+        list: listMicros,
+        tier,
         deadline,
-        ...(team === '' ? {} : { team }),
+        team,
       }));
     } catch (error) {
       this.#intents.delete(id);
@@ -261,16 +262,17 @@ export class FileJournal implements Journal, Spend {
     });
   }
 
-  async totals(segmentPrefix: string): Promise<JournalTotals> {
+  async totals(segmentPrefix: string, since = 0): Promise<JournalTotals> {
     const unknown: UnknownOutcome[] = [];
-    const sums = { requests: 0, unitsLanded: 0, costMicros: 0, listMicros: 0, openMicros: 0 };
+    const sums = { requests: 0, unitsLanded: 0, costMicros: 0, listMicros: 0, openMicros: 0, openSinceMicros: 0 };
     for (const segment of this.#segments.segments) {
       if (!segment.name.startsWith(segmentPrefix)) continue;
       sums.requests += segment.requests;
       sums.unitsLanded += segment.unitsLanded;
       sums.costMicros += segment.costMicros;
       sums.listMicros += segment.listMicros;
-      sums.openMicros += segment.openMicros;
+      sums.openMicros += segment.openMicrosSince(0);
+      sums.openSinceMicros += segment.openMicrosSince(since);
       unknown.push(...segment.unknown);
     }
     return { ...sums, unknown };
@@ -353,6 +355,19 @@ export class FileJournal implements Journal, Spend {
       this.#units.add(entry, segment.number, (line as { at: number }).at);
       this.#unlanded.landed(entry[0]);
     }
+  }
+
+  /** The slots that runs at the service hold: the purchases of this team with the operation that were started and have not ended. */
+  slotsOf(operation: string): readonly SlotOwner[] {
+    const held: SlotOwner[] = [];
+    for (const segment of this.#segments.segments) {
+      for (const [id, { op, team, keys, at }] of segment.open) {
+        const runId = (segment.started(id)?.facts as { readonly run?: unknown } | null | undefined)?.run;
+        if (op !== operation || team !== this.#team || typeof runId !== 'string') continue;
+        held.push(...keys.map((owner) => ({ owner, runId, takenAt: at })));
+      }
+    }
+    return held.sort((a, b) => a.takenAt - b.takenAt);
   }
 
   /** Whether the unit of an open purchase has ended since the intent, and no owner claims the unit. */

@@ -1,7 +1,9 @@
 import { randomFillSync } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Serial } from '../../core/waits/serial.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { withPath } from '../../files/write-durably.js';
 
 const BLOCK_BYTES = 1_048_576;
@@ -25,7 +27,7 @@ export class Reserve {
   #size = 0;
   /** Bytes of the largest answer so far; 0: no answer has landed. */
   #largest = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Serial();
 
   /** Frees the reserve of a killed process. */
   constructor(path: string) {
@@ -39,7 +41,7 @@ export class Reserve {
 
   /** Reserves space for the answers of this many requests. Rejects if the disk has too little space: then no request may be sent. */
   keep(requests: number): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const each =
         this.#largest === 0 ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
       const wanted = Math.min(MOST_BYTES, requests * (each + LINE_BYTES));
@@ -67,13 +69,13 @@ export class Reserve {
         return;
       } catch (error) {
         if (!isFull(error) || this.#size === 0) throw error;
-        await this.#inTurn(() => this.#shrink(this.#size - bytes - LINE_BYTES));
+        await this.#changes.run(() => this.#shrink(this.#size - bytes - LINE_BYTES));
       }
     }
   }
 
   close(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const file = this.#file;
       this.#file = null;
       this.#size = 0;
@@ -84,7 +86,7 @@ export class Reserve {
   }
 
   async #grow(to: number): Promise<void> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(this.#path));
     if (this.#file === null) {
       // Removes the file of a killed process, or a link with the name of that file. The target of a link is not ours.
       rmSync(this.#path, { force: true });
@@ -103,12 +105,6 @@ export class Reserve {
     this.#size = Math.max(0, to);
     await this.#file?.truncate(this.#size);
     await this.#file?.datasync();
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }
 

@@ -27,13 +27,12 @@ export type SegmentLine =
       readonly keys: readonly string[];
       /** Amount that the purchase takes from a cap, in micro-dollars. */
       readonly est: number;
-      /** List price of the purchase; absent if equal to `est`, and in lines of the first version. */
-      readonly list?: number;
-      /** Tier of the purchase; absent if empty. */
-      readonly tier?: string;
+      /** List price of the purchase, in micro-dollars. */
+      readonly list: number;
+      readonly tier: string;
       readonly deadline: number;
-      /** The team that pays; absent in lines of the first version, and without a team. */
-      readonly team?: string;
+      /** The team that pays. */
+      readonly team: string;
     }
   | { readonly t: 'note'; readonly id: string; readonly at: number; readonly facts: Json }
   | {
@@ -49,7 +48,7 @@ export type SegmentLine =
       readonly at: number;
       readonly why: string;
       readonly charged: 'never' | 'maybe';
-      /** Text that came instead of an answer; absent if no text came, and in lines of the first version. */
+      /** Text that came instead of an answer; absent if no text came. */
       readonly came?: string;
     }
   | { readonly t: 'settle'; readonly at: number; readonly op: string; readonly units: readonly UnitEntry[] };
@@ -97,7 +96,14 @@ function parsed(json: string): SegmentLine | null {
     return whole && ['never', 'maybe'].includes(line.charged) ? line : null;
   }
   if (line?.t !== 'intent') return null;
-  const texts = [line.id, line.owner, line.op, ...(Array.isArray(line.keys) ? line.keys : [null])];
-  const numbers = [line.at, line.est, line.deadline];
+  const texts = [
+    line.id,
+    line.owner,
+    line.op,
+    line.tier,
+    line.team,
+    ...(Array.isArray(line.keys) ? line.keys : [null]),
+  ];
+  const numbers = [line.at, line.est, line.list, line.deadline];
   return texts.every((one) => typeof one === 'string') && numbers.every((one) => Number.isFinite(one)) ? line : null;
 }

@@ -1,8 +1,9 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
-import { withPath } from '../../files/write-durably.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 
 const NEWLINE = 10;
@@ -128,15 +129,18 @@ export class SegmentWriter {
 
   /** Opens both files and cuts off incomplete contents of a killed process. */
   async #open(): Promise<{ lines: FileHandle; units: FileHandle }> {
-    await mkdir(dirname(this.#linesPath), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(this.#linesPath));
     const lines = await openForWriting(this.#linesPath);
+    let units: FileHandle | null = null;
     try {
-      const units = await openForWriting(this.#unitsPath);
+      units = await openForWriting(this.#unitsPath);
       await lines.truncate(this.#ends.lines);
       await units.truncate(this.#ends.units);
+      // A killed process may have created the files, and not synced their folder.
+      await syncFolder(dirname(this.#linesPath));
       return { lines, units };
     } catch (error) {
-      await lines.close();
+      await Promise.allSettled([lines.close(), units?.close()]);
       throw error;
     }
   }

@@ -16,8 +16,6 @@ interface Taken {
   readonly noted: { readonly keys: readonly string[]; readonly found: boolean } | null;
 }
 
-const listOf = ({ list, est }: IntentLine): number => list ?? est;
-
 const nothing: Taken = { landed: [], unknown: [], noted: null };
 
 /** The state of one segment: sums, open intents, unknown outcomes. The reader and the writer update the state line by line. */
@@ -49,7 +47,7 @@ export class Segment {
     switch (line.t) {
       case 'intent':
         this.open.set(line.id, line);
-        this.#team = line.team ?? '';
+        this.#team = line.team;
         this.#sums.opened(line.id, this.#asked(line));
         return nothing;
       case 'note':
@@ -57,7 +55,7 @@ export class Segment {
       case 'answer': {
         const intent = this.#forget(line.id);
         this.requests++;
-        this.listMicros += intent ? listOf(intent) : 0;
+        this.listMicros += intent?.list ?? 0;
         const { length: units } = line.units;
         const charged = line.units.filter(([, , , , status]) => status === 'success').length;
         this.#sums.landed(
@@ -113,9 +111,10 @@ export class Segment {
     return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
   }
 
-  get openMicros(): number {
+  /** Sum of the estimates of the open intents that were written since a time (Unix ms). */
+  openMicrosSince(since: number): number {
     let sum = 0;
-    for (const intent of this.open.values()) sum += intent.est;
+    for (const intent of this.open.values()) if (intent.at >= since) sum += intent.est;
     return sum;
   }
 
@@ -133,8 +132,8 @@ export class Segment {
   }
 
   #asked(intent: IntentLine): Asked {
-    const { team = '', op, tier = '', at, est } = intent;
-    return { team, segment: this.name, operation: op, tier, at, estimateMicros: est, listMicros: listOf(intent) };
+    const { team, op, tier, at, est, list } = intent;
+    return { team, segment: this.name, operation: op, tier, at, estimateMicros: est, listMicros: list };
   }
 
   #forget(id: string): IntentLine | undefined {

@@ -3,14 +3,12 @@ import { jsonText } from '../../core/text/json.js';
 
 /**
  * Returns the line of a unit's outcome, without newline: a `UnitRecord`, which journals keep and warehouses load. The result comes last and
- * unchanged, because a warehouse takes the text after the first `,"result":` as the result. So the whole status (`told`, an old name in
- * stored records) is a JSON text: its escaped quotes keep this sequence out of the status. `v`: 2, the version of the format. `at`: Unix
- * ms.
+ * unchanged, because a warehouse takes the text after the first `,"result":` as the result. So the whole status (`told`) is a JSON text: its
+ * escaped quotes keep this sequence out of the status. `at`: Unix ms.
  */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;
   const head = JSON.stringify({
-    v: 2,
     key: outcome.key,
     unit: outcome.unit,
     operation,

@@ -1,4 +1,4 @@
-import type { Slots, SlotsView } from '../../core/limiter/slots.js';
+import type { SlotOwner, Slots, SlotsView } from '../../core/limiter/slots.js';
 import { WaitQueue } from '../../core/waits/wait-queue.js';
 
 interface Held {
@@ -6,7 +6,7 @@ interface Held {
   readonly takenAt: number;
 }
 
-/** The slots of one worker process. The slots end with the process. */
+/** The slots of one worker process. A process learns the slots of earlier processes from their journal. */
 export class MemorySlots implements Slots {
   readonly #limit: number;
   readonly #held = new Map<string, Held>();
@@ -16,9 +16,10 @@ export class MemorySlots implements Slots {
   /** Owners that wait for a slot. */
   readonly #queue = new WaitQueue<string>();
 
-  /** `limit`: number of slots; a team has 50. */
-  constructor(limit = 50) {
+  /** `limit`: number of slots; a team has 50. `held`: the slots that runs of earlier processes hold, oldest first. */
+  constructor(limit = 50, held: readonly SlotOwner[] = []) {
     this.#limit = limit;
+    for (const { owner, runId, takenAt } of held) this.#held.set(owner, { runId, takenAt });
   }
 
   take(owner: string, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Grant, Limiter, LimiterView, RateCost } from '../../core/limiter/limiter.js';
+import { Serial } from '../../core/waits/serial.js';
 import { unlessAborted } from '../../core/waits/wait-queue.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
@@ -27,7 +28,7 @@ export class ReservedLimiter implements Limiter {
   #users = 0;
   #held = false;
   #heldBy: string | null = null;
-  #changing: Promise<void> = Promise.resolve();
+  readonly #changes = new Serial();
   #idle: NodeJS.Timeout | undefined;
   readonly #closed = new AbortController();
 
@@ -64,7 +65,7 @@ export class ReservedLimiter implements Limiter {
     this.#closed.abort(new Error('The limiter was closed'));
     clearTimeout(this.#idle);
     await this.#limiter.close();
-    await this.#inTurn(() => this.#release());
+    await this.#changes.run(() => this.#release());
   }
 
   async #using<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
@@ -75,7 +76,7 @@ export class ReservedLimiter implements Limiter {
       until.throwIfAborted();
       if (!this.#held)
         await unlessAborted(
-          this.#inTurn(() => this.#take(until)),
+          this.#changes.run(() => this.#take(until)),
           until,
         );
       return await work();
@@ -87,16 +88,9 @@ export class ReservedLimiter implements Limiter {
   }
 
   #rest(): void {
-    void this.#inTurn(async () => {
+    void this.#changes.run(async () => {
       if (this.#users === 0) await this.#release();
     });
-  }
-
-  /** Runs a change after all earlier changes have ended. */
-  #inTurn(change: () => Promise<void>): Promise<void> {
-    const changed = this.#changing.then(change);
-    this.#changing = changed.catch(() => undefined);
-    return changed;
   }
 
   async #take(until: AbortSignal): Promise<void> {

@@ -1,12 +1,21 @@
-import { migrate, openPostgres, type Postgres, type PostgresOptions, parseAddress } from '../../postgres/index.js';
-import { storeMigrations } from './migrations.js';
+import { UsageError } from '../../core/processes/exit-codes.js';
+import { beforeFirstRelease } from '../../core/text/before-release.js';
+import {
+  migrate,
+  OtherSchema,
+  openPostgres,
+  type Postgres,
+  type PostgresOptions,
+  parseAddress,
+} from '../../postgres/index.js';
+import { storeSchema } from './schema/store-schema.js';
 
 /** Schema of a store whose address names no schema. */
 export const STORE_SCHEMA = 'searchflow_store';
 
 /**
- * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, or an
- * `Error` if the database cannot be used as a store.
+ * Connects to a store and migrates its schema. `url`: value of `SEARCHFLOW_STORE`. Throws `PostgresRefused`, `PostgresAway`, a
+ * `UsageError` for a schema that is no store or of a version before 0.1.0, or an `Error` if the database cannot be used as a store.
  */
 export async function openStore(url: string, options: PostgresOptions): Promise<Postgres> {
   const postgres = await openPostgres(parseAddress(url, STORE_SCHEMA), options);
@@ -27,10 +36,19 @@ export async function openStore(url: string, options: PostgresOptions): Promise<
       throw new Error(
         `The store ${shown} has default_transaction_isolation = ${settings.isolation}. Set it to read committed`,
       );
-    await migrate(postgres, storeMigrations);
+    await migrate(postgres, storeSchema).catch((error: unknown) => {
+      throw error instanceof OtherSchema ? new UsageError(refusal(shown, error), { cause: error }) : error;
+    });
     return postgres;
   } catch (error) {
     await postgres.close();
     throw error;
   }
+}
+
+function refusal(shown: string, { is }: OtherSchema): string {
+  const schema = 'use another schema (?schema=name)';
+  return is === null
+    ? beforeFirstRelease(`The store ${shown}`, 'the rows of its jobs', `${schema}, which knows none of its purchases`)
+    : `The store ${shown} is a ${is} of searchflow. Use another schema (?schema=name)`;
 }

@@ -7,6 +7,7 @@ import { OwnerLocks } from '../process/owner-locks.js';
 export class PgJobEntries implements JobEntries {
   readonly #postgres: Postgres;
   readonly #jobs: string;
+  readonly #walks: string;
   readonly #schema: string;
   readonly #locks: OwnerLocks;
   readonly #kept: KeptEntries;
@@ -16,12 +17,13 @@ export class PgJobEntries implements JobEntries {
     this.#postgres = postgres;
     this.#schema = identifier(postgres.address.schema);
     this.#jobs = `${this.#schema}.jobs`;
+    this.#walks = `${this.#schema}.walks`;
     this.#locks = new OwnerLocks(locksDir);
     this.#kept = new KeptEntries(say);
   }
 
   async get(job: string): Promise<JobEntry | null> {
-    return job.startsWith(WALK) ? null : this.#get(job, this.#postgres);
+    return this.#get(job, this.#postgres);
   }
 
   async #get(job: string, db: Pick<Postgres, 'query'>): Promise<JobEntry | null> {
@@ -30,20 +32,22 @@ export class PgJobEntries implements JobEntries {
   }
 
   put(entry: JobEntry): Promise<void> {
-    return this.#put(entry.staged.job, entry);
+    return this.#put(this.#jobs, entry.staged.job, entry);
   }
 
   async all(): Promise<readonly JobEntry[]> {
-    return this.#jobsAmong(await this.#rows());
+    return this.#jobsOf(this.#postgres);
   }
 
   putWalk(walk: WalkEntry): Promise<void> {
-    return this.#put(`${WALK}${walk.job}`, { walk });
+    return this.#put(this.#walks, walk.job, walk);
   }
 
   async walks(): Promise<readonly WalkEntry[]> {
-    const rows = (await this.#rows()).filter(({ job }) => job.startsWith(WALK));
-    return rows.map((row) => this.#kept.unlessDamaged(() => this.#walk(row))).filter((walk) => walk !== null);
+    const rows = await this.#rows(this.#walks, this.#postgres);
+    return rows
+      .map((row) => this.#kept.unlessDamaged(() => this.#kept.walk(() => row.entry, ...named(this.#walks, row))))
+      .filter((walk) => walk !== null);
   }
 
   claim<C extends Claimed>(workflowId: string, decide: (claim: Claim) => C): Promise<C> {
@@ -53,13 +57,13 @@ export class PgJobEntries implements JobEntries {
       const [row] = await tx.query<{ owned: string }>(`SELECT owned FROM ${table} WHERE workflow_id = $1`, [
         workflowId,
       ]);
-      const jobs = this.#jobsAmong(await this.#rows(tx));
+      const jobs = await this.#jobsOf(tx);
       const owned = row ? this.#kept.owned(() => row.owned) : null;
       const claimed = decide({ owned, jobs, lives: await this.#living(tx) });
       const { entry } = claimed;
       // A damaged entry throws here, because only a person may remove it.
       if (entry?.now) await this.#get(entry.job, tx);
-      if (entry?.now) await this.#put(entry.job, entry.now, tx);
+      if (entry?.now) await this.#put(this.#jobs, entry.job, entry.now, tx);
       else if (entry) await tx.query(`DELETE FROM ${this.#jobs} WHERE job = $1`, [entry.job]);
       await tx.query(`DELETE FROM ${table} WHERE workflow_id = $1`, [workflowId]);
       if (claimed.owned !== null)
@@ -109,50 +113,36 @@ export class PgJobEntries implements JobEntries {
     return (owner) => this.#locks.lives(owner) ?? alive.has(`${owner.pid} ${owner.host}`);
   }
 
-  async #put(job: string, entry: Kept, db: Pick<Postgres, 'query'> = this.#postgres): Promise<void> {
+  async #put(table: string, job: string, entry: object, db: Pick<Postgres, 'query'> = this.#postgres): Promise<void> {
     await db.query(
-      `INSERT INTO ${this.#jobs} (job, entry) VALUES ($1, $2)
+      `INSERT INTO ${table} (job, entry) VALUES ($1, $2)
        ON CONFLICT (job) DO UPDATE SET entry = excluded.entry, touched_at = clock_timestamp()`,
       [job, JSON.stringify(entry)],
     );
   }
 
-  #rows(db: Pick<Postgres, 'query'> = this.#postgres): Promise<readonly Row[]> {
-    return db.query<Row>(`SELECT job, entry FROM ${this.#jobs} ORDER BY touched_at, job`);
+  #rows(table: string, db: Pick<Postgres, 'query'>): Promise<readonly Row[]> {
+    return db.query<Row>(`SELECT job, entry FROM ${table} ORDER BY touched_at, job`);
   }
 
-  #jobsAmong(rows: readonly Row[]): readonly JobEntry[] {
-    return rows
-      .filter(({ job }) => !job.startsWith(WALK))
-      .map((row) => this.#kept.unlessDamaged(() => this.#job(row)))
-      .filter((entry) => entry !== null);
+  async #jobsOf(db: Pick<Postgres, 'query'>): Promise<readonly JobEntry[]> {
+    const rows = await this.#rows(this.#jobs, db);
+    return rows.map((row) => this.#kept.unlessDamaged(() => this.#job(row))).filter((entry) => entry !== null);
   }
 
   #job(row: Row): JobEntry {
-    return this.#kept.job(() => row.entry, this.#nameOf(row), this.#remedyFor(row));
-  }
-
-  #walk(row: Row): WalkEntry {
-    const walk = () => JSON.stringify((JSON.parse(row.entry) as { walk?: unknown }).walk);
-    return this.#kept.walk(walk, this.#nameOf(row), this.#remedyFor(row));
-  }
-
-  #nameOf({ job }: Row): string {
-    return `The entry ${job} in ${this.#jobs}`;
-  }
-
-  #remedyFor({ job }: Row): string {
-    return `Remove it (DELETE FROM ${this.#jobs} WHERE job = '${job.replaceAll("'", "''")}')`;
+    return this.#kept.job(() => row.entry, ...named(this.#jobs, row));
   }
 }
 
-/** A row of the table: a job, or a walk as `{ walk }`. */
+/** A row of a table of entries. */
 interface Row {
   readonly job: string;
   readonly entry: string;
 }
 
-type Kept = JobEntry | { readonly walk: WalkEntry };
-
-/** Prefix of walks in the column `job`. */
-const WALK = 'walk ';
+/** The name of an entry for people, and how to remove it. */
+function named(table: string, { job }: Row): [name: string, remedy: string] {
+  const remedy = `Remove it (DELETE FROM ${table} WHERE job = '${job.replaceAll("'", "''")}')`;
+  return [`The entry ${job} in ${table}`, remedy];
+}

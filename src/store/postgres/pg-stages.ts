@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isJobId } from '../../core/rows/job.js';
 import type { StagedRows, Stages } from '../../core/rows/stages.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 
@@ -101,7 +102,7 @@ function fileName(id: string): string {
 /** Writes a file whole or not at all. If the file is the first of its folder, old folders beside that folder are removed. */
 async function putFile(path: string, data: Buffer): Promise<void> {
   const folder = dirname(path);
-  if (await mkdir(folder, { recursive: true, mode: 0o700 })) await removeOld(dirname(folder));
+  if (makeFolder(folder)) await removeOld(dirname(folder));
   await writeDurably(path, data);
 }
 

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { Secret } from '../../core/connections/secret.js';
 import { type SecretStore, SecretStoreUnusable } from '../../core/connections/secret-store.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import { Serial } from '../../core/waits/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { removeDrafts, writeDurably } from '../../files/write-durably.js';
@@ -19,7 +20,7 @@ const LOCK_MS = 10_000;
 export class FileSecrets implements SecretStore {
   readonly #file: string;
   /** Serializes the changes of this process; the lock excludes other processes. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Serial();
 
   /** The first secret creates `file`; missing folders get mode 0700. */
   constructor(file: string) {
@@ -55,10 +56,7 @@ export class FileSecrets implements SecretStore {
       edit(secrets);
       await this.#write(secrets);
     };
-    const run = (): Promise<void> => withLock(`${this.#file}.lock`, change, { waitMs: LOCK_MS, passing: true });
-    const next = this.#last.then(run, run);
-    this.#last = next.catch(() => undefined);
-    return next;
+    return this.#changes.run(() => withLock(`${this.#file}.lock`, change, { waitMs: LOCK_MS, passing: true }));
   }
 
   async #read(): Promise<Map<string, string>> {

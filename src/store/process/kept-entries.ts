@@ -51,7 +51,7 @@ const asked = z.looseObject({
       rebuyBefore: number.optional(),
     } satisfies { readonly [Field in keyof Freshness]-?: z.ZodType })
     .optional(),
-} satisfies { readonly [Field in keyof NonNullable<JobEntry['asked']>]-?: z.ZodType });
+} satisfies { readonly [Field in keyof JobEntry['asked']]-?: z.ZodType });
 
 const job = z.object({
   staged,
@@ -61,8 +61,8 @@ const job = z.object({
   earlier: z.array(z.object({ staged, csv: text.nullable() })).optional(),
   workflowId: text.optional(),
   schedule: text.optional(),
-  asked: asked.optional(),
-  state: state.optional(),
+  asked,
+  state,
 } satisfies { readonly [Field in keyof JobEntry]-?: z.ZodType });
 
 const walk = z.looseObject({

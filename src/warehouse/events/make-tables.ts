@@ -1,6 +1,6 @@
 import { commentsOn, createTable, type TableStyle } from '../shared/relation.js';
 import type { EventDialect } from './event-sql.js';
-import { eventTables, stateMarks } from './event-tables.js';
+import { eventTables } from './event-tables.js';
 import { eventViews } from './event-views.js';
 
 /** Statements that create the tables, sequence and views for events, with all comments. */
@@ -14,15 +14,4 @@ export function makeEventTables(dialect: EventDialect, style: TableStyle): strin
     ...views.map(({ name, query }) => `CREATE VIEW ${prefix}${name} AS\n${query};`),
     commentsOn([...tables, ...views], prefix),
   ].join('\n');
-}
-
-/** Statements that add the columns `stateMarks` to tables that an earlier version created. */
-export function addStateMarks(dialect: EventDialect, prefix: string): string {
-  const { types } = dialect;
-  return stateMarks
-    .flatMap(({ name, type, is }) => [
-      `ALTER TABLE ${prefix}event_loads ADD COLUMN IF NOT EXISTS ${name} ${types[type as keyof typeof types]};`,
-      `COMMENT ON COLUMN ${prefix}event_loads.${name} IS '${is}';`,
-    ])
-    .join('\n');
 }

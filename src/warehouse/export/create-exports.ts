@@ -13,8 +13,8 @@ const WAIT_MS = 600_000;
 
 /** The parts of a warehouse for its exports. */
 export interface ExportSource {
-  /** Address of the warehouse. */
-  readonly into: string;
+  /** The file of the warehouse; null for a warehouse on a server. */
+  readonly file: string | null;
   readonly say: (sentence: string) => void;
   /** Throws if the job does not exist. */
   check(job: string): Promise<void>;
@@ -30,11 +30,11 @@ export type Export<T> = (reader: RowReader, draft: string, target: string) => Pr
  * step, or not changed.
  */
 export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportCsv' | 'exportParquet'> {
-  const { into, say } = source;
+  const { file, say } = source;
   const exporting = async <T>(kind: TargetKind, job: string, path: string, write: Export<T>): Promise<T> => {
     const target = resolve(path);
     const refuse = (input: string | null) => {
-      const why = whyNoTarget(kind, target, { into, input });
+      const why = whyNoTarget(kind, target, { into: file, input });
       if (why !== null) throw new WarehouseUnusable(why);
     };
     await source.check(job);
@@ -57,7 +57,7 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
     }
   };
   return {
-    exportCsv: (job, file) => exporting('csv', job, file, exportCsv),
+    exportCsv: (job, path) => exporting('csv', job, path, exportCsv),
     exportParquet: (job, dir) => exporting('parquet', job, dir, exportParquet),
   };
 }

@@ -2,14 +2,13 @@ import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats 
 import { dirname, resolve } from 'node:path';
 import { type FileKind, fileKind } from '../../files/file-kind.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
-import { isPostgresUrl } from '../../postgres/index.js';
 
 /** Target of an export. */
 export type TargetKind = 'csv' | 'parquet';
 
 /** Files that an export must not overwrite; null or absent without such a file. */
 export interface Sources {
-  /** Address of the warehouse. */
+  /** Path of the warehouse. A warehouse on a server has none. */
   readonly into?: string | null;
   /** Path of the job's input. */
   readonly input?: string | null;
@@ -29,7 +28,7 @@ const otherKinds: readonly (FileKind | null)[] = [
 export function whyNoTarget(kind: TargetKind, target: string, { into = null, input = null }: Sources): string | null {
   try {
     const there = lstatSync(target, { throwIfNoEntry: false });
-    const taken = into === null || isPostgresUrl(into) ? [] : [into, `${into}.wal`, `${into}.tmp`];
+    const taken = into === null ? [] : [into, `${into}.wal`, `${into}.tmp`];
     if (taken.some((path) => isSameFile(path, target))) return `${target} is the warehouse ${into}: name another file`;
     if (input !== null && input !== '-' && isSameFile(input, target))
       return `${target} is the input ${input}: name another file`;

@@ -9,7 +9,7 @@ export function makeRowTables(dialect: RowDialect, style: TableStyle, more: read
   return [
     ...tables.map((table) => createTable(table, style)),
     `${enrichedRows(dialect)};`,
-    `${spendView(dialect.day, prefix)};`,
+    `${spendView(dialect)};`,
     commentsOn([...tables, ...rowViews(keepsExact)], prefix),
   ].join('\n');
 }
@@ -38,11 +38,10 @@ export function dollarsOf(micros: string): string {
 
 /**
  * The view `spend`, in SQL that both databases accept. Several rows, perhaps of several jobs, may share an answer; the cost of
- * the answer counts for the row that was loaded first. `day` returns the expression of a moment's day in UTC. `prefix`: the
- * schema with its dot.
+ * the answer counts for the row that was loaded first.
  */
-export function spendView(day: (moment: string) => string, prefix = '', create = 'CREATE VIEW'): string {
-  return `${create} ${prefix}spend AS
+function spendView({ day, prefix }: RowDialect): string {
+  return `CREATE VIEW ${prefix}spend AS
 SELECT day, job, operation, CAST(sum(requests) AS BIGINT) AS requests, CAST(sum(rows) AS BIGINT) AS rows,
   ${dollarsOf('sum(micros)')} AS dollars, CAST(sum(unknown) AS BIGINT) AS unknown_outcomes,
   ${dollarsOf('sum(unknown_micros)')} AS unknown_dollars

@@ -28,12 +28,12 @@ export interface ResultDialect {
  * Statements that create the views, with all comments. The views read the whole answers in `row_store`, so that nothing is
  * loaded twice, and a refreshed or vanished row changes at once in every view.
  */
-export function makeResultViews(dialect: ResultDialect, create = 'CREATE VIEW'): string {
-  return resultRelations.map((relation) => makeView(relation, dialect, create)).join('\n');
+export function makeResultViews(dialect: ResultDialect): string {
+  return resultRelations.map((relation) => makeView(relation, dialect)).join('\n');
 }
 
-function makeView(relation: ResultRelation, dialect: ResultDialect, create: string): string {
-  const { name, is, lists, columns, operation, keepsEmpty = false } = relation;
+function makeView(relation: ResultRelation, dialect: ResultDialect): string {
+  const { name, is, row, lists, columns, operation, keepsEmpty = false } = relation;
   const { prefix } = dialect;
   const items = ['response', ...lists.map((_, index) => `item_${index}`)];
   const from = lists.reduce(
@@ -53,8 +53,8 @@ function makeView(relation: ResultRelation, dialect: ResultDialect, create: stri
     ...columns.map((column) => [column.name, column.is] as const),
   ].map(([column, sentence]) => ({ name: column, type: 'other' as const, is: sentence }));
   return [
-    `${create} ${prefix}${name} AS\n${dialect.read(from, [...plain, ...ranks, ...ofRow], values)};`,
-    commentsOn([{ kind: 'VIEW', name, is, columns: described }], prefix),
+    `CREATE VIEW ${prefix}${name} AS\n${dialect.read(from, [...plain, ...ranks, ...ofRow], values)};`,
+    commentsOn([{ kind: 'VIEW', name, is, row, columns: described }], prefix),
   ].join('\n');
 }
 

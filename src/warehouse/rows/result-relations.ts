@@ -4,6 +4,8 @@ import type { Path } from './result-column.js';
 export interface ResultRelation {
   readonly name: string;
   readonly is: string;
+  /** What one row stands for. */
+  readonly row: string;
   /** Operation of the jobs in the view. */
   readonly operation: string;
   /** Lists of the answer. The view has a row for each element; if there is no list, a row for each answer. */
@@ -28,8 +30,7 @@ export interface RelationColumn {
 }
 
 const text = (name: string, path: Path, is: string, list?: number): RelationColumn => ({
-  ...{ name, path, is, type: 'text' },
-  ...(list === undefined ? {} : { list }),
+  ...{ name, path, is, type: 'text', list },
 });
 const of = (type: RelationColumn['type'], name: string, path: Path, is: string): RelationColumn => ({
   ...{ name, path, is, type },
@@ -58,11 +59,12 @@ const result: readonly RelationColumn[] = [
 ];
 const results = [{ path: ['results'], rank: 'rank', is: 'Position among the results of the row, from 1.' }];
 
-/** All views of results. A view of a released migration never changes: add, do not edit. */
+/** All views of results. */
 export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'search_results',
     is: 'Results of the searches of rows, a row for each result.',
+    row: 'one result of the search of one row of a job',
     operation: 'search',
     lists: results,
     columns: result,
@@ -70,6 +72,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'similar_results',
     is: 'Pages similar to those of rows, a row for each page.',
+    row: 'one page that is similar to the page of one row of a job',
     operation: 'findSimilar',
     lists: results,
     columns: result,
@@ -77,6 +80,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'answers',
     is: 'Answers to the questions of rows.',
+    row: 'one row of the input of one job, with its answer',
     operation: 'answer',
     lists: [],
     columns: [
@@ -91,6 +95,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'answer_citations',
     is: 'Sources of answers, a row for each source.',
+    row: 'one source of the answer to one row of one job',
     operation: 'answer',
     lists: [{ path: ['citations'], rank: 'rank', is: 'Position among the sources of the answer, from 1.' }],
     columns: [
@@ -106,6 +111,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'agent_outputs',
     is: 'Outputs of agent runs, a row for each row of the input. Each row of a shared run has its whole output; run_id names the run.',
+    row: 'one row of the input of one job, with the output of its run',
     operation: 'agent',
     lists: [],
     columns: [
@@ -137,6 +143,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'agent_grounding',
     is: 'Sources of the fields of agent outputs: a row for each source of a field, and one for a field without a source.',
+    row: 'one source of one field in the output of a row’s run, or one field without a source',
     operation: 'agent',
     lists: [
       {
@@ -159,6 +166,7 @@ export const resultRelations: readonly ResultRelation[] = [
   {
     name: 'research_outputs',
     is: 'Outputs of research tasks, a row for each row of the input.',
+    row: 'one row of the input of one job, with the output of its task',
     operation: 'research',
     lists: [],
     columns: [

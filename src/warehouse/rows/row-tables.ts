@@ -1,17 +1,14 @@
-import { type ColumnType, commentsOn, type Relation, type RelationColumn } from '../shared/relation.js';
-
-const column = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is });
-const required = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is, required: true });
+import { column, type Relation, type RelationColumn, required } from '../shared/relation.js';
 
 const job = required('text', 'job', 'Id of the job.');
 const origin = required('text', 'origin', 'Base URL of the service, or sandbox: its data is never real.');
 const loadedAt = required('time', 'loaded_at', 'Time of the load, UTC.');
 
-/** Jobs. A column that a later version added is the last. */
 export const jobs: Relation = {
   kind: 'TABLE',
   name: 'searchflow_jobs',
   is: 'A row for each job: its input, its options and its view.',
+  row: 'one job',
   key: ['job'],
   columns: [
     job,
@@ -23,15 +20,15 @@ export const jobs: Relation = {
     required('texts', 'columns', 'Columns of the input; row_store.input has the cells in this order.'),
     required('text', 'generation', 'Hash of the rows and options of the latest run.'),
     column('parsed', 'options', 'Options of the latest run, as they are sent to the service.'),
-    required('long', 'rows', 'Number of rows of the input.'),
-    required('small', 'slices', 'Number of slices of the input.'),
-    required('time', 'created_at', 'Time of the first run of the job in this warehouse, UTC.'),
-    required('time', 'opened_at', 'Time of the first run of the latest generation in this warehouse, UTC.'),
     column(
       'json',
       'request',
       'Template of the requests: the template, its options, and the number of rows that share a run; NULL if the request is only the URL.',
     ),
+    required('long', 'rows', 'Number of rows of the input.'),
+    required('small', 'slices', 'Number of slices of the input.'),
+    required('time', 'created_at', 'Time of the first run of the job in this warehouse, UTC.'),
+    required('time', 'opened_at', 'Time of the first run of the latest generation in this warehouse, UTC.'),
   ],
 };
 
@@ -79,6 +76,7 @@ const ledger: Relation = {
   kind: 'TABLE',
   name: 'load_ledger',
   is: 'Slices that are loaded, written in the same transaction as their rows: the record of what is loaded.',
+  row: 'one slice of one generation of a job',
   key: ['job', 'generation', 'slice'],
   needsKey: true,
   columns: [
@@ -95,6 +93,7 @@ export const outcomes: Relation = {
   kind: 'TABLE',
   name: 'unknown_outcomes',
   is: 'Purchases without an answer: they may have been charged.',
+  row: 'one request of a job without an answer',
   key: ['job', 'id'],
   needsKey: true,
   columns: [
@@ -114,6 +113,7 @@ export const runs: Relation = {
   kind: 'TABLE',
   name: 'searchflow_runs',
   is: 'A row for each run of a job that ended as done or stopped: its rows, purchases and missing rows. Failed and cancelled runs have no row.',
+  row: 'one run of one job',
   key: ['job', 'run'],
   needsKey: true,
   columns: [
@@ -146,6 +146,7 @@ export const loadParts: Relation = {
   kind: 'TABLE',
   name: 'load_parts',
   is: 'Loaded parts of slices that need more memory than the warehouse has, written in the same transaction as their rows. The row of the whole slice in load_ledger replaces them.',
+  row: 'one part of a slice',
   columns: [
     job,
     required('text', 'generation', 'Generation of the slice.'),
@@ -180,6 +181,7 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
     kind: 'TABLE',
     name: 'row_store',
     is: 'A row for each row of each job, as it was loaded. Query it through enriched_rows or the view of a job.',
+    row: 'one row of one job',
     ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exact] } : { columns: rowColumns }),
   };
   return [jobs, rows, ledger, outcomes, runs];
@@ -192,6 +194,7 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       kind: 'VIEW',
       name: 'enriched_rows',
       is: 'The rows of all jobs with the fields of their responses. Rows that are in the input now have vanished_at NULL.',
+      row: 'one row of one job',
       columns: [
         ...(keepsExact ? [id] : []),
         ...rowColumns,
@@ -206,6 +209,7 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       kind: 'VIEW',
       name: 'spend',
       is: 'Cost of the rows in this warehouse, by day, job and operation. An answer of several rows or jobs counts once, for the first. The bill is searchflow usage: a refreshed row counts only with its latest answer.',
+      row: 'one operation of one job on one day',
       columns: [
         column('other', 'day', 'Day of the answers, UTC.'),
         column('text', 'job', 'Id of the job.'),
@@ -218,16 +222,4 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
       ],
     },
   ];
-}
-
-/**
- * Comments of a migration on these tables and views. `request` is left out, because a later migration added that column with its comment.
- */
-export function rowComments(names: readonly string[], keepsExact: boolean, prefix = ''): string {
-  const relations = [...rowTables(keepsExact), ...rowViews(keepsExact)].filter(({ name }) => names.includes(name));
-  const before = relations.map((relation) => ({
-    ...relation,
-    columns: relation.columns.filter(({ name }) => name !== 'request'),
-  }));
-  return commentsOn(before, prefix);
 }

@@ -41,6 +41,11 @@ const cases: readonly {
     as: TooMuchAtOnce,
   },
   {
+    when: /with name .* already exists/,
+    say: (file) =>
+      `${file} has tables or views of the same names that are not this warehouse's: load into another file`,
+  },
+  {
     when: /Constraint Error/,
     say: (file) =>
       `The tables in ${file} differ from those that searchflow created: undo the change, or load into another file`,

@@ -26,11 +26,23 @@ export interface Relation {
   readonly kind: 'TABLE' | 'VIEW';
   readonly name: string;
   readonly is: string;
+  /** What one row stands for. */
+  readonly row: string;
   readonly columns: readonly RelationColumn[];
   readonly key?: readonly string[];
   /** Whether the table has its key in every database. Other tables have no key in DuckDB, because keys cost more than they save. */
   readonly needsKey?: boolean;
 }
+
+/** A column that may be NULL. */
+export const column = (type: ColumnType, name: string, is: string): RelationColumn => ({ name, type, is });
+/** A column that is NOT NULL. */
+export const required = (type: ColumnType, name: string, is: string): RelationColumn => ({
+  name,
+  type,
+  is,
+  required: true,
+});
 
 /** Style of the tables in one database. */
 export interface TableStyle {
@@ -56,8 +68,8 @@ export function createTable({ name, columns, key = [], needsKey = false }: Relat
 /** COMMENT statements. `prefix`: the schema with its dot, or empty. */
 export function commentsOn(relations: readonly Relation[], prefix = ''): string {
   return relations
-    .flatMap(({ kind, name, is, columns }) => [
-      `COMMENT ON ${kind} ${prefix}${name} IS ${quoted(is)};`,
+    .flatMap(({ kind, name, is, row, columns }) => [
+      `COMMENT ON ${kind} ${prefix}${name} IS ${quoted(`${is} Each row: ${row}.`)};`,
       ...columns.map((column) => `COMMENT ON COLUMN ${prefix}${name}.${column.name} IS ${quoted(column.is)};`),
     ])
     .join('\n');

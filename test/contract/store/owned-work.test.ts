@@ -52,6 +52,8 @@ const entry = (job: string, input: string): JobEntry => ({
   named: true,
   csv: null,
   completed: null,
+  state: { phase: 'running', since: 0 },
+  asked: {},
 });
 
 /** Adds a process to the owners of a workflow, after the existing owners. */
@@ -172,12 +174,12 @@ describe('a damaged entry', () => {
     }),
     PostgreSQL: async () => {
       const postgres = await stores.connect(url());
-      const table = `${identifier(postgres.address.schema)}.jobs`;
+      const schema = identifier(postgres.address.schema);
       return {
         jobs: new PgJobEntries(postgres, join(root, 'damaged-locks'), say),
         damage: async (job, text) => {
-          await postgres.query(`UPDATE ${table} SET entry = $1 WHERE job = 'bad'`, [job]);
-          await postgres.query(`UPDATE ${table} SET entry = $1 WHERE job = 'walk lost'`, [text]);
+          await postgres.query(`UPDATE ${schema}.jobs SET entry = $1 WHERE job = 'bad'`, [job]);
+          await postgres.query(`UPDATE ${schema}.walks SET entry = $1 WHERE job = 'lost'`, [text]);
         },
       };
     },
@@ -186,7 +188,7 @@ describe('a damaged entry', () => {
   it.each([
     ['folder', '{"staged": 5', '{"into": 5}'],
     ['folder', '', 'not JSON'],
-    ['PostgreSQL', '{"staged": 5', '{"walk": {"into": 5}}'],
+    ['PostgreSQL', '{"staged": 5', '{"into": 5}'],
     ['PostgreSQL', '', '5'],
   ])('of a %s leaves the others listed and claimed, and is reported once with the remedy', async (kind, job, text) => {
     said = [];

@@ -46,7 +46,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
 
   it('neither doubles nor loses a claim', async () => {
     const { journal, losing } = await cutting();
-    const claim = await losing('claim_units', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
+    const claim = await losing('claim', () => journal.claim([keyOf(1), keyOf(2)], 'a'));
     expect(claim.mine).toHaveLength(2);
     expect((await journal.claim([keyOf(1)], 'b')).theirs).toEqual([keyOf(1)]);
     await losing('release', () => journal.release('a'));
@@ -57,7 +57,7 @@ describe.each(['request', 'answer'] as const)('a connection that loses the %s (3
     const { journal, losing } = await cutting();
     await journal.claim([keyOf(1), keyOf(2)], 'a');
     const cap = { bookPrefix: 'job/', limitMicros: 2000 };
-    const id = await losing('reserve', () => journal.intend({ ...intent('a', [1, 2]), cap }));
+    const id = await losing('intend', () => journal.intend({ ...intent('a', [1, 2]), cap }));
     expect((await journal.spent()).day.openMicros).toBe(2000);
     await losing('land', () => journal.land(id, answer([1, 2])));
     expect(await journal.totals('job/')).toMatchObject({

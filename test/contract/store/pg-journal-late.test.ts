@@ -179,7 +179,7 @@ describe('a process that had no connection to the database', () => {
     const postgres = await stores.connect(stores.url());
     const schema = identifier(postgres.address.schema);
     const [one, other] = [randomUUID(), randomUUID()];
-    const beat = () => postgres.query(`SELECT ${schema}.beat($1)`, [one]);
+    const beat = () => postgres.query(`SELECT ${schema}.heartbeat($1)`, [one]);
     const known = async () => (await postgres.query<{ id: string }>(`SELECT id FROM ${schema}.processes`)).length;
     for (const id of [one, other]) await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 500)`, [id]);
     const away = `SELECT clock_timestamp() - pg_postmaster_start_time() > interval '500 ms' AS long`;
@@ -200,7 +200,7 @@ describe('a process that had no connection to the database', () => {
     );
     const newcomer = randomUUID();
     await postgres.query(`SELECT ${schema}.register_process($1, 'host', 1, 3600000)`, [newcomer]);
-    await postgres.query(`SELECT ${schema}.beat($1)`, [newcomer]);
+    await postgres.query(`SELECT ${schema}.heartbeat($1)`, [newcomer]);
     expect((await living.totals('job/')).unknown).toEqual([]);
     expect(await postgres.query(`SELECT FROM ${schema}.processes`)).toHaveLength(2);
     await postgres.query(`UPDATE ${schema}.processes SET dead_after = '1 h' WHERE id <> $1`, [newcomer]);

@@ -160,6 +160,8 @@ describe('job entries in a store', () => {
     named: false,
     csv,
     completed: null,
+    state: { phase: 'done', since: 0 },
+    asked: {},
   });
 
   it('are visible to every process in their last version, the least recently used first', async () => {

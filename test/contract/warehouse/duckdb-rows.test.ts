@@ -17,13 +17,14 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { createDuckDbRows, createWarehouses } from '../../../src/warehouse/index.js';
+import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../suites/row-job.js';
+import { rowsContract } from '../../suites/rows-contract.js';
 import { placeEmptyWarehouse } from '../../support/warehouse/empty-warehouse.js';
-import { batchOf, buySlice, exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
-import { rowsContract } from '../../support/warehouse/rows-contract.js';
 import { duckDbUnderTest, queryDuckDb } from '../../support/warehouse/warehouses-under-test.js';
 
 const here = fileURLToPath(new URL('../../support/warehouse/', import.meta.url));
 const run = promisify(execFile);
+const read = async (file: string, sql: string) => (await queryDuckDb(file, sql)).rows;
 
 describe('a DuckDB warehouse', () => {
   rowsContract(duckDbUnderTest);
@@ -121,12 +122,10 @@ describe('a DuckDB file', () => {
     ]) {
       await warehouse.load(batchOf(staged, 0, files));
       await warehouse.close();
-      expect(await queryDuckDb(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual(
-        [
-          ['request-3', 22],
-          ['request-4', text.length],
-        ],
-      );
+      expect(await read(file, 'SELECT request_id, length(text) FROM enriched_rows ORDER BY row_number')).toEqual([
+        ['request-3', 22],
+        ['request-4', text.length],
+      ]);
       await change(file, 'DELETE FROM row_store', 'DELETE FROM load_ledger');
     }
     await warehouse.close();
@@ -145,12 +144,12 @@ describe('a DuckDB file', () => {
     for (const staged of jobs) await runJob(dir, warehouse, staged, new Service());
     await warehouse.close();
     for (const view of ['brands', 'Brands_2', 'load_ledger_2', `it's a ""view""`]) {
-      expect(await queryDuckDb(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
+      expect(await read(file, `SELECT name, url, status, text FROM "${view}" ORDER BY row_number`)).toEqual([
         ['a', 'https://a.com/', 'success', 'Text of https://a.com/'],
         ['b', 'https://b.com/', 'success', 'Text of https://b.com/'],
       ]);
     }
-    const names = await queryDuckDb(
+    const names = await read(
       file,
       `SELECT column_name FROM duckdb_columns() WHERE table_name = 'clash' ORDER BY column_index LIMIT 5`,
     );
@@ -160,12 +159,12 @@ describe('a DuckDB file', () => {
   it('holds the source of each row, and comments on its tables', async () => {
     const file = newFile();
     await (await loaded(file)).close();
-    const [row] = await queryDuckDb(
+    const [row] = await read(
       file,
       'SELECT origin, job, slice, request_id, cost_micros, cost_dollars::VARCHAR, fetched_at::VARCHAR, input FROM enriched_rows',
     );
     expect(row?.slice(0, 7)).toEqual(['sandbox', 'brands-1', 0, 'request-1', 1000, '0.001000', '2026-11-20 10:00:00']);
-    expect(await queryDuckDb(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
+    expect(await read(file, 'SELECT count(*) FROM duckdb_tables() WHERE comment IS NULL')).toEqual([[0]]);
   });
 
   it('that is not a database or not a file is refused with a remedy', async () => {
@@ -203,6 +202,29 @@ describe('a DuckDB file', () => {
     const second = await problem(createDuckDbRows({ file }));
     expect(second.message).toContain('row_store.title is missing');
     expect(second.message).toContain('row_store.slice is VARCHAR instead of INTEGER');
+  });
+
+  it('of a version before 0.1.0 is refused and left as it was', async () => {
+    const file = join(dir, 'former.duckdb');
+    await change(file, 'CREATE TABLE searchflow_migrations (name VARCHAR, executed_at TIMESTAMP)');
+    await change(file, `INSERT INTO searchflow_migrations VALUES ('0001-row-jobs', now()::TIMESTAMP)`);
+    const before = readFileSync(file);
+    const error = await problem(createDuckDbRows({ file }));
+    expect(error).toBeInstanceOf(WarehouseUnusable);
+    expect(error.message).toBe(
+      `${file} was written by a version of searchflow before 0.1.0, which this version does not read. ` +
+        'Export the rows with that version (searchflow export JOB --parquet DIR), and load into another file',
+    );
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it('with a table of another program is refused, and gets no other table', async () => {
+    const file = join(dir, 'of-others.duckdb');
+    await change(file, 'CREATE TABLE events (mine INTEGER)');
+    const error = await problem(createDuckDbRows({ file }));
+    expect(error).toBeInstanceOf(WarehouseUnusable);
+    expect(error.message).toContain(`${file} has tables or views of the same names that are not this warehouse's`);
+    expect(await read(file, 'SELECT table_name FROM duckdb_tables()')).toEqual([['events']]);
   });
 
   it('of a newer version is refused', async () => {

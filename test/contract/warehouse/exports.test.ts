@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RowWarehouse } from '../../../src/core/rows/row-warehouse.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
+import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { runs } from '../../support/property-runs.js';
-import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 /** Texts of any UTF-16 code units, with NUL, controls and halves of surrogate pairs. */
 const anyText = fc.string({ unit: fc.nat(0xffff).map((code) => String.fromCharCode(code)), maxLength: 12 });

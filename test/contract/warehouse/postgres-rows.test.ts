@@ -4,11 +4,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/core/connections/secret.js';
 import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
-import { createPostgresRows, createWarehouses, openWarehouse, warehouseAddress } from '../../../src/warehouse/index.js';
+import {
+  createPostgresRows,
+  createWarehouses,
+  openWarehouse,
+  warehouseAddress,
+  warehouseIdentity,
+} from '../../../src/warehouse/index.js';
+import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
+import { rowsContract } from '../../suites/rows-contract.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
-import { exported, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
-import { rowsContract } from '../../support/warehouse/rows-contract.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 let server: SharedPostgres;
@@ -49,6 +55,19 @@ describe('a PostgreSQL warehouse', () => {
     expect(await pgQuery(database, count)).toEqual([[0]]);
     await runJob(dir, warehouse, await stageText(dir, small), new Service());
     expect(await pgQuery(database, count)).toEqual([[1]]);
+  });
+
+  it('of a version before 0.1.0 is refused and left as it was', async () => {
+    const url = newSchema();
+    const schema = new URL(url).searchParams.get('schema');
+    await pgQuery(database, `CREATE SCHEMA ${schema}`);
+    await pgQuery(database, `CREATE TABLE ${schema}.searchflow_migrations AS SELECT '0001-row-jobs' AS name`);
+    const { record, files } = await stageText(dir, small);
+    await expect(open(url).openJob(record, files)).rejects.toThrow(
+      `${warehouseIdentity(url)} was written by a version of searchflow before 0.1.0, which this version does not read`,
+    );
+    const tables = `SELECT count(*) FROM pg_class WHERE relnamespace = '${schema}'::regnamespace`;
+    expect(await pgQuery(database, tables)).toEqual([[1]]);
   });
 
   it('shares one pool of four connections between rows, events and monitors', async () => {

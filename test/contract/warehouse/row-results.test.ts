@@ -1,6 +1,6 @@
 import { beforeAll, describe } from 'vitest';
+import { resultContract } from '../../suites/result-contract.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { resultContract } from '../../support/warehouse/result-contract.js';
 import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('in a DuckDB file, results of', () => {

@@ -16,7 +16,7 @@ it.each(storesOf('duckdb'))(
     const walk = JSON.parse(await folder.run('events', 'sync', '--into', 'out/warehouse.duckdb', '--json'));
 
     const { jobs, usage } = await folder.state();
-    for (const { job, name } of recorded.jobs.filter((line) => line.phase !== null))
+    for (const { job, name } of recorded.jobs.filter((line) => line.rows !== null))
       expect(jobs).toContainEqual(expect.objectContaining({ job, name, phase: 'done' }));
     expect(folder.soldAgain()).toEqual([]);
     expect(usage.total.dollars).toBeCloseTo(folder.bill(), 6);

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { longRowsContract } from '../../support/warehouse/rows-contract.js';
+import { longRowsContract } from '../../suites/rows-contract.js';
 import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('a DuckDB warehouse', () => {

@@ -17,8 +17,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWarehouses } from '../../../src/warehouse/index.js';
+import { parquetRows, runJob, Service, stageText } from '../../suites/row-job.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
-import { parquetRows, runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 const program = fileURLToPath(new URL('../../support/warehouse/exporter.mjs', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-at-once-'));

@@ -7,18 +7,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 import { createPostgresRows } from '../../../src/warehouse/index.js';
 import type { WarehouseOptions } from '../../../src/warehouse/postgres/open/warehouse.js';
+import { batchOf, buySlice, exported, runJob, Service, type StagedTest, stageText } from '../../suites/row-job.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { type PgProxy, startProxy } from '../../support/warehouse/pg-proxy.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
-import {
-  batchOf,
-  buySlice,
-  exported,
-  runJob,
-  Service,
-  type StagedTest,
-  stageText,
-} from '../../support/warehouse/row-job.js';
 
 const small = 'name,url\na,https://a.com/\nb,https://b.com/\n';
 

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
+import { longRowsContract } from '../../suites/rows-contract.js';
 import { sharedPostgres } from '../../support/postgres.js';
-import { longRowsContract } from '../../support/warehouse/rows-contract.js';
 import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
 describe('a PostgreSQL warehouse', () => {

@@ -7,9 +7,9 @@ import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
+import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../suites/row-job.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
-import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../support/warehouse/row-job.js';
 
 let server: PostgresServer;
 beforeAll(async () => {

@@ -11,12 +11,12 @@ it('a process registers, sends heartbeats and leaves by one statement each, with
   const query = async (text: string, _values: readonly unknown[], limits: PgLimits = {}) => {
     const name = /^SELECT "s"\.(\w+)/.exec(text)?.[1] ?? text;
     calls.set(name, limits.isCall);
-    if (name === 'beat') beat();
+    if (name === 'heartbeat') beat();
     return [{ known: true }];
   };
   const postgres = { address: { schema: 's' }, query } as unknown as Postgres;
   const heartbeat = await ProcessHeartbeat.enter(postgres, 10);
   await first;
   await heartbeat.leave();
-  expect(Object.fromEntries(calls)).toEqual({ register_process: true, beat: true, end_process: true });
+  expect(Object.fromEntries(calls)).toEqual({ register_process: true, heartbeat: true, end_process: true });
 });

@@ -11,6 +11,9 @@ const intent = {
   op: 'contents',
   keys: ['k'],
   est: 1000,
+  list: 1000,
+  tier: '',
+  team: 'team',
   deadline: 9,
 } as const;
 const miss = { t: 'miss', id: 'i1', at: 7, why: 'the answer was lost', charged: 'maybe' } as const;

@@ -17,7 +17,7 @@ export interface LandedRow {
   readonly error_tag: string | null;
 }
 
-/** A unit, as `claim_units` returns it: landed, or claimed by the caller. */
+/** A unit, as `claim` returns it: landed, or claimed by the caller. */
 export type ClaimRow = LandedRow | ClaimedRow;
 
 interface ClaimedRow {

@@ -55,7 +55,7 @@ interface BoundRow {
 }
 
 /**
- * The journal of many machines: tables of a PostgreSQL schema (see `storeMigrations`), with one statement for each operation. Opening the
+ * The journal of many machines: tables of a PostgreSQL schema (see `storeSchema`), with one statement for each operation. Opening the
  * journal registers this process in the store. Claims of a dead process end, and its requests in flight become unknown outcomes. A late
  * answer to such a request still counts, with its cost and its units.
  */
@@ -97,7 +97,7 @@ export class PgJournal implements Journal, Spend {
     const wanted = [...new Set(keys)];
     if (wanted.length === 0) return { landed: [], mine: [], theirs: [] };
     const rows = await this.#heartbeat.as((id) =>
-      this.#call<ClaimRow>('claim_units', [id, owner, wanted, ...freshnessArgs(freshness)]),
+      this.#call<ClaimRow>('claim', [id, owner, wanted, ...freshnessArgs(freshness)]),
     );
     const found = new Map(rows.map((row) => [hex(row.key), row]));
     const landed: Landed[] = [];
@@ -119,7 +119,7 @@ export class PgJournal implements Journal, Spend {
     const distinct = [...new Set(keys)];
     const bound = cap ? [jobOf(cap.bookPrefix), Math.floor(cap.limitMicros)] : [null, null];
     const [over] = await this.#holding((process) =>
-      this.#call<BoundRow>('reserve', [
+      this.#call<BoundRow>('intend', [
         ...[id, process, this.#team, owner, segment, operation, storable(tier), distinct],
         ...[Math.ceil(estimateMicros), Math.ceil(listMicros), deadline],
         ...bound,
@@ -231,7 +231,8 @@ export class PgJournal implements Journal, Spend {
   /** Whether `prune` with the same arguments would remove anything. */
   prunable = async (segmentPrefix: string, before: number): Promise<boolean> =>
     (await prunableSegments(this.#postgres, segmentPrefix, before)).length > 0;
-  totals = (segmentPrefix: string): Promise<JournalTotals> => totalsOf(this.#postgres, segmentPrefix);
+  totals = (segmentPrefix: string, since?: number): Promise<JournalTotals> =>
+    totalsOf(this.#postgres, segmentPrefix, since);
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();

@@ -98,7 +98,6 @@ export class ProcessHeartbeat {
       .catch(() => undefined);
   }
 
-  /** The SQL function keeps its old name, `beat`. */
   async #sendHeartbeats(): Promise<void> {
     const { signal } = this.#left;
     try {
@@ -106,7 +105,7 @@ export class ProcessHeartbeat {
         await delay(this.#deadAfterMs / HEARTBEATS, undefined, { signal, ref: false });
         const id = this.#id;
         const [row] = await this.#postgres
-          .query<{ known: boolean }>(`SELECT ${this.#schema}.beat($1) AS known`, [id], {
+          .query<{ known: boolean }>(`SELECT ${this.#schema}.heartbeat($1) AS known`, [id], {
             signal,
             statementMs: BRIEF_MS,
             isCall: true,

@@ -16,7 +16,7 @@ export function stagedRows(files: readonly string[], cells: boolean, bytes: numb
 /** The paths of files, for a function that reads files. */
 const listOf = (files: readonly string[]) => `[${files.map((file) => literal(plainPath(file))).join(', ')}]`;
 
-const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
+const unitFields = `{"key": "VARCHAR", "request_id": "VARCHAR", "fetched_at": "TIMESTAMP", "cost_micros": "BIGINT",
   "status": "VARCHAR", "error_tag": "VARCHAR", "http_status": "INTEGER", "source": "VARCHAR", "misread": "VARCHAR"}`;
 
 /**
@@ -27,13 +27,12 @@ const unitFields = `{"v": "INTEGER", "key": "VARCHAR", "request_id": "VARCHAR", 
 export function unitRecords(files: readonly string[], bytes: number): string {
   const lines = `read_json_objects(${listOf(files)}, format = 'newline_delimited', compression = 'uncompressed', ignore_errors = true,
     ${atMost(bytes)})`;
-  return `(SELECT fields.* EXCLUDE (v), result FROM (
-    SELECT fields, raw, CASE WHEN fields.v IS NOT NULL THEN TRY_CAST(raw AS JSON)
-        WHEN json_type(line, '$.result') <> 'NULL' THEN json_extract(line, '$.result') END AS result
-    FROM (SELECT line, from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
+  return `(SELECT fields.*, result FROM (
+    SELECT fields, raw, TRY_CAST(raw AS JSON) AS result
+    FROM (SELECT from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
         nullif(substr(line, mark + 10, length(line) - mark - 10), 'null') AS raw
       FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, ',"result":') AS mark FROM ${lines} WHERE json IS NOT NULL)))
-    WHERE result IS NOT NULL OR raw IS NULL OR fields.v IS NULL)`;
+    WHERE result IS NOT NULL OR raw IS NULL)`;
 }
 
 const MIN_OBJECT = 65_536;

@@ -1,9 +1,9 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import { rowTables } from '../../rows/row-tables.js';
 import { differences, type FoundColumn } from '../../shared/relation.js';
 import { duckDbSql } from '../dialect/sql-dialect.js';
 import { sqlTransaction } from '../driver/sql-transaction.js';
+import { tables } from './schema.js';
 
 /** Checks the tables before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes. */
 export async function checkSchema(connection: DuckDBConnection, file: string): Promise<void> {
@@ -12,7 +12,7 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
        NOT is_nullable AND column_default IS NULL AS demanding
      FROM duckdb_columns() WHERE schema_name = 'main' AND database_name = current_database()`,
   );
-  const wrong = differences(rowTables(false), duckDbSql.types, found);
+  const wrong = differences(tables, duckDbSql.types, found);
   if (wrong.length === 0) return;
   throw new WarehouseUnusable(
     `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,

@@ -43,7 +43,7 @@ export function createDuckDbRows(options: {
     ...createRowStore(database, say),
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
     ...createExports({
-      into: warehouse.file,
+      file: warehouse.file,
       say,
       check: async (job) => check(job),
       read: (job, _scratch, work) =>

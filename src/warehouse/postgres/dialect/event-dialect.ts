@@ -1,4 +1,5 @@
 import type { EventDialect, Field } from '../../events/event-sql.js';
+import { column } from '../../shared/relation.js';
 import { jsonPath, postgresSql } from './sql-dialect.js';
 
 /**
@@ -11,11 +12,11 @@ export function postgresDialect(prefix = ''): EventDialect {
     checksIdsFirst: true,
     ...postgresSql,
     moreEventColumns: [
-      {
-        name: 'event_exact',
-        type: 'json',
-        is: 'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
-      },
+      column(
+        'json',
+        'event_exact',
+        'The unchanged event, only if jsonb cannot store it (NUL, half a surrogate pair, number out of range); data then has a text such as \\u0000 instead.',
+      ),
     ],
     time: reader('time'),
     withFields: (from, fields) =>
@@ -47,11 +48,12 @@ const PLAIN_NUMBER = '^-?[0-9]{1,15}$';
 
 /**
  * SQL functions that read a text as a value, or as NULL if the text does not fit: a cast would fail the whole load. Plain values are cast
- * directly, because a block with an exception handler costs more than the cast.
+ * directly, because a block with an exception handler costs more than the cast. The functions resolve names only in PostgreSQL's own schema,
+ * because views call them in sessions of other programs, whose search path may begin with another schema.
  */
 export function readers(prefix: string): string {
   const reader = (name: string, type: string, plain: string, expression: string) => `
-CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$ BEGIN
+CREATE FUNCTION ${prefix}searchflow_${name}(given text) RETURNS ${type} LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path TO pg_catalog, pg_temp AS $$ BEGIN
   IF given ~ '${plain}' THEN RETURN given::${type}; END IF;
   BEGIN RETURN ${expression}; EXCEPTION WHEN data_exception THEN RETURN NULL; END;
 END $$;`;

@@ -1,5 +1,6 @@
 import { WarehouseBusy, WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import { PostgresAway, PostgresRefused } from '../../../postgres/index.js';
+import { beforeFirstRelease } from '../../../core/text/before-release.js';
+import { OtherSchema, PostgresAway, PostgresRefused } from '../../../postgres/index.js';
 
 const changed = (where: string) => `The tables in ${where} differ from those that searchflow created`;
 const undo = 'undo the change, or load into another schema (?schema=name)';
@@ -40,6 +41,14 @@ const cases: readonly (readonly [code: RegExp, say: (where: string) => string])[
 export function warehouseError(error: unknown, where: string): unknown {
   if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
   if (error instanceof PostgresAway) return busy(error, where);
+  if (error instanceof OtherSchema) {
+    const schema = 'into another schema (?schema=name)';
+    const why =
+      error.is === null
+        ? beforeFirstRelease(where, 'the rows', `load ${schema}`)
+        : `${where} is a ${error.is} of searchflow, not a warehouse. Load ${schema}`;
+    return new WarehouseUnusable(why, { cause: error });
+  }
   if (/SSL|certificate|TLS/i.test(error.message)) {
     return new WarehouseUnusable(`${where} has no secure connection (${error.message}): see sslmode in its address`, {
       cause: error,

@@ -1,10 +1,9 @@
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import type { Postgres } from '../../../postgres/index.js';
-import { rowTables } from '../../rows/row-tables.js';
 import { differences, type FoundColumn } from '../../shared/relation.js';
 import { postgresSql } from '../dialect/sql-dialect.js';
+import { tables } from './schema.js';
 
-const tables = rowTables(true);
 const names = tables.map(({ name }) => name);
 
 /**

@@ -9,8 +9,8 @@ import {
   parseAddress,
 } from '../../../postgres/index.js';
 import { warehouseError } from '../driver/warehouse-error.js';
-import { migrations } from '../migrations/index.js';
 import { checkSchema } from './check-schema.js';
+import { postgresSchema } from './schema.js';
 
 export const DEFAULT_SCHEMA = 'searchflow';
 
@@ -95,7 +95,7 @@ export class Warehouse {
   }
 
   /**
-   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an older version
+   * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an earlier release
    * needs more rights, because such a warehouse is migrated first.
    */
   async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
@@ -137,7 +137,7 @@ export class Warehouse {
   }
 
   #migrate(): Promise<void> {
-    this.#current ??= this.#saying((postgres) => migrate(postgres, migrations)).catch((error: unknown) => {
+    this.#current ??= this.#saying((postgres) => migrate(postgres, postgresSchema)).catch((error: unknown) => {
       this.#current = null;
       throw error;
     });
@@ -150,7 +150,7 @@ export class Warehouse {
       applicationName: 'searchflow warehouse',
       max: CONNECTIONS,
       patienceMs,
-      ...(say ? { say } : {}),
+      say,
     }).catch((error: unknown) => {
       this.#postgres = null;
       throw error;

@@ -7,37 +7,48 @@ import { literal, plainPath } from '../../shared/duckdb-quote.js';
 import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
 import type { Warehouse } from '../open/warehouse.js';
 
-/**
- * Columns and types of the rows: the same as in a DuckDB warehouse. The original row and answer are added if PostgreSQL's text cannot hold
- * them.
- */
-const shape = `{row_number: 'BIGINT', row_hash: 'VARCHAR', input: 'VARCHAR[]', status: 'VARCHAR', error_tag: 'VARCHAR', error_message: 'VARCHAR',
-  http_status: 'INTEGER', title: 'VARCHAR', author: 'VARCHAR', published_date: 'VARCHAR', response: 'JSON',
-  request_id: 'VARCHAR', cost_micros: 'BIGINT', fetched_at: 'TIMESTAMP', row_exact: 'STRUCT(i VARCHAR[])', answer_exact: 'JSON'}`;
+/** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
+const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
+  "error_message": "VARCHAR", "http_status": "INTEGER", "title": "VARCHAR", "author": "VARCHAR", "published_date": "VARCHAR",
+  "request_id": "VARCHAR", "cost_micros": "BIGINT", "fetched_at": "TIMESTAMP", "row_exact": {"i": ["VARCHAR"]}, "is_exact": "BOOLEAN"}`;
+
+/** The answer comes last, so that its text can be cut out of the line. `is_exact`: the answer is the landed one, with the result last. */
+const rows = (job: string, from: number, to: number) => `
+  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date, request_id, cost_micros,
+    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact,
+    answer_exact IS NOT NULL AS is_exact, coalesce(answer_exact, response) AS answer
+  FROM row_store
+  WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
+  ORDER BY row_number`;
+
+/** The end of a JSON object, after the first `name`, without its closing brace. JSON escapes the quotes in texts, so a text has no `name`. */
+const last = (json: string, name: string) => {
+  const mark = `,"${name}":`;
+  return `substr(${json}, instr(${json}, '${mark}') + ${mark.length}, length(${json}) - instr(${json}, '${mark}') - ${mark.length})`;
+};
 
 /** Columns whose values are read from the original answer, if there is one, so that both warehouses export the same bytes. */
 const asInDuckDb = ['title', 'author', 'publishedDate']
   .map((field) => {
     const column = field === 'publishedDate' ? 'published_date' : field;
-    return `if(answer_exact IS NULL, ${column}, json_extract_string(answer_exact, '$.result.${field}')) AS ${column}`;
+    return `if(fields.is_exact, json_extract_string(response, '$.${field}'), fields.${column}) AS ${column}`;
   })
   .join(', ');
 
-const rows = (job: string, from: number, to: number) => `
-  SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date,
-    CASE WHEN answer_exact IS NULL THEN response END AS response, request_id, cost_micros,
-    to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact, answer_exact
-  FROM row_store
-  WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
-  ORDER BY row_number`;
-
-/** See `JobRows.part`. The rows of a part are copied into the file `scratch`, which the caller removes. */
+/**
+ * See `JobRows.part`. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
+ * unchanged, because DuckDB would rewrite the numbers in the answer.
+ */
 export function partOf(warehouse: Warehouse, job: string, scratch: string): JobRows['part'] {
   return async (from, to) => {
     const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
-    return `SELECT * EXCLUDE (row_exact, answer_exact) REPLACE (${asInDuckDb}, coalesce(row_exact.i, input) AS input,
-        coalesce(json_extract(answer_exact, '$.result'), response) AS response) FROM read_json(${literal(plainPath(scratch))}, format = 'newline_delimited', columns = ${shape},
-        compression = 'uncompressed', maximum_object_size = ${Math.max(65_536, longest + 1)})`;
+    const lines = `read_json_objects(${literal(plainPath(scratch))}, format = 'newline_delimited', compression = 'uncompressed',
+      maximum_object_size = ${Math.max(65_536, longest + 1)})`;
+    return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
+        response
+      FROM (SELECT fields, CAST(nullif(if(fields.is_exact, ${last('answer', 'result')}, answer), 'null') AS JSON) AS response
+        FROM (SELECT from_json(left(line, instr(line, ',"answer":') - 1) || '}', '${fields}') AS fields, ${last('line', 'answer')} AS answer
+          FROM (SELECT json::VARCHAR AS line FROM ${lines})))`;
   };
 }
 

@@ -32,7 +32,7 @@ export function createPostgresRows(
   return {
     ...createRowStore(database, say),
     ...createExports({
-      into: warehouse.shown,
+      file: null,
       say,
       check: async (job) => {
         if (!(await warehouse.exists())) throw unknownJob(job, warehouse.shown);

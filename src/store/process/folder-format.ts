@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeFirstRelease } from '../../core/text/before-release.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { writeDurably } from '../../files/write-durably.js';
+
+/** Number of the format of everything in a state folder: journal, caps, jobs, walks, owners, stages and the Temporal server's database. */
+const FORMAT = '1';
+
+const ANOTHER = 'another folder (SEARCHFLOW_STATE_DIR, option stateDir of SearchflowPlugin)';
+
+/** The file with the number of the format. It is written before the first job, the first purchase and the first Temporal server. */
+const fileIn = (stateDir: string): string => join(stateDir, 'format');
+
+/**
+ * Returns why this version cannot use a state folder, with the way out; null if it can. Writes nothing. `shown`: the folder's name for
+ * people.
+ */
+export function whyOtherFormat(stateDir: string, shown: string): string | null {
+  const format = existsSync(fileIn(stateDir)) ? readFileSync(fileIn(stateDir), 'utf8').trim() : null;
+  if (format === FORMAT) return null;
+  if (format !== null)
+    return `The state folder ${shown} was written by a newer version of searchflow. Update searchflow, or use ${ANOTHER}.`;
+  if (!hasRecords(stateDir)) return null;
+  return `${beforeFirstRelease(`The state folder ${shown}`, 'the rows of its jobs', `use ${ANOTHER}, which knows none of its purchases`)}.`;
+}
+
+/** Records the format of a state folder, if that is not done. */
+export async function recordFormat(stateDir: string): Promise<void> {
+  if (existsSync(fileIn(stateDir))) return;
+  makeFolder(stateDir);
+  await writeDurably(fileIn(stateDir), `${FORMAT}\n`);
+}
+
+/** Files of a state folder that every version writes after the format. */
+const records = ['jobs', 'owners', 'allowed.json', 'temporal.db'];
+
+/** Whether a folder has such a file, or a journal with more than caps. */
+function hasRecords(stateDir: string): boolean {
+  const journal = join(stateDir, 'journal');
+  return (
+    records.some((name) => existsSync(join(stateDir, name))) ||
+    (existsSync(journal) && readdirSync(journal).some((file) => file !== 'caps.json' && !file.startsWith('.')))
+  );
+}

@@ -1,0 +1,24 @@
+import { resolve } from 'node:path';
+import type { WarehouseDatabase } from '../shared/database.js';
+import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
+import { createDuckDbEvents } from './events/duckdb-events.js';
+import { createDuckDbMonitors } from './monitors/duckdb-monitors.js';
+import { createDuckDbRows } from './rows/duckdb-rows.js';
+
+const absolute = (address: string, cwd: string) => resolve(cwd, address);
+
+/** DuckDB files. A path has no form of its own, so each address that no other database claims is a path. */
+export const duckDb: WarehouseDatabase = {
+  form: 'the path of a DuckDB file',
+  claims: () => true,
+  addressOf: absolute,
+  identityOf: absolute,
+  fileOf: absolute,
+  whyNoFile: whyNoDatabase,
+  open(address, { say }) {
+    const options = { file: resolve(address), say };
+    const rows = createDuckDbRows(options);
+    const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
+    return { rows, events, monitors, close: () => rows.close() };
+  },
+};

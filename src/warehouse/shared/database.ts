@@ -1,0 +1,41 @@
+import type { Secret } from '../../core/connections/secret.js';
+import type { EventWarehouse } from '../../core/events/event-warehouse.js';
+import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+
+/** The three stores of one address. The stores share one DuckDB instance or one pool of connections. */
+export interface OpenedWarehouse {
+  readonly rows: RowWarehouse;
+  readonly events: EventWarehouse;
+  readonly monitors: MonitorWarehouse;
+  /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
+  close(): Promise<void>;
+}
+
+export interface WarehousesOptions {
+  /** Receives a sentence about each long operation. */
+  readonly say?: (sentence: string) => void;
+  /**
+   * Returns the whole URL, with user and password, of the warehouse at this address. If the function returns null, the driver reads
+   * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
+   */
+  readonly credentialsFor?: (address: string) => Secret | null;
+}
+
+/** A database that can hold warehouses. All functions get only addresses that `claims` accepts. */
+export interface WarehouseDatabase {
+  /** The form of an address, for messages: `the path of a DuckDB file`. */
+  readonly form: string;
+  /** Whether a text is an address of this database, by its form alone. */
+  claims(address: string): boolean;
+  /** See `warehouseAddress`. Throws `WarehouseUnusable` for a text that is not an address. */
+  addressOf(address: string, cwd: string): string;
+  /** See `warehouseIdentity`. */
+  identityOf(address: string, cwd: string): string;
+  /** See `warehouseFile`. Never throws. */
+  fileOf(address: string, cwd: string): string | null;
+  /** Why a file cannot be a warehouse, such as `is a folder`; null if the file can. Throws the system's error if the file cannot be read. */
+  whyNoFile(file: string): string | null;
+  /** Opens one warehouse. Nothing is read or created before the first use. */
+  open(address: string, options: WarehousesOptions): OpenedWarehouse;
+}

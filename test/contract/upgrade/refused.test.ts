@@ -1,0 +1,142 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { UsageError } from '../../../src/core/processes/exit-codes.js';
+import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
+import { openStore } from '../../../src/store/postgres/open-store.js';
+import { openWarehouse } from '../../../src/warehouse/index.js';
+import { SearchflowPlugin } from '../../../src/worker/index.js';
+import { runCommand } from '../../support/cli/command.js';
+import { sharedPostgres } from '../../support/postgres.js';
+
+/** A working folder with these files, and a function that returns the present files. */
+function folderWith(files: Record<string, string>) {
+  const dir = mkdtempSync(join(tmpdir(), 'searchflow-refused-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [file, text] of Object.entries({ 'in.csv': 'url\nhttps://a.example/\n', ...files })) {
+    mkdirSync(dirname(join(dir, file)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(dir, file), text);
+  }
+  const present = () =>
+    readdirSync(dir, { recursive: true, encoding: 'utf8', withFileTypes: true })
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path, isFile(path) ? readFileSync(path, 'utf8') : null]);
+  return { dir, present };
+}
+
+function isFile(path: string): boolean {
+  try {
+    readdirSync(path);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const before =
+  /The state folder '[^']+' was written by a version of searchflow before 0\.1\.0, .+ \(searchflow export JOB --parquet DIR\), and use another folder/;
+const newer = /The state folder '[^']+' was written by a newer version of searchflow\. Update searchflow/;
+const job = { '.searchflow/jobs/in-1a2b3c.json': '{"staged":{"job":"in-1a2b3c"}}' };
+const schedule = { '.searchflow/temporal.db': 'SQLite', '.searchflow/allowed.json': '{}' };
+const purchase = { '.searchflow/journal/in-1a2b3c/g/000000.journal': '43053eb8 {"t":"intent"}\n' };
+
+describe('a state folder of another format is refused, and nothing in it is changed:', () => {
+  it.each([
+    ['jobs of a version before 0.1.0', job, ['enrich', 'in.csv'], before],
+    ['a journal of a version before 0.1.0', purchase, ['jobs'], before],
+    ['a schedule of a version before 0.1.0', schedule, ['worker'], before],
+    ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
+    ['a damaged format', { ...job, '.searchflow/format': '' }, ['jobs'], newer],
+  ])('%s', async (_name, files, args, sentence) => {
+    const { dir, present } = folderWith(files);
+    const found = present();
+    const { code, out, err } = await runCommand(args, { cwd: dir });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(sentence);
+    expect(present()).toEqual(found);
+  });
+
+  it('by the plugin', () => {
+    const { dir, present } = folderWith(job);
+    const found = present();
+    const stateDir = join(dir, '.searchflow');
+    expect(() => new SearchflowPlugin({ apiKey: 'k', stateDir })).toThrow(
+      /was written by a version of searchflow before 0\.1\.0/,
+    );
+    expect(present()).toEqual(found);
+  });
+});
+
+it('a state folder gets its format with its first job or purchase, and not from caps or a command that only reads', async () => {
+  const { dir } = folderWith({});
+  const env = { XDG_STATE_HOME: join(dir, 'user') };
+  const run = async (...args: string[]) => expect(await runCommand(args, { cwd: dir, env })).toMatchObject({ code: 0 });
+  await run('jobs');
+  expect(readdirSync(dir)).toEqual(['in.csv']);
+  await run('limits', 'set', '--per-day', '5');
+  expect(readdirSync(join(dir, '.searchflow'))).toEqual(['journal']);
+  await run('enrich', 'in.csv', '--into', 'out.duckdb');
+  expect(readFileSync(join(dir, '.searchflow', 'format'), 'utf8')).toBe('1\n');
+  await run('jobs');
+});
+
+describe('a schema', () => {
+  /** A schema with these migrations, and a function that returns its tables and their rows. */
+  async function schemaWith(...migrations: readonly string[]) {
+    const url = `${await sharedPostgres().database()}?schema=od%22d`;
+    const postgres = await openPostgres(parseAddress(url, 'x'), { applicationName: 'test' });
+    onTestFinished(() => postgres.close());
+    const schema = identifier(postgres.address.schema);
+    await postgres.query(`CREATE SCHEMA ${schema}`);
+    await postgres.query(
+      `CREATE TABLE ${schema}.searchflow_migrations (name text PRIMARY KEY, applied_at timestamptz)`,
+    );
+    for (const name of migrations)
+      await postgres.query(`INSERT INTO ${schema}.searchflow_migrations VALUES ($1, now())`, [name]);
+    const present = () =>
+      postgres.query(
+        `SELECT c.relname, m.name FROM pg_class c CROSS JOIN ${schema}.searchflow_migrations m
+         WHERE relnamespace = $1::regnamespace ORDER BY 1, 2`,
+        [schema],
+      );
+    return { url, present };
+  }
+
+  it('of a version before 0.1.0 is refused as a store, and nothing in it is changed', async () => {
+    const { url, present } = await schemaWith('0001-journal-tables', '0106-search-path');
+    const found = await present();
+    const refused = await openStore(url, { applicationName: 'test' }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(UsageError);
+    expect((refused as Error).message).toMatch(
+      /^The store postgres:\/\/127\.0\.0\.1:\d+\/\w+\S* was written by a version of searchflow before 0\.1\.0, .+ \(\?schema=name\), which/,
+    );
+    expect(await present()).toEqual(found);
+  });
+
+  it('of a warehouse is refused as a store, and that of a store as a warehouse', async () => {
+    const url = await sharedPostgres().database();
+    const [warehouse, store] = [`${url}?schema=one`, `${url}?schema=two`];
+    const job = { job: 'a-1', name: 'a', origin: 'sandbox', operation: 'contents', input: '-', columns: ['url'] };
+    const open = async (address: string) => {
+      const { rows, close } = openWarehouse(address);
+      await rows.openJob({ ...job, generation: '1', options: {}, rows: 0, slices: 0 }, []).finally(close);
+    };
+    await open(warehouse);
+    await expect(openStore(warehouse, { applicationName: 'test' })).rejects.toThrow(
+      /^The store \S+ is a warehouse of searchflow\. Use another schema/,
+    );
+    await (await openStore(store, { applicationName: 'test' })).close();
+    await expect(open(store)).rejects.toThrow('is a store of searchflow, not a warehouse. Load into another schema');
+  });
+
+  it('that a newer version has migrated is used', async () => {
+    const url = `${await sharedPostgres().database()}?schema=od%22d`;
+    const first = await openStore(url, { applicationName: 'test' });
+    await first.query(
+      `INSERT INTO ${identifier(first.address.schema)}.searchflow_migrations VALUES ('0002-later', now())`,
+    );
+    await first.close();
+    await (await openStore(url, { applicationName: 'test' })).close();
+  });
+});
