@@ -2,10 +2,9 @@ import { Secret } from '../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../core/connections/service.js';
 import type { PageEnvelope } from '../core/events/walk.js';
 import { type Limiter, type RateCost, takeTurn } from '../core/limiter/limiter.js';
-import { MAX_BLOCK_MS } from '../core/limiter/rate.js';
-import { blockMs } from '../core/purchase/backoff.js';
 import { eachItem } from './answer/each-item.js';
 import type { Answer } from './answer/read-answer.js';
+import { blockAfter } from './in-turn.js';
 import {
   type ListOperation,
   listOperations,
@@ -24,7 +23,7 @@ import {
   type TransportOptions,
 } from './transport.js';
 import { type Endpoint, rateCostOf } from './wire/endpoint.js';
-import { ApiError } from './wire/errors.js';
+import type { ApiError } from './wire/errors.js';
 
 export interface ClientOptions extends Omit<TransportOptions, 'apiKey' | 'baseUrl'> {
   /** Null sends no key. A plain text is wrapped, so that the key is never printed. */
@@ -69,14 +68,10 @@ export function createClient({ apiKey, baseUrl = DEFAULT_BASE_URL, limiter, ...r
   /** The number of refusals in a row that named no wait. */
   let refusals = 0;
 
-  /**
-   * After an error that blocks, makes all users of the limiter wait: for the time that the service names, or else for a time that doubles with
-   * each refusal.
-   */
   async function block(error: unknown, rateCost: RateCost): Promise<void> {
-    if (!limiter || !(error instanceof ApiError) || !error.verdict.blocks) return;
-    const ms = error.facts.retryAfterMs ?? blockMs(refusals++, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
+    if (!limiter) return;
+    const blockedMs = await blockAfter(error, { limiter, rateCost, refusals });
+    if (blockedMs !== null && (error as ApiError).facts.retryAfterMs === null) refusals++;
   }
 
   /** Waits for a turn. A call that is aborted meanwhile is refused as aborted and not sent. */

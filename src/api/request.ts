@@ -32,10 +32,11 @@ const reserved = new Set([
   ...['proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'x-api-key'],
 ]);
 
+/** Returns the problem of a header. An invalid name is not shown, because it may be a value in the wrong place. */
 function headerProblem(name: string, value: string): string | null {
-  if (!token.test(name)) return 'is not a valid header name';
-  if (reserved.has(name.toLowerCase())) return 'is set by the client';
-  return headerValue.test(value) ? null : 'has characters that are not allowed in a header';
+  if (!token.test(name)) return 'a header has a name that is not valid';
+  if (reserved.has(name.toLowerCase())) return `header "${name}" is set by the client`;
+  return headerValue.test(value) ? null : `header "${name}" has characters that are not allowed in a header`;
 }
 
 function lowerCase(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
@@ -58,7 +59,7 @@ export function requestHeaders(
   };
   for (const [name, value] of Object.entries(lowerCase(extra))) {
     const found = headerProblem(name, value);
-    if (found) throw new TypeError(`header ${JSON.stringify(name)} ${found}`);
+    if (found) throw new TypeError(found);
   }
   headers['accept-encoding'] = acceptEncoding;
   const key = apiKey?.reveal();
@@ -95,8 +96,10 @@ export function encodeRequest<I, O>(
   const headers = lowerCase(extra.headers);
   for (const [name, value] of Object.entries(headers)) {
     const found = headerProblem(name, value);
-    if (found)
-      return { problem: { field: `extraHeaders.${name}`, message: `header ${JSON.stringify(name)} ${found}` } };
+    if (found) {
+      const field = token.test(name) ? `extraHeaders.${name}` : 'extraHeaders';
+      return { problem: { field, message: found } };
+    }
   }
 
   const fields: Record<string, unknown> = Object.fromEntries(Object.entries(input as object));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventTypes } from '../core/events/payloads.js';
 import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
   type BatchMonitorsInput,
@@ -27,6 +28,7 @@ import {
 } from '../core/runs/agent-run.js';
 import type { ScheduledJobInput } from '../core/schedules/schedule.js';
 import { MOST_DOLLARS } from '../core/text/money.js';
+import type { ResearchTaskRequest } from './endpoints/research.js';
 
 /** Schemas for all fields of a type: a missing or an extra schema does not compile. */
 type Fields<T> = { readonly [Name in keyof T]-?: z.ZodType };
@@ -130,17 +132,34 @@ const runAgentRows = z.strictObject({
 /** The fields of a request that are named in its type; other fields pass through. */
 type Known<T> = { [Name in keyof T as string extends Name ? never : Name]: T[Name] };
 
+/** A part of a request: its names are checked here, its values before it is sent. Other fields pass through. */
+const part = <T extends object>(fields: Fields<Known<T>>) => z.looseObject(fields);
+const anything = z.unknown().optional();
+
 const agentRequest = z.looseObject({
   query: text,
   systemPrompt: anyText.nullable().optional(),
-  input: open.nullable().optional(),
+  input: part<NonNullable<AgentRequest['input']>>({ data: anything, exclusion: anything }).nullable().optional(),
   outputSchema: open.nullable().optional(),
-  effort: text.optional(),
-  budget: open.nullable().optional(),
+  effort: text.meta({ examples: [...efforts] }).optional(),
+  budget: part<NonNullable<AgentRequest['budget']>>({ maxCostDollars: anything, maxDurationSeconds: anything })
+    .nullable()
+    .optional(),
   previousRunId: text.nullable().optional(),
   metadata: open.nullable().optional(),
-  dataSources: z.array(open).nullable().optional(),
+  dataSources: z
+    .array(part<{ provider: string }>({ provider: anything }))
+    .nullable()
+    .optional(),
 } satisfies Fields<Known<AgentRequest>>);
+
+const researchRequest = part<ResearchTaskRequest>({
+  input: part<NonNullable<ResearchTaskRequest['input']>>({ instructions: anything }).optional(),
+  output: part<NonNullable<ResearchTaskRequest['output']>>({ schema: anything, inferSchema: anything }).optional(),
+  instructions: anything,
+  model: anything,
+  outputSchema: anything,
+});
 
 const bought = {
   refreshAfterMs: milliseconds.optional(),
@@ -163,7 +182,10 @@ const runResearchOptions = z.strictObject({
 const walk = {
   into: text.optional(),
   host: text.optional(),
-  types: z.array(text).nullable().optional(),
+  types: z
+    .array(text.regex(/\S/u).meta({ description: 'a text that is not empty', examples: [...eventTypes] }))
+    .nullable()
+    .optional(),
   parallel: z
     .int()
     .min(1)
@@ -278,7 +300,7 @@ export const workflowInputs = {
   enrichCsv: [enrichCsv],
   runAgentRows: [runAgentRows],
   runAgent: [agentRequest, runAgentOptions],
-  runResearch: [open, runResearchOptions],
+  runResearch: [researchRequest, runResearchOptions],
   syncEvents: [syncEvents],
   backfillEvents: [backfillEvents],
   exportMonitorRuns: [exportMonitorRuns],

@@ -44,7 +44,7 @@ export interface ActivityDeps extends Here {
    * Returns the warehouse of a job. Each address has one warehouse. Throws `WarehouseBusy` if only a worker of another machine or service
    * can open the warehouse.
    */
-  warehouseFor(staged: Pick<StagedJob, 'into' | 'host'> & Partial<Pick<StagedJob, 'origin'>>): RowWarehouse;
+  warehouseFor(staged: Pick<StagedJob, 'into' | 'host' | 'origin'>): RowWarehouse;
   /**
    * The store for secrets that the service returns only once. Null: operations that return such a secret are refused before they are sent.
    */

@@ -2,11 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Answer } from '../../api/answer/read-answer.js';
+import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import type { RateCost } from '../../core/limiter/limiter.js';
-import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
-import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError, toFailure } from '../call/failure.js';
 import { cancellation, YIELD_AFTER_MS } from './cancellation.js';
 import type { ActivityDeps } from './deps.js';
@@ -30,27 +29,20 @@ export async function sendFree<I, O>(
   const { info, cancellationSignal } = Context.current();
   const control = cancellation({});
   const heart = heartbeatOfWaits();
-  let rateCost: RateCost | undefined;
   try {
     transport.check(endpoint, input, options);
     // The input was checked against the endpoint's types just before.
-    const cost = rateCostOf(endpoint, input as I);
-    rateCost = cost;
-    await waitingFor(null, (waits) => waitForTurn(limiter, cost, { signal: control.stop, first: true, waits }));
+    const rateCost = rateCostOf(endpoint, input as I);
     // A cancelled call is ended at once. Only a change (PATCH) gets time to land, because an ended change could take effect after the next
     // attempt.
     const signal = endpoint.method === 'PATCH' ? control.cut : control.stop;
-    const answer = await waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal }));
-    if (answer.queued) limiter.queued(rateCost);
-    return answer;
+    return await sendInTurn(
+      { limiter, rateCost, refusals: info.attempt - 1 },
+      () => waitingFor(null, (waits) => waitForTurn(limiter, rateCost, { signal: control.stop, first: true, waits })),
+      () => waitingForAnswer(() => transport.send(endpoint, input, { ...options, signal })),
+    );
   } catch (error) {
-    if (!isApiError(error)) throw toFailure(error, info.attempt);
-    if (error.aborted) throw cancellationSignal.reason;
-    const { verdict, facts } = error;
-    if (!verdict.blocks) throw toFailure(error, info.attempt);
-    const ms = facts.retryAfterMs ?? blockMs(info.attempt - 1, Math.random());
-    await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
-    throw toFailure(error, info.attempt);
+    throw isApiError(error) && error.aborted ? cancellationSignal.reason : toFailure(error, info.attempt);
   } finally {
     heart.stop();
     control.done();

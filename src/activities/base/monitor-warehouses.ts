@@ -39,7 +39,12 @@ export type First<I> = I & { readonly startedBy?: 'client' };
  */
 export function onlyFor({ origin }: { readonly origin: string }, meant: string | undefined): void {
   if (meant === undefined || meant === origin) return;
-  throw toFailure(new WarehouseBusy(`This is for ${meant}; this worker serves ${origin}`, null));
+  throw toFailure(
+    new WarehouseBusy(
+      `The work is for the service ${meant}, but this worker serves ${origin}. Start a worker for ${meant}`,
+      null,
+    ),
+  );
 }
 
 /**

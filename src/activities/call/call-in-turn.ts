@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '../../api/answer/read-answer.js';
+import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { type Limiter, takeTurn } from '../../core/limiter/limiter.js';
-import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
-import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError } from './failure.js';
 
 export interface SendDeps {
@@ -13,23 +13,18 @@ export interface SendDeps {
 }
 
 /** Makes one attempt at a free call in its turn of the team's rate. If the service asks for a pause, all calls of the team wait. */
-export async function callInTurn<I, O>(
+export function callInTurn<I, O>(
   { transport, limiter }: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
   options: SendOptions = {},
 ): Promise<Answer<O>> {
   const rateCost = rateCostOf(endpoint, input);
-  await takeTurn(limiter, rateCost, options.signal);
-  try {
-    return await transport.send(endpoint, input as Input<NoInfer<I>>, options);
-  } catch (error) {
-    if (isApiError(error) && error.verdict.blocks) {
-      const ms = error.facts.retryAfterMs ?? blockMs(0, Math.random());
-      await limiter.block(Math.min(ms, MAX_BLOCK_MS), error.message, rateCost);
-    }
-    throw error;
-  }
+  return sendInTurn(
+    { limiter, rateCost, refusals: 0 },
+    () => takeTurn(limiter, rateCost, options.signal),
+    () => transport.send(endpoint, input as Input<NoInfer<I>>, options),
+  );
 }
 
 /**

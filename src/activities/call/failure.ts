@@ -102,7 +102,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       message: error.message,
       category: ApplicationFailureCategory.BENIGN,
       nextRetryDelay: 2000,
-      details: [{ pid: error.pid }],
+      details: [{ pid: error.pid, ...(error.refusal ? { refusal: error.refusal } : {}) }],
     });
   }
   if (error instanceof WarehouseUnusable) {

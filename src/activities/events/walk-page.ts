@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RawList } from '../../api/answer/read-raw-list.js';
 import { type EventFilter, listEventsEndpoint } from '../../api/endpoints/events.js';
+import { blockAfter } from '../../api/in-turn.js';
 import type { BodyMemory } from '../../api/wire/body-memory.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
-import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
-import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
 import { YIELD_AFTER_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
 import { waitForTurn } from '../base/wait-for-turn.js';
@@ -43,19 +43,17 @@ export async function fetchPage(deps: WalkDeps, query: EventFilter, options: Pag
       return page;
     } catch (error) {
       if (!isApiError(error) || error.aborted || !error.verdict.retry) throw error;
-      const { verdict, facts, message } = error;
+      const { facts, message } = error;
       unrecognized = facts.unrecognized ? unrecognized + 1 : 0;
       if (unrecognized === MAX_UNRECOGNIZED) throw new ServiceUnrecognized(error, unrecognized);
-      const random = Math.random();
       // A new attempt by Temporal would reset the count of answers by another server. So a wait after such an answer is kept short, and
       // this attempt continues.
       const most = facts.unrecognized ? YIELD_AFTER_MS / 2 : 60_000;
-      const restMs =
-        facts.retryAfterMs ?? (verdict.blocks ? blockMs(attempt, random) : backoffMs(attempt, 100, most, random));
-      if (verdict.blocks) await limiter.block(Math.min(restMs, MAX_BLOCK_MS), message, rateCost);
+      const blockedMs = await blockAfter(error, { limiter, rateCost, refusals: attempt });
+      const restMs = blockedMs ?? facts.retryAfterMs ?? backoffMs(attempt, 100, most, Math.random());
       if (restMs > YIELD_AFTER_MS) throw error;
       options.waits(message);
-      if (!verdict.blocks) await delay(restMs, undefined, { signal: options.signal });
+      if (blockedMs === null) await delay(restMs, undefined, { signal: options.signal });
     }
   }
 }

@@ -81,7 +81,7 @@ function purchaseOf(
     request: () => step.request as AgentRunRequest,
     onPoll: (_unit, run, startedAt) => onPoll(run, startedAt),
     wire,
-    ...(ending ? { ending } : {}),
+    ending,
   });
 }
 

@@ -1,6 +1,7 @@
+import { blockAfter } from '../../api/in-turn.js';
 import type { ApiError } from '../../api/wire/errors.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
-import { backoffMs, blockMs } from '../../core/purchase/backoff.js';
+import { backoffMs } from '../../core/purchase/backoff.js';
 import { MAX_UNRECOGNIZED, ServiceUnrecognized } from '../call/circuit-breaker.js';
 import { AllRefused } from '../call/failure.js';
 import { fail, hopeless, type PurchaseContext } from './journal-writes.js';
@@ -58,10 +59,9 @@ export class FailedAttempts {
       if (verdict.type !== 'NotFound') accountBreaker.trip(error, askedAt);
       throw error;
     }
-    if (verdict.blocks) {
-      const ms = facts.retryAfterMs ?? blockMs(tries, chance);
-      await limiter.block(Math.min(ms, MAX_BLOCK_MS), message, rateCost);
-      if (ms > MAX_BLOCK_MS) throw error;
+    const blockedMs = await blockAfter(error, { limiter, rateCost, refusals: tries, chance });
+    if (blockedMs !== null) {
+      if (blockedMs > MAX_BLOCK_MS) throw error;
       return { type: 'retry', ms: 0, why: message };
     }
     if (verdict.charged === 'maybe') {

@@ -115,8 +115,8 @@ export function note(
 
 /** Lands an answer. The cost of the answer is split over its units. */
 export async function land(
-  { journal, stats }: PurchaseContext,
-  { id, estimateMicros, listMicros, takenMicros }: OpenIntent,
+  { journal, stats, purchaseRequest }: PurchaseContext,
+  { id, estimateMicros, listMicros, takenMicros, at }: OpenIntent,
   bought: Bought,
 ): Promise<void> {
   const total = bought.costMicros ?? estimateMicros;
@@ -136,6 +136,7 @@ export async function land(
   stats.closed(takenMicros);
   stats.learn(listMicros, total, units);
   stats.costMicros += total;
+  if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
 }
 
 /** Closes an intent without a readable answer; `body` is the text that came instead. */
@@ -173,7 +174,7 @@ export async function fail(
 export function giveUp(context: PurchaseContext, units: readonly Unit[]): Promise<void> {
   const { maxRebuys = MAX_REBUYS } = context.purchaseRequest;
   const purchases = `${maxRebuys + 1} ${maxRebuys === 0 ? 'purchase' : 'purchases'}`;
-  return fail(context, units, 'UNKNOWN_OUTCOME', `no answer landed in ${purchases}; it may have been charged`);
+  return fail(context, units, 'UNKNOWN_OUTCOME', `no answer landed in ${purchases}; the request may have been charged`);
 }
 
 /** Records answers that are known elsewhere and that the journal lacks; returns the units that are left to buy. */

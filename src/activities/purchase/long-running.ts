@@ -1,6 +1,6 @@
 import { fieldOf } from '../../api/checks/field-of.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
-import type { Claimed } from '../../core/purchase/journal.js';
+import { type Claimed, RUN_OVERDUE } from '../../core/purchase/journal.js';
 import type { Json } from '../../core/text/json.js';
 import { type LostStart, type Running, tagOf } from './attempt.js';
 import { adopt, fail, giveUp, land, miss, note, type OpenIntent, type PurchaseContext } from './journal-writes.js';
@@ -129,7 +129,7 @@ export class LongRunningUnit {
       // The intent stays open and the slot stays taken, because the run is still in progress and may be taken over.
       const age = Math.round((Date.now() - intent.at) / 60_000);
       const why = `the run ${facts.run} has not ended after ${age} min and is left running`;
-      await fail(this.#context, [this.#unit], 'RUN_OVERDUE', `${why}; --retry-failed follows it again`);
+      await fail(this.#context, [this.#unit], RUN_OVERDUE, `${why}; --retry-failed follows it again`);
       return 'ended';
     } finally {
       clearTimeout(timer);

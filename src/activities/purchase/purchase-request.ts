@@ -1,4 +1,5 @@
 import type { RateCost } from '../../core/limiter/limiter.js';
+import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
@@ -48,6 +49,8 @@ export interface StartToFind {
 export interface RunSlots {
   /** The time when a read of the list of runs began, in Unix ms. Set only while starts wait for that read. */
   readonly listedSince?: number | null;
+  /** The slots in use when a start last waited for a slot; null if unknown. */
+  readonly inUse?: SlotsInUse | null;
   take(owner: string, signal: AbortSignal): Promise<void>;
   name(owner: string, runId: string): Promise<void>;
   free(owner: string): Promise<void>;
@@ -122,6 +125,11 @@ export interface PurchaseRequest {
   readonly maxRebuys?: number | undefined;
   /** The cap of the job. It applies together with the team's caps. */
   readonly cap?: SpendCap | undefined;
+  /**
+   * Start of the run of the job, in Unix ms. The estimates of runs at the service that were started before count under the caps of earlier
+   * runs of the job. Absent: none was.
+   */
+  readonly startedAt?: number | undefined;
   /** The cap of this purchase, in micro-dollars. */
   readonly mostMicros?: number | undefined;
   /** The worker's cap for one run of a job, if `cap` or `mostMicros` comes from it; the error of a refusal then names the worker's cap. */
@@ -147,6 +155,8 @@ export interface Progress {
   /** Number of units that this purchase bought and that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
+  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
+  readonly earlierMicros: number;
   /** Number of units whose runs are followed. */
   readonly running: number;
   readonly waitingFor: string | null;
@@ -160,6 +170,8 @@ export interface Receipt {
   readonly bought: number;
   readonly failed: number;
   readonly costMicros: number;
+  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
+  readonly earlierMicros: number;
   readonly unknownOutcomes: number;
   /** Number of runs that were followed when the purchase was stopped. These runs stay in progress at the service. */
   readonly leftRunning: number;

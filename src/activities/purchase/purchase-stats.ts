@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { UnitStatus } from '../../core/purchase/journal.js';
 import {
   costMultiple,
@@ -9,6 +10,7 @@ import {
   type Price,
   reservedMicros,
 } from '../../core/purchase/spend.js';
+import type { RunSlots } from './purchase-request.js';
 
 const LIST = 'the list of runs';
 const NO_SLOT = "a free slot: the team's limit of concurrent runs is reached";
@@ -27,6 +29,17 @@ export function longWaitFor(begun: readonly Begun[], what: string, now: number):
   if (long.length === 0) return null;
   const things = what.startsWith('the ') ? what : `${long.length} ${what}${long.length === 1 ? '' : 's'}`;
   return `waiting ${Math.round(Math.max(...long) / 1000)} s for ${things}`;
+}
+
+/** Describes the slots that no purchase of this store holds or follows; '' if there are none or the slots are unknown. */
+function holdersText({ leftRunning, elsewhere, limit }: SlotsInUse): string {
+  const held = [
+    ...(leftRunning > 0 ? [`${leftRunning} of ${limit} slots held by runs left running past --max-run-time`] : []),
+    ...(elsewhere > 0 ? [`${elsewhere} of ${limit} slots held by runs started elsewhere`] : []),
+  ];
+  if (held.length === 0) return '';
+  const how = 'Wait until such runs end, or end some: searchflow agent cancel ID (ids: searchflow agent list)';
+  return `; ${held.join(', ')}. ${how}`;
 }
 
 async function whileIn<M, T>(all: Set<M>, member: M, work: () => Promise<T>): Promise<T> {
@@ -79,6 +92,8 @@ export class PurchaseStats {
   bought = 0;
   failed = 0;
   costMicros = 0;
+  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
+  earlierMicros = 0;
   unknownOutcomes = 0;
   /**
    * `open`: number of requests in flight; `openMicros`: their reserved amount. `unknownMicros`: amount of unknown outcomes. Amounts in
@@ -129,13 +144,12 @@ export class PurchaseStats {
     return whileIn(counted, { at: Date.now() }, work);
   }
 
-  /**
-   * Describes why units wait for a slot; null if no unit waits. `listedSince`: when the first read of the list of runs began; null once
-   * that read has ended.
-   */
-  slotWait(listedSince: number | null, now: number): string | null {
+  /** Describes why units wait for a slot; null if no unit waits. */
+  slotWait({ listedSince = null, inUse = null }: Pick<RunSlots, 'listedSince' | 'inUse'>, now: number): string | null {
     if (this.slotWaits.size === 0) return null;
-    return listedSince === null ? NO_SLOT : longWaitFor([{ at: listedSince }], LIST, now);
+    return listedSince === null
+      ? `${NO_SLOT}${inUse === null ? '' : holdersText(inUse)}`
+      : longWaitFor([{ at: listedSince }], LIST, now);
   }
 
   /**

@@ -86,13 +86,14 @@ class Loop {
     if (this.#fatal) throw this.#fatal;
     const isCancelled = this.#control.stop.aborted && !this.#control.timeUp?.aborted;
     await this.#refusals.close(this.#units.size, isCancelled ? 'cancelled' : stop.aborted ? 'stopped' : 'complete');
-    const { landed, requests, bought, failed, costMicros, unknownOutcomes, leftRunning } = stats;
+    const { landed, requests, bought, failed, costMicros, earlierMicros, unknownOutcomes, leftRunning } = stats;
     return {
       complete: landed === this.#units.size,
       requests,
       bought,
       failed,
       costMicros,
+      earlierMicros,
       unknownOutcomes,
       leftRunning,
       waitMs: this.#waitMs,
@@ -249,12 +250,12 @@ class Loop {
       hold = first.until - performance.now();
       why = first.why;
     }
-    const { landed, failed, costMicros, requestsSent, running } = stats;
+    const { landed, failed, costMicros, earlierMicros, requestsSent, running } = stats;
     const now = Date.now();
-    const slot = stats.slotWait(purchaseRequest.longRunning?.slots.listedSince ?? null, now);
+    const slot = stats.slotWait(purchaseRequest.longRunning?.slots ?? {}, now);
     const budget = stats.budgetWaits.size > 0 && gate.checking ? gate.why : null;
     const waitingFor = hold > 0 ? why : (heldBy ?? budget ?? slot ?? stats.longWait(now));
-    this.#control.progress?.({ landed, failed, costMicros, running, waitingFor });
+    this.#control.progress?.({ landed, failed, costMicros, earlierMicros, running, waitingFor });
     if (hold > this.#control.yieldAfterMs && requestsSent.size === 0 && !stop.aborted) {
       this.#waitMs = hold;
       this.#waitingFor = why;

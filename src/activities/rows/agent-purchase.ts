@@ -8,6 +8,7 @@ import type { AgentRun, AgentRunRequest } from '../../api/schemas/agent-run-sche
 import type { SendOptions } from '../../api/transport.js';
 import { estimateAgentRun } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
+import { AGENT } from '../../core/rows/row-operation.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -16,9 +17,6 @@ import { isApiError } from '../call/failure.js';
 import type { PurchaseRequest } from '../purchase/purchase-request.js';
 import { agentRunKind } from '../runs/run-kinds.js';
 import { type RunPurchaseKind, type RunsWanted, runPurchase } from './run-purchase.js';
-
-/** Name of the operation in keys and segments. */
-export const AGENT = 'agent';
 
 /** Field of a run's metadata that holds our tag. */
 const TAG = 'searchflow';

@@ -3,7 +3,7 @@ import { CancelledFailure, Context } from '@temporalio/activity';
 import { type EndRunsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import { cancellation, heartbeatFrom } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { toFailure, waiting } from '../call/failure.js';
+import { toFailure } from '../call/failure.js';
 import { mapConcurrent } from '../call/map-concurrent.js';
 import type { Control } from '../purchase/purchase-request.js';
 import { unitsOf } from './enrich-slice.js';
@@ -20,8 +20,8 @@ const LEAST_MS = 1500;
 export interface EndedRuns {
   readonly runs: number;
   readonly costMicros: number;
-  /** Number of runs that did not end in time and are left running. Absent in the first version. */
-  readonly left?: number;
+  /** Number of runs that did not end in time and are left running. */
+  readonly left: number;
 }
 
 /**
@@ -33,12 +33,12 @@ export function createEndRuns(deps: ActivityDeps) {
   return async function endRuns(input: EndRunsInput): Promise<EndedRuns> {
     const { staged: named, slices, freshness, resumedAt, withinMs } = input;
     const { cancellationSignal, info } = Context.current();
-    const until = withinMs === undefined ? null : Date.now() + withinMs;
+    const until = Date.now() + withinMs;
     const sums = { runs: 0, costMicros: 0, left: 0 };
     const heart = heartbeatFrom(() => sums);
     const end = async (staged: StagedJob, slice: number): Promise<void> => {
       // A slice that begins late still gets time to cancel its runs.
-      const control = cancellation(until === null ? {} : { timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
+      const control = cancellation({ timeUpMs: Math.max(LEAST_MS, until - Date.now()) });
       try {
         await endIn(staged, slice, control);
       } finally {
@@ -54,7 +54,6 @@ export function createEndRuns(deps: ActivityDeps) {
       sums.costMicros += receipt.costMicros;
       sums.left += receipt.leftRunning;
       if (cancellationSignal.aborted) throw new CancelledFailure('stopped before all runs were ended');
-      if (receipt.waitMs > 0 && withinMs === undefined) throw waiting(receipt.waitMs, receipt.waitingFor);
     };
     try {
       const numbers = slices.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, nth) => from + nth));

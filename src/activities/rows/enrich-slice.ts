@@ -49,7 +49,15 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const { slice, freshness, resumedAt } = input;
     const attempt = randomUUID();
     const segment = sliceSegment(staged.job, staged.generation, slice);
-    let state: SliceHeartbeat = { slice, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+    let state: SliceHeartbeat = {
+      slice,
+      units: 0,
+      landed: 0,
+      failed: 0,
+      costMicros: 0,
+      earlierMicros: 0,
+      waitingFor: null,
+    };
     const control = cancellation({
       timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
       progress: (progress) => {
@@ -79,6 +87,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           freshness,
           known,
           resumedAt,
+          startedAt: input.startedAt,
           ...capOf(deps, input),
           maxRunMs,
           rows: wantedRows(staged),
@@ -91,6 +100,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           bought: receipt.bought,
           failed: receipt.failed,
           costMicros: receipt.costMicros,
+          earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
         };
         if (!receipt.complete) {
@@ -118,8 +128,7 @@ function capOf(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
 ): Pick<PurchaseRequest, 'cap' | 'workerCapMicros'> {
-  // Workflows of the first version do not pass the earlier cost.
-  if (maxCostPerJobMicros === null || spentBeforeMicros === undefined) return { cap };
+  if (maxCostPerJobMicros === null) return { cap };
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
   if (cap && cap.limitMicros <= limitMicros) return { cap };
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros }, workerCapMicros: maxCostPerJobMicros };

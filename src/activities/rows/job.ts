@@ -8,7 +8,7 @@ import {
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
-import type { Pause } from '../../core/rows/pause.js';
+import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
@@ -23,21 +23,20 @@ export interface OpenedJob {
   /** Whether the warehouse already had rows of the job. If so, each slice reads from the warehouse which rows of the slice are missing. */
   readonly carried: boolean;
   /**
-   * Whether the warehouse already had answers. If so, each slice takes answers that the journal lacks from the warehouse. Absent in the
-   * first version.
+   * Whether the warehouse already had answers. If so, each slice takes answers that the journal lacks from the warehouse.
    */
-  readonly adopts?: boolean;
-  /** Counts of loaded rows. Absent if no row is loaded, and from older workers. */
+  readonly adopts: boolean;
+  /** Counts of loaded rows. Absent if no row is loaded. */
   readonly loaded?: LoadedRows;
-  /** The staged job as recorded in the folder or store. Absent in earlier versions. */
-  readonly staged?: StagedJob;
-  /** The path of the job's CSV; absent in earlier versions. */
-  readonly csv?: string | null;
+  /** The staged job as recorded in the folder or store. */
+  readonly staged: StagedJob;
+  /** The path of the job's CSV. */
+  readonly csv: string | null;
 }
 
 /** Result of `jobSpent`. */
 export interface SpentSoFar extends Spent {
-  /** Counts of loaded rows, only for a job that pauses. Absent if the warehouse cannot be read now, and from older workers. */
+  /** Counts of loaded rows, only for a job that pauses. Absent if the warehouse cannot be read now. */
   readonly loaded?: LoadedRows;
 }
 
@@ -50,6 +49,21 @@ export interface PausedJob {
   readonly why: Pause;
   /** The beginning of the pause, in Unix ms. */
   readonly since: number;
+  /** The facts from which the exact reason is made, because `why` was made before the costs were summed up. Null: `why` is exact. */
+  readonly cause?: {
+    readonly failure: Failure;
+    readonly before: Spent;
+    readonly resumable: string | null;
+    readonly maxCostMicros: number | null;
+  } | null;
+}
+
+/** Input of `jobSpent`. */
+export interface SpentInput {
+  readonly job: string;
+  /** Start of the run of the job, in Unix ms. */
+  readonly startedAt: number;
+  readonly paused?: PausedJob;
 }
 
 /** The activities of a row job, except the activities that buy slices or end runs. */
@@ -87,7 +101,7 @@ export function createJobActivities(deps: ActivityDeps) {
         const wanted = wantedSlices(staged);
         const loaded = carried ? await warehouse.loadedRows(staged.job, staged.generation, freshness) : undefined;
         return {
-          ...(loaded ? { loaded } : {}),
+          loaded,
           slices: slices.filter((slice) => slice < wanted),
           carried,
           before,
@@ -102,10 +116,10 @@ export function createJobActivities(deps: ActivityDeps) {
      * `jobSpent`: sums up all purchases for a job so far, in any run and with any outcome. For a job that pauses, also loads landed
      * answers, counts the loaded rows and records the pause with these counts.
      */
-    async jobSpent({ job, paused }: { readonly job: string; readonly paused?: PausedJob }): Promise<SpentSoFar> {
+    async jobSpent({ job, startedAt, paused }: SpentInput): Promise<SpentSoFar> {
       return withHeartbeat(async () => {
-        if (!paused) return spentOn(deps, job);
-        const { slices, freshness, why, since } = paused;
+        if (!paused) return spentOn(deps, job, startedAt);
+        const { slices, freshness, why, since, cause } = paused;
         const { staged } = await deps.staged(paused.staged);
         // A pause does not wait for a warehouse. If the load fails, the rows are loaded later.
         await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
@@ -114,8 +128,10 @@ export function createJobActivities(deps: ActivityDeps) {
         const warehouse = deps.warehouseFor(staged);
         const loaded = await warehouse.loadedRows(job, staged.generation, freshness).catch(() => undefined);
         const counts = loaded && (await warehouse.summary(job).catch(() => undefined));
-        await deps.noteState(staged, { phase: 'paused', ...why, since, ...(counts ? { counts } : {}) });
-        return { ...(await spentOn(deps, job)), ...(loaded ? { loaded } : {}) };
+        const spent = await spentOn(deps, job, startedAt);
+        const exact = cause ? exactPause(staged.operation, cause, spent) : null;
+        await deps.noteState(staged, { phase: 'paused', ...(exact ?? why), since, ...(counts ? { counts } : {}) });
+        return { ...spent, loaded };
       });
     },
 
@@ -138,8 +154,21 @@ export function createJobActivities(deps: ActivityDeps) {
   };
 }
 
-async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string): Promise<Required<Spent>> {
-  const { requests, costMicros, listMicros, openMicros, unknown } = await journal.totals(`${job}/`);
-  const committedMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, costMicros + openMicros);
-  return { requests, costMicros, listMicros, committedMicros, unknownOutcomes: unknown.length };
+function exactPause(
+  operation: string,
+  { failure, before, resumable, maxCostMicros }: NonNullable<PausedJob['cause']>,
+  spent: Spent,
+): Pause | null {
+  return pauseOf(failure, resumable, maxCostMicros, spentOf(operation, before, spent));
+}
+
+async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string, since?: number): Promise<Spent> {
+  const { requests, costMicros, listMicros, openMicros, openSinceMicros, unknown } = await journal.totals(
+    `${job}/`,
+    since,
+  );
+  const unknownMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, 0);
+  const committedMicros = costMicros + openMicros + unknownMicros;
+  const amounts = { costMicros, listMicros, openMicros, openSinceMicros, committedMicros };
+  return { requests, ...amounts, unknownOutcomes: unknown.length };
 }

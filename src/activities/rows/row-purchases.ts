@@ -19,6 +19,7 @@ export type SlicePurchase = Pick<
   | 'freshness'
   | 'known'
   | 'resumedAt'
+  | 'startedAt'
   | 'cap'
   | 'workerCapMicros'
   | 'accepted'

@@ -1,5 +1,6 @@
 import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
 import { answerEndpoint } from '../../api/endpoints/answer.js';
+import { contentsEndpoint } from '../../api/endpoints/contents.js';
 import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
 import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
 import { searchEndpoint } from '../../api/endpoints/search.js';
@@ -9,12 +10,23 @@ import type { RateCost } from '../../core/limiter/limiter.js';
 import { listSearch, type PriceTable } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import type { StagedJob } from '../../core/rows/job.js';
+import type { RowOperation } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
 import type { Bought } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
 import { researchKeys } from './research-purchase.js';
+
+/** The endpoints of the operations for rows. */
+export const rowEndpoints = {
+  contents: contentsEndpoint,
+  search: searchEndpoint,
+  answer: answerEndpoint,
+  findSimilar: findSimilarEndpoint,
+  agent: createAgentRunEndpoint,
+  research: createResearchTaskEndpoint,
+} satisfies Readonly<Record<RowOperation, unknown>>;
 
 /** The facts of a job from which its requests are made. */
 export type RowRequestFacts = Pick<StagedJob, 'operation' | 'options' | 'unitColumn' | 'variant'>;
@@ -46,15 +58,15 @@ export interface RowRequests {
 export function rowRequests(deps: Pick<ActivityDeps, 'origin' | 'sha256'>, facts: RowRequestFacts): RowRequests | null {
   switch (facts.operation) {
     case 'search':
-      return bind(facts, searchEndpoint, keysOf(deps, searchEndpoint), listSearch);
+      return bind(facts, rowEndpoints.search, keysOf(deps, rowEndpoints.search), listSearch);
     case 'answer':
-      return bind(facts, answerEndpoint, keysOf(deps, answerEndpoint));
+      return bind(facts, rowEndpoints.answer, keysOf(deps, rowEndpoints.answer));
     case 'findSimilar':
-      return bind(facts, findSimilarEndpoint, keysOf(deps, findSimilarEndpoint));
+      return bind(facts, rowEndpoints.findSimilar, keysOf(deps, rowEndpoints.findSimilar));
     case 'agent':
-      return bind(facts, createAgentRunEndpoint, agentKeys(deps, {}));
+      return bind(facts, rowEndpoints.agent, agentKeys(deps, {}));
     case 'research':
-      return bind(facts, createResearchTaskEndpoint, researchKeys(deps, {}, facts.variant));
+      return bind(facts, rowEndpoints.research, researchKeys(deps, {}, facts.variant));
     default:
       return null;
   }

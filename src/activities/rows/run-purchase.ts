@@ -49,7 +49,7 @@ export interface RunPurchaseKind<I, R> {
 export interface RunsWanted<I, R>
   extends Pick<
     PurchaseRequest,
-    'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'cap' | 'mostMicros' | 'workerCapMicros'
+    'segment' | 'owner' | 'units' | 'freshness' | 'resumedAt' | 'startedAt' | 'cap' | 'mostMicros' | 'workerCapMicros'
   > {
   /** Returns the request of a unit. Equal units have equal requests, because the request is part of the key. */
   request(unit: Unit): I;

@@ -9,15 +9,15 @@ import type { ActivityDeps } from '../base/deps.js';
 export interface Spent {
   readonly requests: number;
   readonly costMicros: number;
-  /** The price of the answered requests by the price table. Absent from older workers. */
-  readonly listMicros?: number;
-  /**
-   * The amount that counts against a budget: the cost, plus the estimates of requests in flight and unknown outcomes. Absent in the first
-   * version.
-   */
-  readonly committedMicros?: number;
-  /** Number of unknown outcomes. Absent in the first version. */
-  readonly unknownOutcomes?: number;
+  /** The price of the answered requests by the price table. */
+  readonly listMicros: number;
+  /** The amount that counts against a budget: the cost, plus the estimates of requests in flight and unknown outcomes. */
+  readonly committedMicros: number;
+  /** Number of unknown outcomes. */
+  readonly unknownOutcomes: number;
+  /** Estimates of open intents. `openSinceMicros`: of intents since the start of this run. */
+  readonly openMicros: number;
+  readonly openSinceMicros: number;
 }
 
 /** Input of `finishJob`. */
@@ -27,8 +27,8 @@ export interface FinishInput {
   readonly startedAt: number;
   /** Purchases for the job before this run. Null: there were no earlier purchases, so all purchases belong to this run. */
   readonly before: Spent | null;
-  /** Units that failed in this run. Absent from older workflows. */
-  readonly failedNow?: number;
+  /** Units that failed in this run. */
+  readonly failedNow: number;
   /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
   readonly scheduled?: boolean;
@@ -73,15 +73,16 @@ export async function summarize(
 }
 
 /** The facts from which a summary is made. */
-interface Counted extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped' | 'failedNow'> {
-  readonly before: Spent;
+interface Counted
+  extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'>,
+    Partial<Pick<FinishInput, 'failedNow'>> {
+  readonly before: Pick<Spent, 'requests' | 'costMicros' | 'listMicros'>;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
 }
 
 /** Returns the summary of a job. The cost in the summary is the cost since `before`. */
 export function summaryOf({ staged, csv, startedAt, stopped, before, failedNow, counts, totals }: Counted): JobSummary {
-  const estimateMicros = before.listMicros === undefined ? null : totals.listMicros - before.listMicros;
   return {
     job: staged.job,
     name: staged.name,
@@ -94,7 +95,7 @@ export function summaryOf({ staged, csv, startedAt, stopped, before, failedNow, 
     requests: totals.requests - before.requests,
     failed: failedNow,
     costMicros: totals.costMicros - before.costMicros,
-    ...(estimateMicros === null ? {} : { estimateMicros }),
+    estimateMicros: totals.listMicros - before.listMicros,
     totalCostMicros: totals.costMicros,
     unknownOutcomes: totals.unknown.length,
     seconds: (Date.now() - startedAt) / 1000,

@@ -2,6 +2,7 @@ import type { PageRequest } from '../../api/schemas/page.js';
 import type { SendOptions } from '../../api/transport.js';
 import type { Endpoint } from '../../api/wire/endpoint.js';
 import { type PageEnvelope, readPage } from '../../core/events/walk.js';
+import { Serial } from '../../core/waits/serial.js';
 import { unlessAborted } from '../../core/waits/wait-queue.js';
 import { callWithRetries, type SendDeps } from '../call/call-in-turn.js';
 import { isApiError } from '../call/failure.js';
@@ -28,7 +29,7 @@ export class RecentRuns<R> {
   readonly #deps: SendDeps;
   readonly #kind: RunKind<R>;
   readonly #list: Endpoint<PageRequest, PageEnvelope<R>>;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #reads = new Serial();
   #next: { since: number; readonly read: Promise<Recent<R>> } | null = null;
 
   constructor(deps: SendDeps, kind: RunKind<R>, list: Endpoint<PageRequest, PageEnvelope<R>>) {
@@ -42,9 +43,7 @@ export class RecentRuns<R> {
     signal.throwIfAborted();
     if (this.#next) this.#next.since = Math.min(this.#next.since, since);
     else {
-      const next = { since, read: this.#last.then(() => this.#read()) };
-      this.#next = next;
-      this.#last = next.read.catch(() => undefined);
+      this.#next = { since, read: this.#reads.run(() => this.#read()) };
     }
     return unlessAborted(this.#next.read, signal);
   }

@@ -1,5 +1,5 @@
 import { fieldOf } from '../../api/checks/field-of.js';
-import type { Slots } from '../../core/limiter/slots.js';
+import { type Slots, type SlotsInUse, slotsInUse } from '../../core/limiter/slots.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { SendDeps } from '../call/call-in-turn.js';
 import type { RunSlots } from '../purchase/purchase-request.js';
@@ -27,6 +27,7 @@ export class SlotKeeper<R> implements RunSlots {
   readonly #slots: Slots;
   readonly #journal: Journal;
   listedSince: number | null = null;
+  inUse: SlotsInUse | null = null;
   #waiting = 0;
   #watching = false;
   #reading: Promise<SeenRuns | null> | null = null;
@@ -94,11 +95,17 @@ export class SlotKeeper<R> implements RunSlots {
   }
 
   #read(): Promise<SeenRuns | null> {
-    this.#reading ??= this.#readNow().finally(() => {
+    this.#reading ??= this.#readAndCount().finally(() => {
       this.#reading = null;
       this.#readAt = performance.now();
     });
     return this.#reading;
+  }
+
+  async #readAndCount(): Promise<SeenRuns | null> {
+    const seen = await this.#readNow();
+    this.inUse = await slotsInUse(this.#slots, this.#journal);
+    return seen;
   }
 
   /** Reads the list and updates the slots. Returns null if the list cannot be read; then no slot changes. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { efforts } from '../../core/runs/agent-run.js';
 import { grounding, outputSchema } from './output-schema.js';
 
 const text = z.string().nullish();
@@ -12,7 +13,10 @@ export const agentRunRequest = z.looseObject({
   input: z.looseObject({ data: rows.optional(), exclusion: rows.optional() }).optional(),
   outputSchema: outputSchema.nullish(),
   /** Default `auto`. */
-  effort: z.string().optional(),
+  effort: z
+    .string()
+    .meta({ examples: [...efforts] })
+    .optional(),
   /** In dollars and seconds. */
   budget: z
     .looseObject({ maxCostDollars: z.number().optional(), maxDurationSeconds: z.number().optional() })

@@ -1,7 +1,7 @@
+import { connectProblem, statusProblem } from '../../core/connections/connect-problem.js';
 import type { CallFacts } from '../../core/purchase/failure.js';
 import type { Redact } from '../checks/redact.js';
 import { type AnswerHeaders, header } from './answer-headers.js';
-import { addressProblem, connectProblem } from './connect-problem.js';
 import { decodeBody } from './decode-body.js';
 import { readErrorEnvelope } from './error-envelope.js';
 import { ApiError, type ApiErrorParts, codeOf, MAX_KEPT_BODY, plainCause } from './errors.js';
@@ -70,7 +70,7 @@ export async function badStatus(
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs },
-    reason: addressProblem(status, header(received.headers, 'location'), call.base.href),
+    reason: statusProblem(status, header(received.headers, 'location'), call.base.href),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
     details: status === 402 ? envelope.challenge : null,

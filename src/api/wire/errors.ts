@@ -95,12 +95,19 @@ function messageOf(parts: ApiErrorParts): string {
     sentences.push(facts.tag === null ? status : `${status} (${facts.tag})`);
   }
   if (reason) sentences.push(reason);
-  if (serverMessage) sentences.push(serverMessage);
+  // The body of a proxy's answer is often only the status again.
+  if (serverMessage && !isStatus(serverMessage, facts.status)) sentences.push(serverMessage);
   const notes: string[] = [];
   if (requestId) notes.push(`request id ${requestId}`);
   if (facts.retryAfterMs !== null) notes.push(`retry in ${Math.ceil(facts.retryAfterMs / 1000)} s`);
   const tail = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
   return `${routeOf(parts)}: ${sentences.join(': ')}${tail}`;
+}
+
+/** Whether a text is only the number of a status, its name, or both. */
+function isStatus(text: string, status: number | null): boolean {
+  const name = STATUS_CODES[status ?? 0] ?? '';
+  return [`${status}`, name, `${status} ${name}`].includes(text);
 }
 
 /** Returns a network error without sockets, options and nested causes, because these may hold secrets. */

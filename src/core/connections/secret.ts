@@ -25,3 +25,11 @@ export class Secret {
     return shown;
   }
 }
+
+/**
+ * Whether a text may hold a password or a key: `user:password@host`, `password=word`, or the value of an authorization header. Messages
+ * never show such a text.
+ */
+export function mayHoldSecret(text: string): boolean {
+  return /:[^@]*@|\bpassword\s*=|\b(?:bearer|basic)\s+\S/i.test(text);
+}

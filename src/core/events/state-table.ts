@@ -28,6 +28,8 @@ export interface StateSource {
 export interface StateTable {
   readonly name: string;
   readonly is: string;
+  /** What one row stands for. */
+  readonly row: string;
   readonly sources: readonly StateSource[];
   readonly columns: readonly StateColumn[];
 }
@@ -36,6 +38,8 @@ export interface StateTable {
 export interface PartTable {
   readonly name: string;
   readonly is: string;
+  /** What one row stands for. */
+  readonly row: string;
   readonly of: string;
   /** The column with the id of the object that contains the row. */
   readonly owner: string;

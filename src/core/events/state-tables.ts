@@ -7,6 +7,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'websets',
     is: 'Current state of websets.',
+    row: 'one webset',
     sources: [{ payload: 'webset', path: [], deletes: ['webset.deleted'] }],
     columns: [
       status,
@@ -19,6 +20,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_searches',
     is: 'Current state of the searches of websets.',
+    row: 'one search',
     sources: [
       { payload: 'search', path: [] },
       { payload: 'webset', path: ['searches', '*'] },
@@ -43,6 +45,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_imports',
     is: 'Current state of imports into websets.',
+    row: 'one import',
     sources: [
       { payload: 'import', path: [] },
       { payload: 'webset', path: ['imports', '*'] },
@@ -63,6 +66,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_enrichments',
     is: 'Current state of the enrichments of websets: columns that a webset fills for its items. They are part of the events of their webset.',
+    row: 'one enrichment of a webset',
     sources: [
       { payload: 'enrichment', path: [] },
       { payload: 'webset', path: ['enrichments', '*'] },
@@ -81,6 +85,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_items',
     is: 'Current state of the items of websets.',
+    row: 'one item',
     sources: [
       { payload: 'item', path: [] },
       { payload: 'webset', path: ['items', '*'] },
@@ -99,6 +104,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_monitors',
     is: 'Current state of the monitors of websets; these are not search monitors.',
+    row: 'one webset monitor',
     sources: [
       { payload: 'monitor', path: [], deletes: ['monitor.deleted'] },
       { payload: 'webset', path: ['monitors', '*'] },
@@ -117,6 +123,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_monitor_runs',
     is: 'Current state of the runs of webset monitors.',
+    row: 'one run of a webset monitor',
     sources: [
       { payload: 'monitor_run', path: [] },
       { payload: 'monitor', path: ['lastRun'] },
@@ -137,6 +144,7 @@ export const stateTables: readonly StateTable[] = [
   {
     name: 'webset_exports',
     is: 'Current state of exports of websets. Their schema is not documented: see data.',
+    row: 'one export',
     sources: [{ payload: 'export', path: [] }],
     columns: [webset, status, field('text', 'format', 'Format of the file.'), created, updated],
   },
@@ -147,6 +155,7 @@ export const partTables: readonly PartTable[] = [
   {
     name: 'webset_item_enrichments',
     is: 'Current results of enrichments for items.',
+    row: 'the result of one enrichment for one item',
     of: 'webset_items',
     owner: 'item_id',
     path: 'enrichments',

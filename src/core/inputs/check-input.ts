@@ -1,4 +1,5 @@
-import { nearest, sameName } from '../text/nearest.js';
+import { mayHoldSecret } from '../connections/secret.js';
+import { misspelt, nearest, sameName } from '../text/nearest.js';
 import { inputSchemas } from './input-schemas.js';
 
 /** The part of JSON Schema that describes inputs of workflows. */
@@ -11,6 +12,8 @@ export interface InputSchema {
   readonly anyOf?: readonly InputSchema[];
   readonly oneOf?: readonly InputSchema[];
   readonly enum?: readonly (string | boolean)[];
+  /** Known values of a text. Other texts are accepted, except misspelt known values. */
+  readonly examples?: readonly string[];
   readonly const?: string | boolean;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -20,6 +23,8 @@ export interface InputSchema {
   readonly minItems?: number;
   readonly format?: string;
   readonly pattern?: string;
+  /** Whether the value is a secret, which no message shows. */
+  readonly writeOnly?: boolean;
   /** The meaning of the pattern, in a few words. */
   readonly description?: string;
 }
@@ -53,6 +58,23 @@ export function inputProblems(workflow: string, args: readonly unknown[], strict
   return check.more > 0 ? [...check.problems, `There are ${check.more} more problems.`] : check.problems;
 }
 
+/** Returns the problems of one value, one sentence for each field; `name` is the name of the value. Unknown fields are problems. Pure. */
+export function schemaProblems(name: string, value: unknown, schema: InputSchema): readonly string[] {
+  const check = new Check(name, true);
+  check.value(value, schema, '');
+  return check.problems;
+}
+
+/**
+ * Returns the problems of a request whose rows fill in some fields: misspelt names of fields, at any depth, and misspelt values. Other
+ * unknown fields may be new fields of the service, and are no problems. Pure.
+ */
+export function misspellings(name: string, request: unknown, schema: InputSchema): readonly string[] {
+  const check = new Check(name, true, false);
+  check.value(request, schema, '');
+  return check.problems;
+}
+
 class Check {
   readonly problems: string[] = [];
   /** Number of problems above the maximum of reported problems. */
@@ -61,6 +83,8 @@ class Check {
   constructor(
     readonly workflow: string,
     readonly strict: boolean,
+    /** False: only names of fields and misspelt values are checked. */
+    readonly types = true,
   ) {}
 
   /** `elsewhere`: fields that must not be in this value, because they belong to the enclosing value or to the second argument. */
@@ -71,6 +95,7 @@ class Check {
       if (meant) this.value(value, meant, path, elsewhere);
       else this.#wrong(value, schema, path);
     } else if (!isOfType(value, schema) || !isInRange(value, schema)) this.#wrong(value, schema, path);
+    else if (typeof value === 'string') this.#misspeltValue(value, schema, path);
     else if (Array.isArray(value)) {
       const { items } = schema;
       if (items) for (const [index, item] of value.entries()) this.value(item, items, `${path}[${index}]`);
@@ -81,13 +106,13 @@ class Check {
     const { properties = {}, required = [], additionalProperties } = schema;
     const known = Object.keys(properties);
     for (const [field, own] of Object.entries(value)) {
-      const full = pathOf(path, short(field));
+      const full = pathOf(path, shownName(field, known));
       // A request accepts any field, so a bound of the job inside the request would be ignored.
       const beside = path === '' && requests.includes(field) ? known.filter((name) => bounds.includes(name)) : [];
       if (Object.hasOwn(properties, field)) this.value(own, properties[field] as InputSchema, full, beside);
       else if (additionalProperties === false) this.#unknown(field, full, path, known);
       else {
-        const meant = known.find((name) => sameName(name, field));
+        const meant = misspelt(field, known);
         const other = elsewhere.find((name) => sameName(name, field));
         if (this.strict && meant) this.#unknown(field, full, path, [meant]);
         else if (this.strict && other)
@@ -99,6 +124,7 @@ class Check {
         else if (additionalProperties?.type) this.value(own, additionalProperties, full);
       }
     }
+    if (!this.types) return;
     for (const field of required)
       if (!Object.hasOwn(value, field))
         this.#report(() => `${pathOf(path, field)} is missing; it must be ${phraseOf(properties[field] ?? {})}.`);
@@ -114,8 +140,16 @@ class Check {
     });
   }
 
+  #misspeltValue(value: string, { examples = [] }: InputSchema, path: string): void {
+    const meant = this.strict && !examples.includes(value) ? misspelt(value, examples) : null;
+    if (meant !== null) this.#report(() => `${path} is ${shown(value, {})}; did you mean ${meant}?`);
+  }
+
   #wrong(value: unknown, schema: InputSchema, path: string): void {
-    this.#report(() => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value)}).`);
+    if (!this.types) return;
+    this.#report(
+      () => `${path === '' ? 'The input' : path} must be ${phraseOf(schema)} (got ${shown(value, schema)}).`,
+    );
   }
 
   #report(sentence: () => string): void {
@@ -254,13 +288,25 @@ function phraseOf(schema: InputSchema): string {
   }
 }
 
+/** Longest unknown name that is shown, unless it resembles a known name. Keys are longer, or have digits. */
+const LONGEST_WORD = 20;
+
+/** The name of a field for a message. A name is not shown if it may be a key in the wrong place. */
+function shownName(field: string, known: readonly string[]): string {
+  const isWord = field.length <= LONGEST_WORD && /^[a-z_-]+$/i.test(field);
+  return isWord || known.includes(field) || nearest(short(field), known) !== null
+    ? short(field)
+    : 'a name that is not shown';
+}
+
 /** A wrong value as text for a message. An address is not shown, because it may hold a password. */
-function shown(value: unknown): string {
+function shown(value: unknown, { writeOnly = false }: InputSchema): string {
+  if (writeOnly && value !== null && value !== undefined && value !== '') return 'a value that is not shown';
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
   if (isObject(value)) return 'an object';
   if (typeof value !== 'string') return String(value);
-  if (/:\/\/|@/.test(value)) return 'a text that is not shown';
+  if (/:\/\/|@/.test(value) || mayHoldSecret(value)) return 'a text that is not shown';
   return `"${short(value)}"`;
 }
 

@@ -50,11 +50,11 @@ export interface Answered {
 
 /** Time in ms after the due time of an entry. After this time the entry is removed if its process has not asked. */
 const GRACE_MS = 100;
-/** The time in ms after which an asker asks again if an earlier entry still waits. */
+/** Shortest time in ms before a process asks again while an earlier entry is waiting. */
 const AGAIN_MS = 20;
 /** The number of times that single units may overtake a heavier call that waits for a wider gap. */
 const MAX_PASSED = 3;
-/** The amount by which a bucket's margin shrinks with each start, down to the margin of the asker. */
+/** The amount by which a bucket's margin shrinks with each start, down to the margin of the process that asks. */
 const MARGIN_STEP = 0.0001;
 
 /** An unused bucket. */

@@ -1,3 +1,5 @@
+import { type Journal, RUN_OVERDUE } from '../purchase/journal.js';
+
 /** The present state of the slots. */
 export interface SlotsView {
   readonly limit: number;
@@ -6,6 +8,31 @@ export interface SlotsView {
   /** Runs in progress at the service for which no owner of this store holds a slot. */
   readonly elsewhere: number;
   readonly waiting: number;
+}
+
+/** The owner of a slot: the key of a purchase. */
+export interface SlotOwner {
+  readonly owner: string;
+  /** The run of the slot; null if unknown. */
+  readonly runId: string | null;
+  /** Unix ms. */
+  readonly takenAt: number;
+}
+
+/** The slots, with the slots that runs left running hold. */
+export interface SlotsInUse extends SlotsView {
+  /** Number of held slots whose run took longer than `--max-run-time`. */
+  readonly leftRunning: number;
+}
+
+/** Returns the slots in use. The journal shows which runs were left running. */
+export async function slotsInUse(
+  slots: Pick<Slots, 'view' | 'owners'>,
+  journal: Pick<Journal, 'lookup'>,
+): Promise<SlotsInUse> {
+  const keys = (await slots.owners()).map(({ owner }) => owner);
+  const [view, landed] = await Promise.all([slots.view(), journal.lookup(keys)]);
+  return { ...view, leftRunning: landed.filter(({ errorTag }) => errorTag === RUN_OVERDUE).length };
 }
 
 /**
@@ -25,8 +52,8 @@ export interface Slots {
   name(owner: string, runId: string): Promise<void>;
   /** Frees the slot of an owner whose run has ended or never began. Does nothing if the owner has no slot. */
   free(owner: string): Promise<void>;
-  /** The owners of slots, oldest slot first, with the run if known and the time when the slot was taken (Unix ms). */
-  owners(): Promise<readonly { readonly owner: string; readonly runId: string | null; readonly takenAt: number }[]>;
+  /** The owners of slots, oldest slot first. */
+  owners(): Promise<readonly SlotOwner[]>;
   /**
    * Records the ids of the runs in progress at the service. `asOf`: when the list of runs began to be read, in Unix ms. Runs that no owner
    * of this store has named count as taken elsewhere until the next call. Never frees a slot of an owner of this store.

@@ -20,7 +20,7 @@ export interface FreshnessRequest {
 }
 
 /** Tags of the failures that `--retry-failed` buys again. They include the tag of paid answers that could not be parsed. */
-const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
+export const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE'];
 
 /** Returns the rules for answers that have already landed; undefined if all landed answers are used. `now`: Unix ms. */
 export function freshnessOf(request: FreshnessRequest, now: number): Freshness | undefined {

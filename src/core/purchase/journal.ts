@@ -11,6 +11,9 @@ export type UnitStatus = 'success' | 'error';
  */
 export const ENDED_WITH_JOB = 'JOB_CANCELLED';
 
+/** Tag of a unit whose run took longer than `--max-run-time` and was left running. The run keeps its slot until it ends. */
+export const RUN_OVERDUE = 'RUN_OVERDUE';
+
 /** One unit's share of an answer. */
 export interface UnitOutcome {
   readonly key: string;
@@ -48,7 +51,7 @@ export interface UnitRecord {
   readonly source: string | null;
   readonly misread?: string;
   readonly result: Json;
-  /** `wholeStatus` of the outcome; `told` is an old name of the field, which stored records keep. */
+  /** `wholeStatus` of the outcome. */
   readonly told?: Json;
 }
 
@@ -124,7 +127,7 @@ export interface LandedAnswer {
 
 /** A purchase without an answer: the purchase may have been charged. */
 export interface UnknownOutcome {
-  /** Name of the journal segment of the purchase; `book` is an old name of the field, which stored records and tables keep. */
+  /** Name of the journal segment of the purchase. The column of the warehouse is also called `book`. */
   readonly book: string;
   readonly operation: string;
   readonly keys: readonly string[];
@@ -140,8 +143,9 @@ export interface JournalTotals {
   readonly costMicros: number;
   /** List price of the same requests. */
   readonly listMicros: number;
-  /** Sum of the estimates of open intents. */
+  /** Sum of the estimates of open intents. `openSinceMicros`: of those that were written since the asked time. */
   readonly openMicros: number;
+  readonly openSinceMicros: number;
   readonly unknown: readonly UnknownOutcome[];
 }
 
@@ -205,8 +209,8 @@ export interface Journal {
    * caller has checked that the warehouse has the rows of these segments. Returns the number of segments.
    */
   prune(segmentPrefix: string, before: number): Promise<number>;
-  /** Sums over all segments with this prefix. */
-  totals(segmentPrefix: string): Promise<JournalTotals>;
+  /** Sums over all segments with this prefix. `since`: a time in Unix ms; default 0. */
+  totals(segmentPrefix: string, since?: number): Promise<JournalTotals>;
   close(): Promise<void>;
 }
 

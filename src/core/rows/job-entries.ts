@@ -10,7 +10,7 @@ export interface JobState {
   readonly message?: string;
   /** Unix ms. */
   readonly since: number;
-  /** Set if a person cancelled the job while no worker was alive. The next state replaces it. */
+  /** Set if a person cancelled the job and it had not ended yet. The next state replaces it. */
   readonly cancelRequested?: true;
   /**
    * The rows of the job in its warehouse, counted while no slice was running, so that a status need not open the warehouse. Absent if the
@@ -33,10 +33,9 @@ export interface JobEntry {
   readonly workflowId?: string;
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
-  /** Absent in records of earlier versions. */
-  readonly state?: JobState;
+  readonly state: JobState;
   /** The other options of the last run, so that `resume` can start the job again. */
-  readonly asked?: {
+  readonly asked: {
     readonly maxCostDollars?: MaxCost;
     readonly maxRunSeconds?: number;
     readonly skipRefused?: boolean;

@@ -213,9 +213,11 @@ export interface SliceInput {
   /** Whether the warehouse may hold some of the slice's rows already. */
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
-  readonly adopts?: boolean;
+  readonly adopts: boolean;
   /** Time of the start or last resume of the job, in Unix ms. Refusals of the account (401, 402) before this time do not count. */
   readonly resumedAt: number;
+  /** Start of the run of the job, in Unix ms. */
+  readonly startedAt: number;
   /** The cap of the job; the cost of its earlier runs counts, too. */
   readonly cap?: SpendCap;
   /** Age in ms after which a run of a row is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
@@ -226,14 +228,14 @@ export interface SliceInput {
    * Cost of the job before this run, in micro-dollars. The activity needs this amount, because the worker's own cap is for the cost of one
    * run.
    */
-  readonly spentBeforeMicros?: number;
+  readonly spentBeforeMicros: number;
 }
 
 /** Input of the activity that ends the runs at the service for slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];
-  /** Time in ms after which runs that are still in progress are left running. Absent: the activity waits until all runs have ended. */
-  readonly withinMs?: number;
+  /** Time in ms after which runs that are still in progress are left running. */
+  readonly withinMs: number;
 }
 
 export interface SliceResult {
@@ -245,6 +247,8 @@ export interface SliceResult {
   /** Units bought in this attempt that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
+  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
+  readonly earlierMicros: number;
   readonly unknownOutcomes: number;
 }
 
@@ -256,6 +260,8 @@ export interface SliceHeartbeat {
   /** Units among `landed` that ended in an error. */
   readonly failed: number;
   readonly costMicros: number;
+  /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
+  readonly earlierMicros: number;
   readonly waitingFor: string | null;
 }
 
@@ -279,6 +285,11 @@ export interface JobProgress {
   readonly failed: number;
   readonly requests: number;
   readonly costMicros: number;
+  /**
+   * The part of `costMicros` for runs at the service that an earlier run of the job started. Their estimates counted under the cap of that
+   * run.
+   */
+  readonly earlierMicros: number;
   /** The cap of this run; null or absent: none. */
   readonly maxCostMicros?: number | null;
   readonly unknownOutcomes: number;
@@ -301,10 +312,10 @@ export interface JobSummary {
   /** Counts of the purchases of this run. */
   readonly requests: number;
   readonly costMicros: number;
-  /** Units that failed in this run, also those that the service refused. Absent from older workers. */
+  /** Units that failed in this run, also those that the service refused. Absent if the summary is not of a run. */
   readonly failed?: number;
-  /** Price of the same requests by the price table. Absent from older workers. */
-  readonly estimateMicros?: number;
+  /** Price of the same requests by the price table. */
+  readonly estimateMicros: number;
   /** Cost of all purchases for the job in the journal, over all runs of the job. */
   readonly totalCostMicros: number;
   readonly unknownOutcomes: number;

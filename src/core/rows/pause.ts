@@ -2,6 +2,7 @@ import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
+import { isLongRunning } from './row-operation.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {
@@ -14,6 +15,29 @@ export interface Failure {
 export interface Pause {
   readonly reason: PauseReason;
   readonly message: string;
+}
+
+/** The amounts of a run that count under its cap, in micro-dollars. */
+export interface RunSpend {
+  /** Cost, unknown outcomes, and what is held. */
+  readonly countedMicros: number;
+  /** Estimates of requests that this run sent and that have not ended. */
+  readonly heldMicros: number;
+  /** `runs`: the requests started runs at the service, which may take hours. */
+  readonly heldFor: 'runs' | 'requests';
+}
+
+/** Amounts of the purchases for a job, in micro-dollars. */
+interface Purchased {
+  readonly committedMicros: number;
+  readonly openSinceMicros: number;
+}
+
+/** Returns the amounts that count under the cap of a run. `before`, `now`: purchases for the job before the run, and so far. */
+export function spentOf(operation: string, before: Purchased, now: Purchased): RunSpend {
+  const countedMicros = now.committedMicros - before.committedMicros;
+  const heldMicros = Math.min(Math.max(0, countedMicros), now.openSinceMicros);
+  return { countedMicros, heldMicros, heldFor: isLongRunning(operation) ? 'runs' : 'requests' };
 }
 
 /** Reason of work that was stopped because its command had ended. */
@@ -81,8 +105,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /**
  * Returns the pause for a failure; null if a pause does not help. `job` is the name for `resume`; null for a scheduled run, which ends
- * instead of pausing. `maxCostMicros` is the cap of the run. `spentMicros` is the cost of the run with requests in flight and unknown
- * outcomes, or null if unknown.
+ * instead of pausing. `maxCostMicros` is the cap of the run. `spent`: null if unknown.
  *
  * The message has a command line only if the command that was typed would pause for the same reason again. In other cases the CLI adds the
  * command that was typed.
@@ -91,13 +114,13 @@ export function pauseOf(
   failure: Failure,
   job: string | null,
   maxCostMicros: number | null,
-  spentMicros: number | null = null,
+  spent: RunSpend | null = null,
 ): Pause | null {
   const reason = pauseReasonOf(failure.type);
   if (!reason) return null;
   const facts = failure.details;
   if (reason === 'budget' && isOverBudget(facts)) {
-    return { reason, message: budgetText(facts, job, maxCostMicros, spentMicros) };
+    return { reason, message: budgetText(facts, job, maxCostMicros, spent) };
   }
   if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
@@ -128,41 +151,39 @@ const thenResume = (job: string | null): string =>
   job === null ? '; the next run continues' : `, then resume ${shellWord(job)}`;
 
 /** Whether a request with a single unit was refused for its size, by the service or by a proxy before the service. */
-const isTooLarge = (message: string): boolean => /: 413\b/.test(message);
+const isTooLarge = (message: string): boolean => /: 41[34]\b/.test(message);
 
 function budgetText(
   facts: OverBudgetFacts,
   job: string | null,
   maxCostMicros: number | null,
-  spentMicros: number | null,
+  spent: RunSpend | null,
 ): string {
   const { scope, capMicros, remainingMicros, resetsAt, multiple = 0 } = facts;
   const dearer =
     multiple > DEARER ? ` (the service charges up to ${multiple.toFixed(1)} times the price of the price table)` : '';
   if (scope === 'job') {
     const cap = maxCostMicros ?? capMicros;
-    const spent = spentMicros ?? cap - remainingMicros;
-    const enough = Math.ceil((2 * Math.max(cap, spent)) / 10_000) / 100;
+    const counted = spent?.countedMicros ?? cap - remainingMicros;
+    const enough = Math.ceil((2 * Math.max(cap, counted)) / 10_000) / 100;
     const next =
       job === null
         ? 'The next run continues with the same budget'
         : `To raise the budget and resume: searchflow resume ${shellWord(job)} --max-cost ${enough}`;
     return (
-      `${dollars(spent)} of this run's budget of ${dollars(cap)} is spent, and the rest is not enough for another ` +
+      `${usedText(`this run's budget of ${dollars(cap)}`, counted, spent)}, and the rest is not enough for another ` +
       `request${dearer}. ${next}`
     );
   }
   if (scope === 'worker') {
-    const spent = spentMicros ?? capMicros - remainingMicros;
+    const counted = spent?.countedMicros ?? capMicros - remainingMicros;
+    const budget = `the worker's budget of ${dollars(capMicros)} for a run of a job`;
     const setting = 'maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)';
     const next =
       job === null
         ? `Raise ${setting}; the next scheduled run starts with a new budget of the same size`
         : `Raise ${setting}, restart the worker and run: searchflow resume ${shellWord(job)}`;
-    return (
-      `${dollars(spent)} of the worker's budget of ${dollars(capMicros)} for a run of a job is spent, and the rest is not enough for ` +
-      `another request. ${next}`
-    );
+    return `${usedText(budget, counted, spent)}, and the rest is not enough for another request. ${next}`;
   }
   const day = new Date(resetsAt ?? 0).toISOString().replace('.000Z', 'Z');
   return (
@@ -173,6 +194,15 @@ function budgetText(
         : `Wait until then, or raise --per-${scope} of the team's limits; then run: searchflow resume ${shellWord(job)}`
     }`
   );
+}
+
+/** Returns the part of a budget that is used: what is spent, and what is held for work that has not ended. */
+function usedText(budget: string, countedMicros: number, spent: RunSpend | null): string {
+  const { heldMicros = 0, heldFor } = spent ?? {};
+  const isSpent = `${dollars(Math.max(0, countedMicros - heldMicros))} of ${budget} is spent`;
+  if (heldMicros === 0) return isSpent;
+  const what = heldFor === 'runs' ? 'runs that are still running at the service' : 'requests in flight';
+  return `${isSpent}, ${dollars(heldMicros)} is held for ${what}`;
 }
 
 function isOverBudget(facts: unknown): facts is OverBudgetFacts {

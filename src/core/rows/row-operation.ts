@@ -5,18 +5,21 @@
 export const rowOperations = ['contents', 'search', 'answer', 'findSimilar', 'agent', 'research'] as const;
 export type RowOperation = (typeof rowOperations)[number];
 
+/** Name of the operation of agent runs in keys and segments. */
+export const AGENT = 'agent';
+
 export function isRowOperation(name: string): name is RowOperation {
   return (rowOperations as readonly string[]).includes(name);
 }
 
 /** Whether the operation starts a run at the service (API reference: /agent/runs). Such a run takes minutes or longer. */
 export function isLongRunning(operation: string): boolean {
-  return operation === 'agent' || operation === 'research';
+  return operation === AGENT || operation === 'research';
 }
 
 /** Whether runs of the operation can be ended early. Research tasks cannot. */
 export function canBeEnded(operation: string): boolean {
-  return operation === 'agent';
+  return operation === AGENT;
 }
 
 /** Name of the field that holds the rows in the input and in the output of a shared run. */

@@ -208,9 +208,19 @@ export class WarehouseBusy extends Error {
     message: string,
     /** The process that holds the warehouse, where known. */
     readonly pid: number | null,
+    /** Set if only this worker cannot use the warehouse. */
+    readonly refusal: WorkerRefusal | null = null,
   ) {
     super(message);
   }
+}
+
+/** A worker that cannot use a warehouse. Commands report it once, while its work waits for another worker. */
+export interface WorkerRefusal {
+  readonly host: string;
+  readonly pid: number;
+  /** What the work waits for. */
+  readonly waitsFor: string;
 }
 
 /** The warehouse cannot be used until a person fixes a problem: wrong table, no permission, full disk, damaged file. */

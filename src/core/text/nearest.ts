@@ -1,6 +1,23 @@
 /** The largest distance between a misspelt name and a suggested name. */
 const MOST_FAR = 4;
 
+/** The largest distance at which an unknown name certainly is a misspelt one, and the shortest name for which this holds. */
+const SURELY_NEAR = 2;
+const LEAST_LETTERS = 5;
+
+/**
+ * Returns the known name that a name certainly means: with other separators, with one wrong letter, or with two exchanged ones. A short
+ * name counts only with two exchanged letters, because one other letter may make another word.
+ */
+export function misspelt(name: string, known: readonly string[]): string | null {
+  const near = nearest(name, known);
+  if (near === null || sameName(near, name)) return near;
+  const isLong = Math.min(near.length, name.length) >= LEAST_LETTERS;
+  return distance(name, near) <= SURELY_NEAR && (isLong || sorted(name) === sorted(near)) ? near : null;
+}
+
+const sorted = (name: string): string => [...name].sort().join('');
+
 /** Returns the known name that is closest to a misspelt name; null where no name is close. */
 export function nearest(misspelt: string, known: readonly string[]): string | null {
   const same = known.find((name) => sameName(name, misspelt));

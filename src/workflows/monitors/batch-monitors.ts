@@ -83,7 +83,7 @@ export async function batchMonitors(
   };
   const decide = (decision: Decision, approved: boolean): BatchProgress => {
     const { by: who, why } = decision;
-    set({ decision: { by: who, ...(why ? { why } : {}), approved, at: Date.now() } });
+    set({ decision: { by: who, why, approved, at: Date.now() } });
     return progress;
   };
   const validator = (decision: Decision | undefined): void => {

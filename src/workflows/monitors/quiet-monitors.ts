@@ -1,17 +1,8 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import {
-  ActivityFailure,
-  CancellationScope,
-  executeChild,
-  getExternalWorkflowHandle,
-  patched,
-  proxyActivities,
-  sleep,
-} from '@temporalio/workflow';
+import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import { isPostgresUrl, parseAddress } from '../../core/connections/postgres-address.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../core/monitors/quiet-input.js';
-import { signalNames } from '../../core/rows/job.js';
 import { hash } from '../../core/text/hash.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
@@ -40,7 +31,7 @@ const MOST_AGAIN_MS = 30_000;
  */
 export async function quietMonitors(input: QuietInput, ...extra: []): Promise<QuietOutcome> {
   publicInput('quietMonitors', [input], { extra, also: quietProblem });
-  const workflowId = await runWorkflowId(input);
+  const workflowId = runWorkflowId(input);
   for (let wait = AGAIN_MS; ; wait = Math.min(2 * wait, MOST_AGAIN_MS)) {
     try {
       return await executeChild<typeof quietTurn>('quietTurn', {
@@ -55,33 +46,10 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
   }
 }
 
-/**
- * Returns the workflow id of the runs for a service and warehouse. In an earlier version the id contained the address of the warehouse. A
- * run in progress with an old id is ended first, because it could pause monitors that this run unpauses.
- */
-async function runWorkflowId({ origin = '', into }: QuietInput): Promise<string> {
-  const oldId = (address: string) => `searchflow-quiet-turn-${origin}-${address}`;
-  if (!patched('quiet-turn-hash')) return oldId(into);
+/** Returns the workflow id of the runs for a service and warehouse. The id contains no address, only a hash. */
+function runWorkflowId({ origin = '', into }: QuietInput): string {
   const memory = isPostgresUrl(into) ? parseAddress(into, '').shown : into;
-  for (const address of new Set([into, memory])) await end(oldId(address));
   return `searchflow-quiet-turn-${hash(canonicalJson([origin, memory])).toString(36)}`;
-}
-
-/** Cancels a workflow and waits for its end. Does nothing if the workflow is not running. */
-async function end(workflowId: string): Promise<void> {
-  const other = getExternalWorkflowHandle(workflowId);
-  for (;;) {
-    try {
-      // A cancel of an ended workflow succeeds, but a signal is rejected. So the signal shows whether the workflow has ended.
-      await other.signal(signalNames.stop);
-      await other.cancel();
-    } catch (error) {
-      // The error means that this workflow was cancelled, or that the other workflow has ended. Only a cancel of this workflow is thrown.
-      if (CancellationScope.current().consideredCancelled) throw error;
-      return;
-    }
-    await sleep(AGAIN_MS);
-  }
 }
 
 /** `quietTurn`: makes the changes of one run of quiet hours. Only one `quietTurn` runs at a time for a service and warehouse. */

@@ -1,6 +1,6 @@
 import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
-import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
+import type { EnrichCsvInput } from '../../core/rows/job.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { toRanges } from '../shared/range-queue.js';
@@ -18,25 +18,22 @@ export async function planRowJob(
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }
     : await stageRows(input);
-  const asksFor = { staged, csv: input.csv ?? null, ...(freshness ? { freshness } : {}) };
-  const { slices, before, carried, adopts = false, loaded, ...opened } = await openJob(asksFor);
+  const asksFor = { staged, csv: input.csv ?? null, freshness };
+  const { slices, loaded, ...opened } = await openJob(asksFor);
   return {
     version: 1,
-    // Activities of earlier versions return neither `staged` nor `csv`. In this case the input has both.
-    staged: opened.staged ?? (staged as StagedJob),
-    freshness: freshness ?? null,
-    csv: opened.csv === undefined ? (input.csv ?? null) : opened.csv,
+    ...opened,
+    freshness,
     queue: toRanges(slices),
     startedAt: workflowInfo().startTime.getTime(),
     resumedAt: Date.now(),
-    before,
     ...asked(),
-    carried,
-    adopts,
     requests: 0,
     failed: loaded?.failed ?? 0,
+    failedNow: 0,
     partial: loaded?.partial ?? [],
     costMicros: 0,
+    earlierMicros: 0,
     unknownOutcomes: 0,
   };
 }

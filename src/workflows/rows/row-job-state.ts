@@ -12,7 +12,7 @@ import {
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
-import { dollars, toMicros } from '../../core/text/money.js';
+import { costText, toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
 
@@ -20,35 +20,34 @@ import type { WindowedState } from '../shared/windowed-job.js';
 export interface RowJobState extends WindowedState {
   readonly version: 1;
   readonly staged: StagedJob;
-  readonly freshness: Freshness | null;
+  /** Absent: an answer never expires. */
+  readonly freshness?: Freshness;
   readonly csv: string | null;
   /** Whether the warehouse already had rows of the job when this run of the job began. */
   readonly carried: boolean;
   /** Whether the warehouse already had answers when this run of the job began. */
-  readonly adopts?: boolean;
+  readonly adopts: boolean;
   /** Purchases for the job before this run of the job. */
   readonly before: Spent;
-  /** The cap of this run of the job; null or absent: none. */
-  readonly maxCostMicros?: number | null;
+  /** The cap of this run of the job; null: none. */
+  readonly maxCostMicros: number | null;
   /** See `EnrichCsvInput.skipRefused`. Absent: the value of the input counts. */
   readonly skipRefused?: boolean;
   readonly requests: number;
   readonly failed: number;
-  /** Units that failed in this run of the job. Absent from older workers. */
-  readonly failedNow?: number;
-  /** Loaded rows of slices that are not done, from the last count. Absent in the first version. */
-  readonly partial?: LoadedRows['partial'];
+  /** Units that failed in this run of the job. */
+  readonly failedNow: number;
+  /** Loaded rows of slices that are not done, from the last count. */
+  readonly partial: LoadedRows['partial'];
   readonly costMicros: number;
+  /** See `JobProgress.earlierMicros`. */
+  readonly earlierMicros: number;
   readonly unknownOutcomes: number;
 }
 
 /** Returns the cap of a slice: the job's cost before this run plus the cap of this run. */
-export function capOf({
-  staged,
-  before,
-  maxCostMicros = null,
-}: RowJobState): Pick<SliceInput, 'cap' | 'spentBeforeMicros'> {
-  const spentBeforeMicros = before.committedMicros ?? before.costMicros;
+export function capOf({ staged, before, maxCostMicros }: RowJobState): Pick<SliceInput, 'cap' | 'spentBeforeMicros'> {
+  const spentBeforeMicros = before.committedMicros;
   if (maxCostMicros === null) return { spentBeforeMicros };
   return { spentBeforeMicros, cap: { bookPrefix: `${staged.job}/`, limitMicros: spentBeforeMicros + maxCostMicros } };
 }
@@ -75,7 +74,7 @@ export function progressOf(
     .reduce((sum, [slice, count]) => sum + Math.min(count, wanted(slice)), 0);
   // Until the job is opened, the number of rows comes from the command.
   const { rows: counted = 0, limit } = input.staged ?? {};
-  const rows = wantedRows(staged ?? { rows: counted, ...(limit === undefined ? {} : { limit }) });
+  const rows = wantedRows(staged ?? { rows: counted, limit });
   const slices = staged ? wantedSlices(staged) : 0;
   return {
     pausedFor: state?.paused?.reason ?? null,
@@ -87,16 +86,23 @@ export function progressOf(
     failed: state?.failed ?? 0,
     requests: state?.requests ?? 0,
     costMicros: state?.costMicros ?? 0,
+    earlierMicros: state?.earlierMicros ?? 0,
     unknownOutcomes: state?.unknownOutcomes ?? 0,
   };
 }
 
+/** Returns the cost of the runs at the service that were started before the run of the job and have ended since. */
+export function earlierOf(before: Spent, now: Spent): number {
+  const ended = before.openMicros - (now.openMicros - now.openSinceMicros);
+  return Math.max(0, Math.min(now.costMicros - before.costMicros, ended));
+}
+
 /** Returns the state of a job for Temporal's web UI (Markdown). */
 export function jobDetails(progress: JobProgress): string {
-  const { job, rows, rowsDone, slices, slicesDone, costMicros, maxCostMicros, unknownOutcomes } = progress;
-  const most = typeof maxCostMicros === 'number' ? ` of at most ${dollars(maxCostMicros)}` : '';
+  const { job, rows, rowsDone, slices, slicesDone, unknownOutcomes } = progress;
+  const cost = costText(progress, 'of at most');
   return detailsText(`**${job}**`, progress, [
-    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${dollars(costMicros)}${most} in this run`,
+    `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${cost} in this run`,
     ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
   ]);
 }

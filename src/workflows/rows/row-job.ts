@@ -1,14 +1,14 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
-import { endingText, type Failure, type Pause, pauseOf } from '../../core/rows/pause.js';
+import { endingText, type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue } from '../shared/range-queue.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
-import { boundOf, capOf, isBound, jobDetails, progressOf, type RowJobState } from './row-job-state.js';
+import { boundOf, capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState } from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
@@ -72,7 +72,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(this.state?.paused && (!this.#summedUp || this.#isSummingUp) ? { landing: true } : {}),
       ...progressOf(this.#input, this.state, undone, workflowInfo().workflowId),
       ...this.status,
-      maxCostMicros: (this.state ?? this.#asked).maxCostMicros ?? null,
+      maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
     };
   }
 
@@ -95,7 +95,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       this.#asked = { ...this.#asked, ...changes };
       return;
     }
-    const isOther = max !== undefined && max !== (this.state.maxCostMicros ?? null);
+    const isOther = max !== undefined && max !== this.state.maxCostMicros;
     this.set({ ...changes, ...(isOther ? { resumedAt: Date.now() } : {}) });
     // Slices in progress have the old cap: they are interrupted and continue with the new one.
     if (isOther) this.interrupt();
@@ -112,11 +112,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     }
     const stopped = await this.runPieces();
     this.phase = 'running';
-    const { staged, csv, startedAt, before, freshness, failedNow = 0 } = this.opened;
+    const { staged, csv, startedAt, before, freshness, failedNow } = this.opened;
     // A stopped run does not replace the CSV of the last complete run.
     const summary = await finishJob({
-      ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped },
-      ...(freshness ? { freshness } : {}),
+      ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
     });
     this.phase = stopped ? 'stopped' : 'done';
@@ -131,17 +130,19 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Ends runs at the service for rows of this job, after requests in flight have landed. */
   protected override async afterCancel(): Promise<string | null> {
     const cancelledAt = Date.now();
+    this.message = 'cancelled: paid requests in flight still land';
+    this.show();
     await super.afterCancel();
     if (!this.state || this.#handedOver || !canBeEnded(this.state.staged.operation)) return null;
     const { staged, resumedAt, freshness } = this.state;
     this.message = 'cancelled: its runs at the service are being ended';
     this.show();
     try {
-      const { runs, left = 0 } = await endRuns({
+      const { runs, left } = await endRuns({
         staged,
         slices: this.queue.ranges,
         resumedAt,
-        ...(freshness ? { freshness } : {}),
+        freshness,
         // The time since the cancel, in which requests in flight landed, is subtracted.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
@@ -159,25 +160,26 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Updates costs from the journal, because slices that were refused or killed have not reported their costs. */
   async #sumUp(): Promise<void> {
     this.#summedUp = true;
-    const { staged, before, paused, freshness, maxCostMicros = null } = this.opened;
+    const { staged, before, paused, freshness, maxCostMicros } = this.opened;
     const slices = [...this.#broken];
     this.#broken.clear();
     this.#isSummingUp = true;
+    const failure = this.#pausedBy?.pause === paused ? this.#pausedBy?.failure : null;
+    const cause = failure ? { failure, before, resumable: this.resumable, maxCostMicros } : null;
     const now = await jobSpent({
       job: staged.job,
-      ...(paused
-        ? { paused: { staged, slices, ...(freshness ? { freshness } : {}), why: paused, since: Date.now() } }
-        : {}),
+      startedAt: this.opened.startedAt,
+      ...(paused ? { paused: { staged, slices, freshness, why: paused, since: Date.now(), cause } } : {}),
     }).finally(() => {
       this.#isSummingUp = false;
     });
-    const spent = (now.committedMicros ?? now.costMicros) - (before.committedMicros ?? before.costMicros);
-    const failure = this.#pausedBy?.pause === paused ? this.#pausedBy?.failure : null;
+    const spent = spentOf(staged.operation, before, now);
     const exact = failure && pauseOf(failure, this.resumable, maxCostMicros, spent);
     this.set({
       requests: now.requests - before.requests,
       costMicros: now.costMicros - before.costMicros,
-      unknownOutcomes: (now.unknownOutcomes ?? 0) - (before.unknownOutcomes ?? 0),
+      earlierMicros: earlierOf(before, now),
+      unknownOutcomes: now.unknownOutcomes - before.unknownOutcomes,
       ...now.loaded,
       // The reason of the pause is updated only if the job was not resumed meanwhile.
       ...(exact && this.state?.paused === paused ? { paused: exact } : {}),
@@ -186,25 +188,31 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   /** Buys and loads one slice. */
   protected perform(slice: number): Promise<SliceResult> {
-    const { staged, carried, adopts, resumedAt, freshness, skipRefused = this.#input.skipRefused } = this.opened;
+    const {
+      staged,
+      carried,
+      adopts,
+      resumedAt,
+      startedAt,
+      freshness,
+      skipRefused = this.#input.skipRefused,
+    } = this.opened;
     const { maxRunSeconds } = this.#input;
     return enrichSlice({
-      ...{ staged, slice, carried, resumedAt },
-      ...(adopts ? { adopts: true } : {}),
-      ...(freshness ? { freshness } : {}),
-      ...(skipRefused ? { skipRefused: true } : {}),
+      ...{ staged, slice, carried, resumedAt, startedAt, adopts, freshness, skipRefused },
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
     });
   }
 
   protected landed(slice: number, result: SliceResult): void {
-    const { requests, failed, failedNow = 0, costMicros, unknownOutcomes, staged, paused } = this.opened;
+    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged, paused } = this.opened;
     this.set({
       requests: requests + result.requests,
       failed: failed + result.failed,
       failedNow: failedNow + result.failed,
       costMicros: costMicros + result.costMicros,
+      earlierMicros: earlierMicros + result.earlierMicros,
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,
     });
     if (result.complete) return;
@@ -223,7 +231,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   protected override pauseFor(error: unknown): Pause | null {
     const failure = failureOf(error);
-    const pause = pauseOf(failure, this.resumable, this.opened.maxCostMicros ?? null);
+    const pause = pauseOf(failure, this.resumable, this.opened.maxCostMicros);
     if (!this.opened.paused) this.#pausedBy = { failure, pause };
     return pause;
   }

@@ -1,8 +1,5 @@
-import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import { defineSignal, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import type { signalNames } from '../../core/rows/job.js';
-
-/** The id of the patch. Histories without it continue with the former order of signals. */
-const PATCH = 'signals-in-order';
 
 export type SignalHandlers = { readonly [Name in keyof typeof signalNames]?: (content?: never) => void };
 
@@ -16,8 +13,5 @@ export function handleSignals(handlers: SignalHandlers): void {
   setDefaultSignalHandler(undefined);
   const named = new Map(Object.entries(handlers) as [string, (content?: unknown) => void][]);
   for (const [name, handler] of named) setHandler(defineSignal<[unknown?]>(name), handler);
-  const names = [...named.keys()];
-  const isMixed = new Set(early.map(({ name }) => name)).size > 1;
-  if (isMixed && !patched(PATCH)) early.sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
   for (const { name, content } of early) named.get(name)?.(content);
 }

@@ -5,7 +5,7 @@ import { inputProblems } from '../../core/inputs/check-input.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { startedByUs, workflowNames } from '../../core/rows/job.js';
 
-/** The id of the patch. Workflows that were started before this check continue with wrong inputs. */
+/** The id of the patch. A workflow that was started before a check of a later version existed continues with its input. */
 const PATCH = 'strict-inputs';
 
 /**

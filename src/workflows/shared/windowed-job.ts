@@ -2,6 +2,7 @@ import {
   ActivityFailure,
   allHandlersFinished,
   CancellationScope,
+  ContinueAsNew,
   condition,
   defineQuery,
   isCancellation,
@@ -202,6 +203,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     try {
       return await this.work();
     } catch (error) {
+      if (error instanceof ContinueAsNew) throw error;
       const isCancelled = isCancellation(error);
       const message = isCancelled ? await CancellationScope.nonCancellable(() => this.afterCancel()) : null;
       this.message = message ?? this.endingText(error);

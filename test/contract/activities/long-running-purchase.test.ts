@@ -328,7 +328,7 @@ it('the runs of all slices of a cancelled job are ended, also of the last slice 
     staged: async () => ({ staged, csv: null }),
   };
   const ranges = [[0, 0] as const, [2, 3] as const];
-  const ended = await attempt(createEndRuns(deps), { staged, slices: ranges, resumedAt: 0 });
+  const ended = await attempt(createEndRuns(deps), { staged, slices: ranges, resumedAt: 0, withinMs: 20_000 });
   expect(ended).toEqual({ runs: 5, costMicros: 5 * 250_000, left: 0 });
   const going = [...world.service.agents.runs.values()].filter(({ endsAt }) => endsAt > performance.now());
   expect(going.map(({ request }) => request.query).sort()).toEqual(['b', 'b, beyond the limit', 'd, beyond the limit']);

@@ -105,7 +105,9 @@ const lost = () => Promise.reject(failure(cutOff));
 describe('a unit that is a run at the service', () => {
   it('takes a slot, is started and named, and frees the slot when it has landed', async () => {
     const w = await world();
-    expect(await w.buy()).toMatchObject({ complete: true, requests: 1, bought: 1, failed: 0, costMicros: 700 });
+    expect(await w.buy(['a'], { startedAt: Date.now() - 60_000 })).toMatchObject({
+      ...{ complete: true, requests: 1, bought: 1, failed: 0, costMicros: 700, earlierMicros: 0 },
+    });
     expect(w.course).toEqual(['take', 'start a', 'name run 1', 'follow run 1', 'free']);
     expect(await w.totals()).toMatchObject({ openMicros: 0, costMicros: 700, unknown: [] });
     expect(w.followed).toMatchObject([{ facts: { run: 'run 1', requestId: 'req' } }]);
@@ -120,10 +122,12 @@ describe('a unit that is a run at the service', () => {
     expect(await stopped.totals()).toMatchObject({ openMicros: 1000, unknown: [] });
     const successor = await world({}, first);
     const { signal } = new AbortController();
-    expect(await successor.buy(['a'], {}, { stop: signal })).toMatchObject({
+    // The estimate of the run counted under the cap of the earlier run of the job, so its cost counts there too.
+    expect(await successor.buy(['a'], { startedAt: Date.now() + 60_000 }, { stop: signal })).toMatchObject({
       complete: true,
       bought: 1,
       costMicros: 700,
+      earlierMicros: 700,
     });
     expect(successor.course).toEqual(['name run 1', 'follow run 1', 'free']);
     expect(successor.followed).toEqual(stopped.followed);

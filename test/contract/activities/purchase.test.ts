@@ -141,7 +141,7 @@ describe('purchase', () => {
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
       status: 'error',
       error_tag: 'UNKNOWN_OUTCOME',
-      result: { error: 'no answer landed in 4 purchases; it may have been charged' },
+      result: { error: 'no answer landed in 4 purchases; the request may have been charged' },
     });
   });
 
@@ -151,7 +151,7 @@ describe('purchase', () => {
     expect(await createPurchase(s)(lost, s.control)).toMatchObject({ complete: true, unknownOutcomes: 1 });
     expect(s.sent).toHaveLength(1);
     expect((await s.journal.read([keyOf('u0')])).get(keyOf('u0'))).toMatchObject({
-      result: { error: 'no answer landed in 1 purchase; it may have been charged' },
+      result: { error: 'no answer landed in 1 purchase; the request may have been charged' },
     });
   });
 
@@ -318,6 +318,24 @@ describe('purchase', () => {
     const resumed = s.request(async (batch) => success(batch), { resumedAt: Date.now() + 1 });
     expect(await purchase(resumed, s.control)).toMatchObject({ complete: true });
   });
+
+  it.each([413, 414])(
+    'splits a request that is too large (%d) until it fits, and fails a unit that never fits',
+    async (status) => {
+      const s = await setting();
+      const sizes: number[] = [];
+      const send = async (batch: readonly Unit[]) => {
+        sizes.push(batch.length);
+        if (batch.length > 2 || batch.some(({ unit }) => unit === 'u5')) throw failure(answered(status), 'too large');
+        return success(batch);
+      };
+      const receipt = await createPurchase(s)(s.request(send, { units: units(8), unitsPerRequest: 8 }), s.control);
+      expect(receipt).toMatchObject({ complete: true, bought: 7, failed: 1 });
+      expect(sizes[0]).toBe(8);
+      const record = (await s.journal.read([keyOf('u5')])).get(keyOf('u5'));
+      expect(record).toMatchObject({ error_tag: 'INVALID_REQUEST', http_status: status });
+    },
+  );
 
   it('finds the one refused URL among many, and keeps the reason', async () => {
     const s = await setting();

@@ -2,15 +2,15 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ActivityDeps } from '../../../src/activities/index.js';
 import { createEnrichSlice } from '../../../src/activities/rows/enrich-slice.js';
-import { createJobActivities } from '../../../src/activities/rows/job.js';
+import { createJobActivities, type PausedJob } from '../../../src/activities/rows/job.js';
 import { jobRecord } from '../../../src/activities/rows/slice-loads.js';
 import type { SliceInput, StagedJob } from '../../../src/core/rows/job.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
+import { stageText } from '../../suites/row-job.js';
 import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { stageText } from '../../support/warehouse/row-job.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -57,16 +57,24 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
     open: (limit?: number) => attempt(openJob, { staged: named(limit) }),
     slice: (slice: number, changes: Partial<SliceInput> = {}, worker: Partial<ActivityDeps> = {}) =>
       attempt(createEnrichSlice({ ...deps, ...worker }), {
-        ...{ staged, slice, carried: false, resumedAt: 0 },
+        ...{ staged, slice, carried: false, adopts: false, startedAt: 0, resumedAt: 0, spentBeforeMicros: 0 },
         ...changes,
       }),
-    spent: (slices: readonly number[]) =>
+    spent: (slices: readonly number[], changes: Partial<PausedJob> = {}) =>
       attempt(jobSpent, {
         job: staged.job,
-        paused: { staged, slices, why: { reason: 'person', message: 'paused by a person' }, since: 7 },
+        startedAt: 1,
+        paused: { staged, slices, why: { reason: 'person', message: 'paused by a person' }, since: 7, ...changes },
       }),
     finish: (before: Awaited<ReturnType<typeof openJob>>['before'], limit?: number) =>
-      attempt(finishJob, { staged: named(limit), csv: null, startedAt: Date.now(), before, run: `run ${began}` }),
+      attempt(finishJob, {
+        staged: named(limit),
+        csv: null,
+        startedAt: Date.now(),
+        before,
+        failedNow: 0,
+        run: `run ${began}`,
+      }),
     /** Deletes rows from the warehouse, as if an older copy of the warehouse had been restored. */
     async lose(...rows: readonly number[]) {
       await warehouse.close();
@@ -195,11 +203,31 @@ it('answers in the warehouse that the journal lacks are taken, unless a person a
   expect(other.bought()).toEqual([2, 3]);
 });
 
+it('a pause by a budget is recorded with what is spent and what is held, for a status without a worker', async () => {
+  const w = await open();
+  const { before } = await w.open();
+  await w.slice(0);
+  const { costMicros } = await w.deps.journal.totals(`${w.staged.job}/`);
+  await w.deps.journal.claim(['a'.repeat(32)], 'owner');
+  const sent = { owner: 'owner', operation: 'contents', keys: ['a'.repeat(32)], estimateMicros: 250_000 };
+  await w.deps.journal.intend({ ...sent, segment: `${w.staged.job}/g/000009`, deadline: Date.now() + 60_000 });
+  const details = { scope: 'job', capMicros: 300_000, remainingMicros: 0, resetsAt: null };
+  const failure = { type: 'BudgetExceeded', message: 'the budget', details };
+  await w.spent([], { cause: { failure, before, resumable: 'rows', maxCostMicros: 300_000 } });
+  expect(w.states.at(-1)).toMatchObject({
+    phase: 'paused',
+    reason: 'budget',
+    message: expect.stringContaining(
+      `$${costMicros / 1e6} of this run's budget of $0.30 is spent, $0.25 is held for requests in flight, and the rest`,
+    ),
+  });
+});
+
 it('a worker records a job as running once for each start and resume', async () => {
   const w = await open();
   await w.open();
   const enrichSlice = createEnrichSlice(w.deps);
-  const input = { staged: w.staged, carried: false };
+  const input = { staged: w.staged, carried: false, adopts: false, startedAt: 0, spentBeforeMicros: 0 };
   await attempt(enrichSlice, { ...input, slice: 0, resumedAt: 1 });
   await attempt(enrichSlice, { ...input, slice: 1, resumedAt: 1 });
   await attempt(enrichSlice, { ...input, slice: 2, resumedAt: 2 });

@@ -302,3 +302,25 @@ describe('the time for which a run at the service is followed', () => {
     expect(followTime(overdue)).toEqual({ leftMs: Number.POSITIVE_INFINITY, startedAt: 5 * MINUTE });
   });
 });
+
+describe('a wait for a slot', () => {
+  const waits = (leftRunning: number, elsewhere: number) => {
+    const stats = new PurchaseStats();
+    stats.slotWaits.add({ at: 0 });
+    return stats.slotWait({ inUse: { limit: 50, held: 50, waiting: 1, leftRunning, elsewhere } }, 0);
+  };
+  const full = "a free slot: the team's limit of concurrent runs is reached";
+  const how = 'Wait until such runs end, or end some: searchflow agent cancel ID (ids: searchflow agent list)';
+
+  it('names the slots of runs that were left running or started elsewhere, and the command that ends such a run', () => {
+    expect(waits(0, 0)).toBe(full);
+    expect(waits(50, 0)).toBe(`${full}; 50 of 50 slots held by runs left running past --max-run-time. ${how}`);
+    expect(waits(3, 2)).toBe(
+      `${full}; 3 of 50 slots held by runs left running past --max-run-time, 2 of 50 slots held by runs started elsewhere. ${how}`,
+    );
+  });
+
+  it('is not reported where no unit waits', () => {
+    expect(new PurchaseStats().slotWait({}, 0)).toBeNull();
+  });
+});

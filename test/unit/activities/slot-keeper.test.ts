@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { agentRunKind } from '../../../src/activities/runs/run-kinds.js';
 import { SlotKeeper } from '../../../src/activities/runs/slot-keeper.js';
+import { RUN_OVERDUE } from '../../../src/core/purchase/journal.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { MemorySlots } from '../../../src/store/limiter/memory-slots.js';
 import { minutesAgo, openRunList } from '../../support/activities/run-list.js';
-import { intent, keyOf } from '../../support/store/journal-contract.js';
+import { intent, keyOf, outcome } from '../../support/store/journal-contract.js';
 
 it('the slot keeper frees only slots of units that are not being bought and whose run has ended or never existed', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-slots-'));
@@ -46,6 +47,10 @@ it('the slot keeper frees only slots of units that are not being bought and whos
   await journal.claim([noted], 'dead');
   await journal.note(await journal.intend(intent('dead', [6])), 'dead', { run: 'going' });
   await journal.release('dead');
+  // The attempt that followed this run has left it running.
+  await journal.claim([going], 'earlier');
+  const overdue = { ...outcome(2), status: 'error' as const, errorTag: RUN_OVERDUE };
+  await journal.recordOutcomes('earlier', 'job/gen/000000', 'agent', [overdue]);
   const keeper = new SlotKeeper({ transport, limiter, slots, journal }, agentRunKind);
   await keeper.take('new', new AbortController().signal);
   const held = async () => (await slots.owners()).map(({ owner, runId }) => [owner, runId]);
@@ -56,6 +61,7 @@ it('the slot keeper frees only slots of units that are not being bought and whos
     [young, 'over'],
     ['new', null],
   ]);
+  expect(keeper.inUse).toMatchObject({ limit: 50, leftRunning: 1 });
   // The check has released its claims, so another owner can claim all units.
   const { mine, theirs } = await journal.claim([ended, never, served], 'another');
   expect([mine.length, theirs]).toEqual([2, [served]]);

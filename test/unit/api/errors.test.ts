@@ -107,3 +107,15 @@ test('a body in gzip is read', async () => {
   const error = await failure(answer(400, gzipSync('{"error":"small"}'), { 'content-encoding': 'gzip' }));
   expect(error.serverMessage).toBe('small');
 });
+
+test.each([
+  ['413', 413, 'Payload Too Large'],
+  ['<h1>413 Payload Too Large</h1>', 413, 'Payload Too Large'],
+  ['', 414, 'URI Too Long'],
+])('a request that is too large is named in words, without the status again (%s)', async (body, status, name) => {
+  const error = await failure(answer(status, body));
+  expect(error.message).toBe(
+    `POST /contents: ${status} ${name}: the request was too large for the service or a proxy before it`,
+  );
+  expect(error.verdict).toMatchObject({ type: 'InvalidRequest', charged: 'never' });
+});

@@ -43,6 +43,50 @@ describe('inputProblems', () => {
     },
   );
 
+  it.each([
+    ['effrot', 'effort'],
+    ['systemPromt', 'systemPrompt'],
+    ['outputSchemas', 'outputSchema'],
+    ['metadata_', 'metadata'],
+  ])('refuses the misspelt field %s of a request, which the service would not know', (field, meant) => {
+    const request = { query: 'q', [field]: 'x' };
+    const problem = `${field} is not a field of runAgent; did you mean ${meant}?`;
+    expect(inputProblems('runAgent', [request], true)).toEqual([problem]);
+    expect(inputProblems('runAgent', [request], false)).toEqual([]);
+  });
+
+  it.each([
+    ['runAgent', { query: 'q', budget: { maxCostDollers: 1 } }, 'did you mean budget.maxCostDollars?'],
+    ['runAgent', { query: 'q', input: { dtaa: [] } }, 'did you mean input.data?'],
+    ['runAgent', { query: 'q', dataSources: [{ provdier: 'x' }] }, 'did you mean dataSources[0].provider?'],
+    ['runAgent', { query: 'q', effort: 'lwo' }, 'effort is "lwo"; did you mean low?'],
+    ['runAgent', { query: 'q', effort: 'Ultra' }, 'effort is "Ultra"; did you mean ultra?'],
+    ['runResearch', { instructons: 'i' }, 'did you mean instructions?'],
+    ['runResearch', { output: { shcema: {} } }, 'did you mean output.schema?'],
+  ])('refuses a misspelt part of a request of %s: %j', (workflow, request, message) => {
+    expect(inputProblems(workflow, [request], true)).toEqual([expect.stringContaining(message)]);
+    expect(inputProblems(workflow, [request], false)).toEqual([]);
+  });
+
+  it.each(['syncEvents', 'backfillEvents'])('refuses a misspelt or empty event type of %s', (workflow) => {
+    expect(inputProblems(workflow, [{ types: ['webset.item.creatd', ' '] }], true)).toEqual([
+      'types[0] is "webset.item.creatd"; did you mean webset.item.created?',
+      'types[1] must be a text that is not empty (got " ").',
+    ]);
+    expect(inputProblems(workflow, [{ types: ['webset.idle', 'webset.merged', 'no.such'] }], true)).toEqual([]);
+  });
+
+  it('accepts an effort that the service may have added', () => {
+    expect(inputProblems('runAgent', [{ query: 'q', effort: 'maximum' }], true)).toEqual([]);
+    expect(inputProblems('runAgent', [{ query: 'q', effort: 'mix', budget: null }], true)).toEqual([]);
+  });
+
+  it('accepts further fields of a request, which the service may know, and any name in its own data', () => {
+    const data = [{ quary: 1, inputs: 2 }];
+    const request = { query: 'q', novelty: true, temperature: 0.5, input: { data }, metadata: { querry: 'x' } };
+    expect(inputProblems('runAgent', [request], true)).toEqual([]);
+  });
+
   it('accepts null where it always meant no value', () => {
     const input = { input: 'rows.csv', urlColumn: null, into: null, csv: null, job: null, options: null, batch: null };
     expect(inputProblems('enrichCsv', [input], true)).toEqual([]);

@@ -58,6 +58,8 @@ describe('a failure that needs a person', () => {
 });
 
 describe('a budget that is used up', () => {
+  const counted = (dollars: number) =>
+    ({ countedMicros: dollars * dollar, heldMicros: 0, heldFor: 'requests' }) as const;
   const spent = "of this run's budget of $5.00 is spent, and the rest is not enough for another request";
   it('of a job names its spending, its limit, and the amount that is needed to continue', () => {
     expect(pauseText(over('job'), 'brands', null)).toEqual([
@@ -66,7 +68,7 @@ describe('a budget that is used up', () => {
     ]);
     // The text has the larger amount of the run, not the cap of the job, and the cost of the run, not the reserved money.
     expect(
-      pauseText(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, 6.5 * dollar),
+      pauseText(over('job', { capMicros: 9 * dollar, multiple: 1.5 }), 'brands', 5 * dollar, counted(6.5)),
     ).toEqual([
       'budget',
       `$6.50 ${spent} (the service charges up to 1.5 times the price of the price table). ` +
@@ -78,6 +80,19 @@ describe('a budget that is used up', () => {
     ]);
   });
 
+  it('names the part that is held for runs or requests that have not ended', () => {
+    const held = { countedMicros: 5 * dollar, heldMicros: 1.25 * dollar };
+    const rest = 'and the rest is not enough for another request.';
+    expect(pauseText(over('job'), 'brands', null, { ...held, heldFor: 'runs' })).toEqual([
+      'budget',
+      `$3.75 of this run's budget of $5.00 is spent, $1.25 is held for runs that are still running at the service, ${rest} ` +
+        'To raise the budget and resume: searchflow resume brands --max-cost 10',
+    ]);
+    expect(pauseOf(over('worker'), 'brands', null, { ...held, heldFor: 'requests' })?.message).toContain(
+      `$3.75 of the worker's budget of $5.00 for a run of a job is spent, $1.25 is held for requests in flight, ${rest}`,
+    );
+  });
+
   it('of the worker names its setting', () => {
     const text =
       "of the worker's budget of $5.00 for a run of a job is spent, and the rest is not enough for another request. Raise maxCostPerJob (SEARCHFLOW_MAX_COST_PER_JOB)";
@@ -85,7 +100,7 @@ describe('a budget that is used up', () => {
       'budget',
       `$4.00 ${text}, restart the worker and run: searchflow resume brands`,
     ]);
-    expect(pauseText(over('worker'), null, null, 2 * dollar)).toEqual([
+    expect(pauseText(over('worker'), null, null, counted(2))).toEqual([
       'budget',
       `$2.00 ${text}; the next scheduled run starts with a new budget of the same size`,
     ]);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EnrichCsvInput, StagedJob } from '../../../src/core/rows/job.js';
-import { capOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
+import { spentOf } from '../../../src/core/rows/pause.js';
+import { capOf, earlierOf, progressOf, type RowJobState } from '../../../src/workflows/rows/row-job-state.js';
 import { RangeQueue, toRanges } from '../../../src/workflows/shared/range-queue.js';
 
 describe('a queue of slices', () => {
@@ -51,23 +52,51 @@ const staged = { job: 'rows-1', rows: 100, slices: 3, rowsPerSlice: 40 } as Stag
 const state = (changes: Partial<RowJobState> = {}) =>
   ({
     ...{ staged, paused: null, requests: 2, failed: 1, costMicros: 5, unknownOutcomes: 3 },
-    before: { requests: 0, costMicros: 1000, unknownOutcomes: 0 },
+    before: { requests: 0, costMicros: 1000, committedMicros: 1200, unknownOutcomes: 0 },
+    maxCostMicros: null,
     ...changes,
   }) as RowJobState;
 
 describe('the cap of a run', () => {
   it('starts from the earlier cost of the job, money in flight included', () => {
     expect(capOf(state({ maxCostMicros: 500 }))).toEqual({
-      spentBeforeMicros: 1000,
-      cap: { bookPrefix: 'rows-1/', limitMicros: 1500 },
+      spentBeforeMicros: 1200,
+      cap: { bookPrefix: 'rows-1/', limitMicros: 1700 },
     });
-    const before = { ...state().before, committedMicros: 1200 };
-    expect(capOf(state({ before, maxCostMicros: 0 })).cap).toEqual({ bookPrefix: 'rows-1/', limitMicros: 1200 });
+    expect(capOf(state({ maxCostMicros: 0 })).cap).toEqual({ bookPrefix: 'rows-1/', limitMicros: 1200 });
   });
 
   it('is none if none was given', () => {
-    expect(capOf(state())).toEqual({ spentBeforeMicros: 1000 });
-    expect(capOf(state({ maxCostMicros: null }))).toEqual({ spentBeforeMicros: 1000 });
+    expect(capOf(state())).toEqual({ spentBeforeMicros: 1200 });
+    expect(capOf(state({ maxCostMicros: null }))).toEqual({ spentBeforeMicros: 1200 });
+  });
+});
+
+describe('the spending of a run', () => {
+  const before = {
+    listMicros: 0,
+    unknownOutcomes: 0,
+    requests: 1,
+    costMicros: 100,
+    committedMicros: 400,
+    openMicros: 300,
+    openSinceMicros: 0,
+  };
+
+  it('has what is held for the runs of this run, and leaves out what an earlier run had reserved', () => {
+    // Of 300 reserved by an earlier run, 200 have landed; this run bought for 50 and holds 70.
+    const now = {
+      requests: 4,
+      listMicros: 350,
+      unknownOutcomes: 0,
+      costMicros: 350,
+      committedMicros: 520,
+      openMicros: 170,
+      openSinceMicros: 70,
+    };
+    expect(spentOf('agent', before, now)).toEqual({ countedMicros: 120, heldMicros: 70, heldFor: 'runs' });
+    expect(spentOf('search', before, now)).toMatchObject({ heldFor: 'requests' });
+    expect(earlierOf(before, now)).toBe(200);
   });
 });
 

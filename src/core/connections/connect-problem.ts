@@ -43,9 +43,10 @@ export function connectProblem(code: string | null, host: string): string {
   return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${SETTING}`;
 }
 
-/** Names the setting of the address, for statuses that a wrong address can cause; null for other statuses. */
-export function addressProblem(status: number, location: string | null, base: string): string | null {
+/** Says what a status means if the status alone does not, with the setting of the address where that is wrong; null for other statuses. */
+export function statusProblem(status: number, location: string | null, base: string): string | null {
   if (status === 407) return `a proxy before the service requires credentials; the address is set by ${SETTING}`;
+  if (status === 413 || status === 414) return 'the request was too large for the service or a proxy before it';
   if (status < 300 || status > 399) return null;
   const host = location === null ? null : hostOf(location, base);
   const where = host === null ? 'elsewhere' : `to host ${host}`;
