@@ -7,6 +7,8 @@ import { alone } from './lock.mjs';
 import { hashFiles, inRoot, root, textOf } from './root.mjs';
 
 const src = inRoot('src');
+/** The contract suites of warehouses, which are built into `dist/testing`. */
+const suites = inRoot('test', 'suites');
 const dist = inRoot('dist');
 const stamp = join(dist, '.build');
 const bundle = join(dist, 'worker', 'workflow-bundle.js');
@@ -21,24 +23,21 @@ const filesIn = (folder) =>
 const sourcesHash = () =>
   hashFiles([
     ...filesIn(src),
-    ...['tsconfig.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file)),
+    ...filesIn(suites),
+    ...['tsconfig.json', 'tsconfig.testing.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file)),
   ]);
 
-/** Whether `dist` was built from the current `src`. */
+/** Whether `dist` was built from the current sources. */
 export const upToDate = () => textOf(stamp) === sourcesHash();
 
-/** Builds `dist` from `src`: compiled TypeScript, its other files, and the workflow bundle. Throws a sentence on failure. */
+/** Builds `dist` from `src` and the suites: compiled TypeScript, its other files, and the workflow bundle. Throws a sentence on failure. */
 export function build(say) {
   const started = Date.now();
   const hash = sourcesHash();
   say('Building …');
   rmSync(stamp, { force: true });
-  const buildInfo = join(dist, '.tsbuildinfo');
-  if (!existsSync(join(dist, 'index.js'))) rmSync(buildInfo, { force: true });
-  const compiled = run([
-    inRoot('node_modules', 'typescript', 'bin', 'tsc'),
-    ...['-p', inRoot('tsconfig.json'), '--noEmitOnError', '--incremental', '--tsBuildInfoFile', buildInfo],
-  ]);
+  // The suites are compiled against the declarations in `dist`.
+  const compiled = compile('tsconfig.json', dist) && compile('tsconfig.testing.json', join(dist, 'testing'));
   dropStale();
   if (!compiled) throw new Error('The build failed.');
   copyOthers();
@@ -47,11 +46,22 @@ export function build(say) {
   say(`Built in ${seconds(started)} s.`);
 }
 
+/** Compiles a project into this folder; returns whether the compiler found no error. */
+function compile(project, folder) {
+  const buildInfo = join(folder, '.tsbuildinfo');
+  if (!existsSync(join(folder, 'index.js'))) rmSync(buildInfo, { force: true });
+  return run([
+    inRoot('node_modules', 'typescript', 'bin', 'tsc'),
+    ...['-p', inRoot(project), '--noEmitOnError', '--incremental', '--tsBuildInfoFile', buildInfo],
+  ]);
+}
+
 /** Removes compiler output without a source: it would still be packed, and could still be imported. */
 function dropStale() {
   for (const file of filesIn(dist)) {
     const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
-    if (source !== undefined && file !== bundle && !existsSync(`${src}${source}.ts`)) rmSync(file);
+    const from = source?.startsWith('/testing/') ? suites + source.slice('/testing'.length) : src + source;
+    if (source !== undefined && file !== bundle && !existsSync(`${from}.ts`)) rmSync(file);
   }
 }
 

@@ -11,7 +11,7 @@ const file = inRoot('.set-up-lock');
 export function alone(say, work) {
   let reported = false;
   while (!take()) {
-    const holder = textOf(file);
+    const holder = readHolder();
     // The lock was released meanwhile.
     if (holder === null) continue;
     if (!isAlive(holder)) {
@@ -26,6 +26,17 @@ export function alone(say, work) {
     return work();
   } finally {
     rmSync(file, { force: true });
+  }
+}
+
+function readHolder() {
+  try {
+    return textOf(file);
+  } catch (error) {
+    if (error.code !== 'EISDIR') throw error;
+    throw new Error(
+      `${file} is a folder, but must be the lock file of a set-up. Remove it and run the same command again.`,
+    );
   }
 }
 
