@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { DigestMap } from '../core/purchase/digest-map.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
+import { makeFolder } from '../files/make-folder.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
 import { type CsvRecord, CsvRecords } from './csv-records.js';
@@ -50,7 +51,7 @@ export async function stageCsv(options: StageOptions): Promise<StageManifest> {
   const draft = `${options.outDir}.part`;
   try {
     await rm(draft, { recursive: true, force: true });
-    await mkdir(draft, { recursive: true, mode: 0o700 });
+    makeFolder(draft);
     const writer = new SliceWriter(draft, options.rowsPerSlice);
     try {
       const facts = await stageRows(options, delimiter, source, writer);

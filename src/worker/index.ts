@@ -9,6 +9,7 @@ export {
   type RuntimeConfig,
   UsageError,
 } from './config/runtime-types.js';
-export { SearchflowPlugin, type SearchflowPluginOptions } from './host/plugin.js';
+export { SearchflowPlugin } from './host/plugin.js';
+export type { SearchflowPluginOptions } from './host/plugin-options.js';
 export { openRuntime } from './runtime/runtime.js';
 export type { OpenRuntime, Runtime } from './runtime/views.js';

@@ -1,6 +1,6 @@
 import { eventTypes } from '../../core/events/payloads.js';
 import { type EventWalkOptions, MOST_PARALLEL } from '../../core/events/walk-job.js';
-import { nearest } from '../../core/text/nearest.js';
+import { misspelt, nearest } from '../../core/text/nearest.js';
 import { toCount } from '../monitors/monitor-flags.js';
 import { toMoment } from '../options/moment-option.js';
 
@@ -24,6 +24,10 @@ export function toWalkOptions(flags: EventFlags, mistakes: string[]): Pick<Event
   const { type, parallel } = flags;
   const types = [...new Set((type ?? []).flatMap((text) => text.split(',')).map((text) => text.trim()))];
   if (types.includes('')) mistakes.push('--type: name an event type, such as webset.item.created.');
+  for (const one of types) {
+    const meant = eventTypes.includes(one) ? null : misspelt(one, eventTypes);
+    if (meant !== null) mistakes.push(`--type: '${one}' is not an event type; did you mean ${meant}?`);
+  }
   const windows = toCount(parallel, '--parallel', MOST_PARALLEL, mistakes);
   return {
     ...(types.length === 0 ? {} : { types: types.sort() }),

@@ -1,5 +1,5 @@
 import type { WalkEntry } from '../../core/rows/job-entries.js';
-import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { eventTarget, isMissingFile } from '../../worker/control/event-control.js';
@@ -20,7 +20,7 @@ export async function status(context: Context, flags: EventFlags): Promise<ExitC
   const config = settings(context, flags);
   const into = eventTarget(config, flags.into, context.cwd);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
-    return show(context, config, runtime, into, flags.json ?? false);
+    return show(context, config, runtime, into, { json: flags.json ?? false, isWalk: false });
   });
 }
 
@@ -32,22 +32,23 @@ export async function walkStatus(
   walk: WalkEntry,
   json: boolean,
 ): Promise<ExitCode> {
-  return show(context, { ...config, origin: walk.origin }, runtime, walk.into, json);
+  return show(context, { ...config, origin: walk.origin }, runtime, walk.into, { json, isWalk: true });
 }
 
+/** `isWalk`: a walk was asked for, so its state is shown even if the warehouse cannot be read. */
 async function show(
   context: Context,
   config: RuntimeConfig,
   runtime: Runtime,
   into: string,
-  json: boolean,
+  { json, isWalk }: { readonly json: boolean; readonly isWalk: boolean },
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const found = await read(config, into);
+  const { held, problem } = await read(config, into);
   const walks = (await runtime.jobs.walks()).filter(
     (walk) => isSameWarehouse(walk.into, into) && walk.origin === config.origin,
   );
-  const streams = await statuses(runtime, walks, found);
+  const streams = await statuses(runtime, walks, held);
   const running = streams.flatMap(({ job, status }) => (status.state === 'running' ? [{ job, ...status }] : []));
   const isUsual = isSameWarehouse(into, eventTarget(settings(context, {}), undefined, context.cwd));
   const interrupted = streams.flatMap(({ job, stream, status }): InterruptedWalk[] => {
@@ -57,16 +58,17 @@ async function show(
     return [{ job, stream, state, message, resumeText: command && resumeCommand(command, context.env) }];
   });
   const now = Date.now();
-  if (found instanceof WarehouseBusy) {
-    // Running walks report their own progress. Without a running walk, a warehouse file in use is a failure.
-    if (running.length === 0) throw found;
-    terminal.say(`${printable(found.message)}. Progress of the walks that load it:`);
-  }
-  const held = found instanceof WarehouseBusy ? null : found;
-  if (json) terminal.data(JSON.stringify(statusData(held, { running, interrupted }, into, config.origin, now)));
+  // The states of walks are known without the warehouse. If no walk is unfinished, an unreadable warehouse is a failure.
+  if (problem !== null && !isWalk && streams.every(({ status }) => status.state === 'done')) throw problem;
+  const missing = problem?.message ?? null;
+  if (json)
+    terminal.data(JSON.stringify(statusData(held, { running, interrupted, missing }, into, config.origin, now)));
   else if (held?.streams.length === 0 && streams.length === 0)
     terminal.say(nothingText(context, config, into, isUsual));
-  else terminal.data([...running.map(runningText), ...statusLines(held, interrupted, into, now)].join('\n'));
+  else {
+    const without = missing === null ? [] : [`The figures of the warehouse are missing: ${printable(missing, 1000)}`];
+    terminal.data([...running.map(runningText), ...statusLines(held, interrupted, into, now), ...without].join('\n'));
+  }
   return exitCodes.ok;
 }
 
@@ -79,11 +81,16 @@ function nothingText({ env }: Context, { origin }: RuntimeConfig, into: string, 
     : `${printable(into)} has no events of ${printable(origin)}. ${loads}`;
 }
 
-async function read(config: RuntimeConfig, into: string): Promise<EventStatus | WarehouseBusy> {
+/** What a warehouse answers: its events, or why they cannot be read. */
+type Reading =
+  | { readonly held: EventStatus; readonly problem: null }
+  | { readonly held: null; readonly problem: WarehouseBusy | WarehouseUnusable };
+
+async function read(config: RuntimeConfig, into: string): Promise<Reading> {
   try {
-    return await readEventStatus(config, into);
+    return { held: await readEventStatus(config, into), problem: null };
   } catch (error) {
-    if (error instanceof WarehouseBusy) return error;
+    if (error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return { held: null, problem: error };
     throw error;
   }
 }
@@ -92,9 +99,9 @@ async function read(config: RuntimeConfig, into: string): Promise<EventStatus | 
 async function statuses(
   runtime: Runtime,
   walks: readonly WalkEntry[],
-  found: EventStatus | WarehouseBusy,
+  held: EventStatus | null,
 ): Promise<readonly { readonly job: string | null; readonly stream: string; readonly status: WalkStatus }[]> {
-  const streams = found instanceof WarehouseBusy ? [] : found.streams;
+  const streams = held?.streams ?? [];
   const ofStreams = new Map<string, { job: string | null; stream: string; status: WalkStatus }>();
   // Walks that this folder does not know may run elsewhere. The usual command resumes such walks, too.
   for (const { stream, pending } of streams)
@@ -104,8 +111,11 @@ async function statuses(
     const known = streams.find((one) => one.stream === stream);
     // A query may start a Temporal server, so only walks of unfinished or unreadable streams are queried.
     if (known && known.pending.length === 0) continue;
-    const status = await walkStatusOf(runtime, walk);
-    const nothing = !known && status.state !== 'running' && status.message === null;
+    const asked = await walkStatusOf(runtime, walk);
+    // The walk of an unfinished stream is not done, even if its last run is.
+    const status: WalkStatus = known && asked.state === 'done' ? { state: 'stopped', message: null } : asked;
+    // Without its warehouse, a walk is known only from its workflow, so each state is shown.
+    const nothing = held !== null && !known && status.state !== 'running' && status.message === null;
     if (!nothing && ofStreams.get(stream)?.status.state !== 'running') ofStreams.set(stream, { job, stream, status });
   }
   return [...ofStreams.values()];

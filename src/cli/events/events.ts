@@ -95,7 +95,7 @@ export interface InterruptedWalk {
   readonly job: string | null;
   readonly stream: string;
   /** `interrupted`: no server or worker answers for the walk. */
-  readonly state: 'failed' | 'stopped' | 'interrupted';
+  readonly state: 'failed' | 'stopped' | 'interrupted' | 'done';
   readonly message: string | null;
   /** The command that resumes the walk; null if only the client that started the walk can. */
   readonly resumeText: string | null;
@@ -148,6 +148,7 @@ export function statusLines(
 
 /** Returns why a walk does not run, and the command that resumes the walk. */
 function interruptedLines({ state, message, resumeText }: InterruptedWalk): string[] {
+  if (state === 'done') return [];
   const why = state === 'interrupted' ? 'no server or worker answers for it' : message;
   return [
     ...(why === null ? [] : [`reason: ${printable(why, 1000)}`]),
@@ -186,7 +187,16 @@ function streamLines(listing: StreamListing, interrupted: InterruptedWalk | unde
 /** Returns the status as JSON fields: times in ISO 8601, durations in seconds. */
 export function statusData(
   held: EventStatus | null,
-  { running, interrupted }: { readonly running: readonly Running[]; readonly interrupted: readonly InterruptedWalk[] },
+  {
+    running,
+    interrupted,
+    missing = null,
+  }: {
+    readonly running: readonly Running[];
+    readonly interrupted: readonly InterruptedWalk[];
+    /** Why the warehouse cannot be read; null if it was read. */
+    readonly missing?: string | null;
+  },
   into: string,
   origin: string,
   now: number,
@@ -196,8 +206,9 @@ export function statusData(
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
   return {
     kind: 'events',
-    // `false`: the warehouse is in use, so only running walks are known.
+    // `false`: the warehouse cannot be read, so only the states of walks are known.
     known: held !== null,
+    ...(missing === null ? {} : { missing }),
     running: running.map(({ job, progress }) => ({ job, ...progress })),
     interrupted,
     into,

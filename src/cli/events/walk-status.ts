@@ -9,7 +9,7 @@ import { walkNamed } from './walk-named.js';
 export type WalkStatus =
   | { readonly state: 'running'; readonly progress: WalkProgress; readonly running: readonly WalkHeartbeat[] }
   /** `interrupted`: no server or worker answers. `stopped`: the walk was ended, or its server does not know the walk. */
-  | { readonly state: 'failed' | 'stopped' | 'interrupted'; readonly message: string | null };
+  | { readonly state: 'failed' | 'stopped' | 'interrupted' | 'done'; readonly message: string | null };
 
 /** Returns the state of a walk from the walk's worker and Temporal server. May start the server. */
 export async function walkStatusOf(
@@ -27,5 +27,8 @@ async function poll(walk: WalkHandle): Promise<WalkStatus> {
   const end = await walk.end();
   if (end === null) return { state: 'running', ...(await walk.progress()) };
   // A scheduled run that ended early reports the reason.
-  return { state: end.phase === 'failed' ? 'failed' : 'stopped', message: end.message };
+  return {
+    state: end.phase === 'failed' || end.phase === 'done' ? end.phase : 'stopped',
+    message: end.message,
+  };
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPhase, PauseReason } from '../../core/rows/job.js';
 import type { Context } from '../shared/context.js';
 import type { Session } from '../shared/session.js';
+import { printable } from '../text/printable.js';
 import { blockedText, type ProgressReader } from './progress.js';
 import { ProgressView } from './progress-view.js';
 
@@ -47,7 +48,11 @@ interface Parkable {
 /** A row job or a walk that can be watched. */
 interface Followable<Progress, Heartbeat, Summary> {
   readonly workflowId: string;
-  progress(): Promise<{ readonly progress: Progress; readonly running: readonly Heartbeat[] }>;
+  progress(): Promise<{
+    readonly progress: Progress;
+    readonly running: readonly Heartbeat[];
+    readonly refusals?: readonly string[];
+  }>;
   result(): Promise<Summary>;
 }
 
@@ -71,12 +76,15 @@ export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
 ): Promise<Followed<Progress, Summary>> {
   type End = Followed<Progress, Summary>;
   const view = new ProgressView(terminal);
+  const reported = new Set<string>();
   let parkedSince: number | null = null;
   const poll = async () => {
     // Only the worker sends requests. In a process without the worker, the view of the limiter would be empty.
     const [shown, limits] = await Promise.all([handle.progress(), runtime.clientOnly ? null : runtime.team.limits()]);
     return (): End | null => {
-      const { progress, running } = shown;
+      const { progress, running, refusals = [] } = shown;
+      for (const refusal of refusals.filter((one) => !reported.has(one))) terminal.say(printable(refusal));
+      for (const refusal of refusals) reported.add(refusal);
       const at = Date.now();
       view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
       const waits = progress.phase === 'paused' && progress.pausedFor !== 'person' && !progress.landing;

@@ -18,7 +18,17 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
 
 /** Returns the pause as JSON fields; dollars are exact to six decimals. */
 export function pausedData(progress: JobProgress): object {
-  const { job, pausedFor, message, rows, rowsDone, costMicros, maxCostMicros = null, unknownOutcomes } = progress;
+  const {
+    job,
+    pausedFor,
+    message,
+    rows,
+    rowsDone,
+    costMicros,
+    earlierMicros = 0,
+    maxCostMicros = null,
+    unknownOutcomes,
+  } = progress;
   return {
     kind: 'paused',
     job,
@@ -27,6 +37,8 @@ export function pausedData(progress: JobProgress): object {
     rows,
     rowsDone,
     dollars: costMicros / 1e6,
+    // The part of the dollars that the cap does not limit: runs at the service that an earlier run of the job started.
+    earlierDollars: earlierMicros / 1e6,
     maxDollars: maxCostMicros === null ? null : maxCostMicros / 1e6,
     unknownOutcomes,
   };

@@ -47,7 +47,7 @@ function requestsText({ staged, requests }: JobPlan): string {
 function timeText({ staged, seconds, perSecond }: JobPlan): string {
   const rate = `${some(perSecond, 'request')} a second`;
   return isLongRunning(staged.operation)
-    ? `${duration(seconds)} with 50 in parallel and ${rate}, if each takes a minute`
+    ? `${duration(seconds)} with 50 runs in parallel, at ${rate}, if each run takes a minute`
     : `${duration(seconds)} at ${rate}`;
 }
 

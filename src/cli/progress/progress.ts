@@ -68,14 +68,22 @@ export function speedText(speed: number | null, what: string): string[] {
   return speed === null ? [] : [`${count(speed < 10 ? Math.round(speed * 10) / 10 : Math.round(speed))} ${what}/s`];
 }
 
-/** Returns the reason of a wait, or null. `preparing`: the text of the planning phase. */
+/**
+ * Returns the reason of a wait, or null. `preparing`: the text of the planning phase. A running job has a message only while it is being
+ * cancelled.
+ */
 export function waitText(
-  { phase, pausedFor }: { readonly phase: JobPhase; readonly pausedFor: PauseReason | null },
+  {
+    phase,
+    pausedFor,
+    message,
+  }: { readonly phase: JobPhase; readonly pausedFor: PauseReason | null; readonly message: string | null },
   running: readonly { readonly waitingFor: string | null }[],
   blocked: string | null,
   preparing: string,
 ): string | null {
   if (phase === 'paused') return paused[pausedFor ?? 'person'];
   const waitingFor = blocked ?? running.find((one) => one.waitingFor !== null)?.waitingFor ?? null;
+  if (phase === 'running' && pausedFor === null && message !== null) return message;
   return waitingFor ?? (phase === 'planning' ? preparing : null);
 }

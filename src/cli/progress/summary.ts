@@ -1,3 +1,4 @@
+import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
@@ -46,6 +47,7 @@ export function summaryText(ending: Ending): string {
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
     ...overdueLines(ending),
+    ...retryLines(summary),
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
     ...unknownLines(summary.unknownOutcomes, ending.unknown),
@@ -73,6 +75,16 @@ function overdueLines(ending: Ending): string[] {
   if (left === '') return [];
   return [
     `Left running past --max-run-time: ${left}; error_message has the ids. Run the same command with --retry-failed to follow them again; none is bought twice.`,
+  ];
+}
+
+/** Returns how to buy the failed rows again that may succeed now. Rows of runs that are left running have a line of their own. */
+function retryLines({ warehouse }: JobSummary): string[] {
+  const tags = retriedTags.filter((tag) => tag !== 'RUN_OVERDUE');
+  const rows = tags.reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
+  if (rows === 0) return [];
+  return [
+    `${some(rows, 'failed row')} may succeed later; error_message has the reasons. To buy ${rows === 1 ? 'it' : 'them'} again, run the same command with --retry-failed.`,
   ];
 }
 
@@ -117,12 +129,12 @@ function moneyLine(summary: JobSummary, left: string): string {
       ? `Nothing was bought in this run: nothing was left to buy${total}.`
       : `Nothing was charged in this run: ${left} ${left.startsWith('1 ') ? 'was' : 'were'} left running at the service${total}.`;
   const { requests, costMicros, estimateMicros } = summary;
-  const estimate = estimateMicros === undefined ? '' : ` (estimate ${dollars(estimateMicros)})`;
-  return `Bought with ${some(requests, 'request')} for ${dollars(costMicros)}${estimate}${total}.${differenceText(summary)}`;
+  const cost = `${dollars(costMicros)} (estimate ${dollars(estimateMicros)})`;
+  return `Bought with ${some(requests, 'request')} for ${cost}${total}.${differenceText(summary)}`;
 }
 
 /** Returns a sentence if the cost differs much from the estimate; otherwise an empty text. */
-function differenceText({ costMicros, estimateMicros = 0 }: JobSummary): string {
+function differenceText({ costMicros, estimateMicros }: JobSummary): string {
   if (estimateMicros <= 0) return '';
   const more = costMicros - estimateMicros;
   if (Math.abs(more) <= NOTABLE * estimateMicros) return '';
@@ -172,7 +184,7 @@ export function summaryData(ending: Ending): object {
     tags,
     requests: summary.requests,
     dollars: summary.costMicros / 1e6,
-    estimatedDollars: summary.estimateMicros === undefined ? null : summary.estimateMicros / 1e6,
+    estimatedDollars: summary.estimateMicros / 1e6,
     totalDollars: summary.totalCostMicros / 1e6,
     sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
     unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),

@@ -11,15 +11,27 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
+import { withoutResume } from '../text/way-to-resume.js';
 import { watchToEnd } from './run-enrich.js';
 
 /** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
-    const handle = (await walkNamed(runtime, job)) ?? (await runtime.rows.attach(job));
-    await handle.pause();
-    context.terminal.say(
-      `Pausing ${printable(handle.job)}; paid requests in flight still land. To resume it:\n  searchflow resume ${shellWord(printable(job))}`,
+    const { say } = context.terminal;
+    const toResume = `To resume it:\n  searchflow resume ${shellWord(printable(job))}`;
+    const walk = await walkNamed(runtime, job);
+    const found = walk === null ? await runtime.rows.status(job) : null;
+    if (found?.phase === 'paused') {
+      const why = withoutResume(found.message);
+      say(`${printable(found.job)} is already paused${why === null ? '' : `: ${printable(why)}`}. ${toResume}`);
+      return exitCodes.ok;
+    }
+    const handle = walk ?? (await runtime.rows.attach(job));
+    await handle.pause({ isAbandoned: await runtime.work.isAbandoned(handle.workflowId) });
+    say(
+      found?.phase === 'waiting'
+        ? `${printable(handle.job)} pauses as soon as a worker runs; nothing is sent until then. ${toResume}`
+        : `Pausing ${printable(handle.job)}; paid requests in flight still land. ${toResume}`,
     );
     return exitCodes.ok;
   });
@@ -81,16 +93,22 @@ async function refuseOtherService(runtime: Runtime, job: string, origin: string)
 export async function cancel(context: Context, job: string): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false }, async ({ runtime }) => {
     const walk = await walkNamed(runtime, job);
-    const handle = walk ?? (await runtime.rows.attach(job));
-    await handle.cancel();
     if (walk) {
+      await walk.cancel();
       context.terminal.say(
         `Cancelling ${printable(walk.job)}. Loaded events are kept; run its events command to resume.`,
       );
       return exitCodes.ok;
     }
+    const handle = await runtime.rows.attach(job);
+    await handle.cancel();
+    // A run that no worker has read leaves no record once it has ended.
+    const found = await runtime.rows.status(job).catch(() => null);
+    const name = printable(handle.job);
     context.terminal.say(
-      `Cancelling ${printable(handle.job)} and its agent runs. Paid results are kept; run its enrich command to resume.`,
+      found?.phase === 'waiting'
+        ? `${name} is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker`
+        : `Cancelling ${name} and its agent runs. Paid results are kept.${found === null ? '' : ` ${handle.wayToResume()}`}`,
     );
     return exitCodes.ok;
   });

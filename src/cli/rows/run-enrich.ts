@@ -149,7 +149,7 @@ async function readAgain(
 ): Promise<ExitCode> {
   const { answers, understood, rows } = await session.runtime.rows.reparse(plan);
   const { terminal } = context;
-  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are understood.`);
+  if (answers === 0) terminal.say(`${printable(plan.staged.name)}: all paid answers in the warehouse are parsed.`);
   else
     terminal.say(
       `${printable(plan.staged.name)}: ${some(answers, 'answer')} parsed again, ${understood} parsed now, ${some(rows, 'row')} updated. Nothing was bought.`,

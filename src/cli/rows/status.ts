@@ -72,7 +72,8 @@ function statusData({ phase, message, since }: JobStatus): object {
   };
 }
 
-function runningText(found: JobStatus, { progress, running }: NonNullable<JobStatus['shown']>): string {
+function runningText(found: JobStatus, { progress, running, refusals = [] }: NonNullable<JobStatus['shown']>): string {
   const now = Date.now();
-  return `${statusLine(found, now)}\n${progressText(new RowProgressReader().line(now, progress, running, null))}`;
+  const line = progressText(new RowProgressReader().line(now, progress, running, null));
+  return [statusLine(found, now), line, ...refusals.map((refusal) => printable(refusal))].join('\n');
 }

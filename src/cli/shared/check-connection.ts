@@ -1,5 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { connectProblem } from '../../core/connections/connect-problem.js';
 import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
@@ -11,24 +12,6 @@ export class Unreachable extends Error {
 }
 
 const CONNECT_MS = 10_000;
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'the DNS lookup failed',
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection reset',
-  EHOSTUNREACH: 'no route to host',
-  ENETUNREACH: 'network unreachable',
-  ETIMEDOUT: 'no answer within 10 s',
-  EPROTO: 'the server does not speak TLS on this port (check the port; a server on this machine may use http://)',
-  ERR_SSL_WRONG_VERSION_NUMBER:
-    'the server does not speak TLS on this port (check the port; a server on this machine may use http://)',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate cannot be verified',
-};
 
 /**
  * Opens and closes one connection to the real service, without a request. Throws `Unreachable` for a wrong address. Without
@@ -46,14 +29,9 @@ export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'b
   try {
     await connected(socket, secure ? 'secureConnect' : 'connect');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = reasons[code ?? ''] ?? printable(message);
-    throw new Unreachable(
-      `${printable(config.baseUrl)} (SEARCHFLOW_BASE_URL) is unreachable: ${reason}. Nothing was bought.`,
-      {
-        cause: error,
-      },
-    );
+    const { code = null } = error as { code?: string };
+    const why = connectProblem(code, printable(url.host));
+    throw new Unreachable(`The service: ${why}. Nothing was bought.`, { cause: error });
   } finally {
     socket.destroy();
   }

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../../core/connections/secret.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { SandboxOptions } from '../../sandbox/index.js';
@@ -42,7 +43,7 @@ const sandboxKey = 'sandbox';
 /**
  * Opens the sandbox of this state folder. If another command of the folder runs a sandbox, joins that sandbox, because two
  * sandboxes would write to one ledger. Otherwise starts a sandbox with the configured rate limit and the ledger in
- * `sandbox/book.jsonl` (the name of earlier versions).
+ * `sandbox/ledger.jsonl`.
  */
 export async function openSandbox(config: RuntimeConfig): Promise<EmbeddedSandbox> {
   const folder = join(config.stateDir, 'sandbox');
@@ -82,9 +83,9 @@ async function joinOrStart(
   const running = readAnnounced(announced);
   if (running !== null && (at ?? running) === running && (await fetchBill(running)) !== null)
     return { url: running, thread: null };
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const options: Partial<SandboxOptions> = {
-    ledgerFile: join(folder, 'book.jsonl'),
+    ledgerFile: join(folder, 'ledger.jsonl'),
     qps: contentsQps(config.rate),
     latencyMs: LATENCY_MS,
     retryAfter: 'seconds',

@@ -1,8 +1,9 @@
 import type { Writable } from 'node:stream';
-import pc from 'picocolors';
+import { styleText } from 'node:util';
 import { printableLines } from '../text/printable.js';
 
-type Colors = ReturnType<typeof pc.createColors>;
+const styles = ['cyan', 'dim', 'red', 'yellow'] as const;
+type Colors = Readonly<Record<(typeof styles)[number], (text: string) => string>>;
 type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Output of the command: data on stdout, texts for a person on stderr. */
@@ -85,7 +86,10 @@ function decode(text: string): string {
 export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Terminal {
   const scrub = scrubber(env);
   const live = stderr.isTTY === true && env.TERM !== 'dumb';
-  const colors = pc.createColors(live && !env.NO_COLOR);
+  const colored = live && !env.NO_COLOR;
+  const paint = (style: (typeof styles)[number]) => (text: string) =>
+    colored ? styleText(style, text, { validateStream: false }) : text;
+  const colors = Object.fromEntries(styles.map((style) => [style, paint(style)])) as Colors;
   let shown = '';
   const clear = () => {
     if (shown !== '') stderr.write('\r\u001b[2K');

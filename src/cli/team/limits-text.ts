@@ -1,9 +1,9 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
-import type { SlotsView } from '../../core/limiter/slots.js';
+import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { PeriodSpend, SpendCaps } from '../../core/purchase/spend.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
-import { dollars, duration, some } from '../text/amounts.js';
+import { count, dollars, duration, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 
@@ -13,7 +13,7 @@ export interface Limits {
   readonly limiter: LimiterView;
   /** Workers with a rate limit of their own. */
   readonly others?: readonly OtherLimit[];
-  readonly slots: SlotsView;
+  readonly slots: SlotsInUse;
   readonly caps: SpendCaps;
   readonly spent: { readonly day: PeriodSpend; readonly month: PeriodSpend };
   /** Id of the process that runs the folder's worker. Only that process knows the current use. Null if this process runs the worker. */
@@ -45,16 +45,14 @@ export function limitsText(limits: Limits): string {
     ...(workerElsewhere === null
       ? []
       : ([
-          [
-            'Current use',
-            `known only to the worker (process ${workerElsewhere}); the calls and runs here do not include it`,
-          ],
+          ['Current use', `known only to the worker (process ${workerElsewhere}); the calls here do not include it`],
         ] as const)),
     ['In flight', `at most ${some(config.concurrency, 'paid request')} per worker`],
     [
       'Agent runs',
       `${slots.held} of ${slots.limit}${elsewhere}${slots.waiting > 0 ? `, ${slots.waiting} waiting` : ''}`,
     ],
+    ...leftRunning(slots),
     ['Spent today', spendText(spent.day, caps.dayMicros)],
     ['This month', spendText(spent.month, caps.monthMicros)],
   ];
@@ -69,6 +67,18 @@ export function limitsText(limits: Limits): string {
     `Rate profile ${printable(limiter.profile)}, in units:`,
     ...columns([['  bucket', 'configured', 'effective', 'used now'], ...buckets]),
   ].join('\n');
+}
+
+function leftRunning({ leftRunning: left }: SlotsInUse): (readonly [string, string])[] {
+  if (left === 0) return [];
+  const runs =
+    left === 1 ? '1 run keeps its slot until it ends' : `${count(left)} runs keep their slots until they end`;
+  return [
+    [
+      'Left running',
+      `past --max-run-time; ${runs}. To end one: searchflow agent cancel ID (ids: searchflow agent list)`,
+    ],
+  ];
 }
 
 function whoShares({ store, team }: Limits['config']): string {

@@ -9,8 +9,8 @@ const lastCommand = new RegExp(
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the reason of a pause without the last clause, which says how to resume. The caller adds the typed command instead.
- * In messages of earlier versions, the last clause names a command.
+ * Returns the reason of a pause without the last clause, which says how to resume: a command, or `then resume JOB`. The caller adds the
+ * typed command instead.
  */
 export function withoutCommand(message: string | null): string | null {
   return withoutResume(message)?.replace(lastClause, '.') ?? null;

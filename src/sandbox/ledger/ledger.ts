@@ -19,7 +19,7 @@ export class Ledger {
     this.#balance = this.#firstMicros;
   }
 
-  /** Restores earlier purchases from a file. Call this before {@link keepIn}. */
+  /** Reader of the lines of a purchase log, which restores earlier purchases. Read the log before {@link keepIn}. */
   get reader(): Omit<LogReader, 'fact'> {
     return {
       purchase: (purchase) => {

@@ -16,7 +16,7 @@ export function researchEvents(task: ResearchTask, pages: PageSettings): Researc
   const urls = findUrls({ query: instructions }, 3, pages);
   const search = { type: 'search', searchType: 'auto', query: instructions, pageTokens: 800 };
   const steps: (Record<string, unknown> & { eventType: string })[] = [
-    { eventType: 'research-definition', instructions, ...(outputSchema ? { outputSchema } : {}) },
+    { eventType: 'research-definition', instructions, outputSchema },
     { eventType: 'plan-definition', planId },
     { eventType: 'plan-operation', planId, operationId: 'op_1', data: { type: 'think', content: 'Where to begin.' } },
     {

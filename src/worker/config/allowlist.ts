@@ -5,9 +5,10 @@ import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
 import { realPath } from '../../files/same-file.js';
-import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
+import { isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
+import { hasDatabaseForm, POSTGRES_FORM, warehouseFile } from '../../warehouse/index.js';
 import type { RuntimeConfig } from './runtime-types.js';
-import { POSTGRES_FORM, whyNoWarehouse } from './why-unwritable.js';
+import { whyNoWarehouse } from './why-unwritable.js';
 
 /** The fields of a workflow's input that name a file or a database. */
 const fields = ['input', 'into', 'csv', 'secretFile'] as const;
@@ -65,16 +66,17 @@ export class Allowlist {
     if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
     const mistyped = field === 'into' ? whyNoWarehouse(value) : null;
     if (mistyped !== null) return [{ named: null, why: `${field}: the value (not shown) ${mistyped}.` }];
-    if (field !== 'into' || !isPostgresUrl(value)) {
-      if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(value))
+    const path = pathOf(field, value);
+    if (path !== null) {
+      if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(path))
         return [{ named: null, why: `${field}: this is a URL; give the path of a file.` }];
-      if (value === '-')
+      if (path === '-')
         return [{ named: null, why: `${field}: a workflow cannot read standard input (-); give the path of a file.` }];
       // Pipes are refused: opening one would block a thread of the worker until another program writes to the pipe.
-      if (field === 'input' && isPipe(value))
-        return [{ named: null, why: `${field}: ${value} is a pipe or socket; give the path of a file.` }];
-      if (this.#isOwnDefault(field, value)) return [];
-      return [...this.#ofFile(field, value), ...(field === 'csv' ? otherThanCsv(value) : [])];
+      if (field === 'input' && isPipe(path))
+        return [{ named: null, why: `${field}: ${path} is a pipe or socket; give the path of a file.` }];
+      if (this.#isOwnDefault(field, path)) return [];
+      return [...this.#ofFile(field, path), ...(field === 'csv' ? otherThanCsv(path) : [])];
     }
     const address = parsed(value);
     if (address === null)
@@ -186,12 +188,18 @@ function otherThanCsv(path: string): Refusal[] {
   return [{ named: { field: 'csv', what: real, host: hostname() }, why }];
 }
 
+/** The path that a name stands for; null for a warehouse on a server. */
+function pathOf(field: Field, value: string): string | null {
+  return field === 'into' && hasDatabaseForm(value) ? warehouseFile(value) : value;
+}
+
 /** The entries that a command records for the names that a person typed. Names that cannot be allowed are left out. */
 export function allowedBy(names: Names): readonly Allowed[] {
   return fields.flatMap((field): Allowed[] => {
     const value = names[field];
     if (value === undefined || value === null || value === '-' || whyInvalid(value) !== null) return [];
-    if (!isPostgresUrl(value)) return [{ field, what: realPath(value), host: hostname() }];
+    const path = pathOf(field, value);
+    if (path !== null) return [{ field, what: realPath(path), host: hostname() }];
     const address = parsed(value);
     if (address === null) return [];
     const files = filesOf(address).map((file) => ({ field, what: realPath(file), host: hostname() }));

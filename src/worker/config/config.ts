@@ -5,6 +5,7 @@ import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/r
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
+import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { parseServer, pathsOf } from './allowlist.js';
 import { misspeltVariables } from './misspelt-variables.js';
 import { readPriceFile } from './price-file.js';
@@ -62,7 +63,7 @@ const anAmount = 'an amount of dollars such as 5 or 0.50';
 /** Default of SEARCHFLOW_ASK_ABOVE: purchases up to this amount need no confirmation. */
 const DEFAULT_ASK_ABOVE_MICROS = 10_000_000;
 const MAX_QPS = 10_000;
-const MAX_CONCURRENCY = 256;
+export const MAX_CONCURRENCY = 256;
 const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 
 /**
@@ -123,6 +124,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
       `The state folder ${reader.shown(stateDir)} ${foreign}. Other users could choose what this command runs and ends. Change its owner or ` +
         'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
     );
+  const otherFormat = foreign === null ? whyOtherFormat(stateDir, reader.shown(stateDir)) : null;
+  if (otherFormat !== null) reader.mistakes.push(otherFormat);
   if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
 
   return Object.freeze({

@@ -1,35 +1,40 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type PriceTable, priceTables } from '../../core/purchase/prices.js';
+import { readJson } from './rate-file.js';
 
 const dollars = z.number().min(0).max(10_000);
-const bands = z.union([
-  dollars,
-  z
-    .array(z.tuple([z.int().min(0).nullable(), dollars]))
-    .min(1)
-    .refine((all) => all.every(([most], index) => (most === null) === (index === all.length - 1)), {
-      error: 'the last band, and only it, must have the bound null: [[25, 0.005], [null, 1]]',
-    })
-    .refine((all) => all.every(([most], index) => most === null || index === 0 || most > (all[index - 1]?.[0] ?? 0)), {
-      error: 'the bounds of the bands must be in ascending order',
-    }),
-]);
+const bandList = z
+  .array(z.tuple([z.int().min(0).nullable(), dollars]))
+  .min(1)
+  .refine((all) => all.every(([most], index) => (most === null) === (index === all.length - 1)), {
+    error: 'the last band, and only it, must have the bound null: [[25, 0.005], [null, 1]]',
+  })
+  .refine((all) => all.every(([most], index) => most === null || index === 0 || most > (all[index - 1]?.[0] ?? 0)), {
+    error: 'the bounds of the bands must be in ascending order',
+  });
+const name = z.string().min(1);
+const searchPage = z.strictObject({ text: dollars, highlights: dollars, summary: dollars });
+const agentUse = z.strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars });
 
-const tableSchema = z.strictObject({
+/** A table with all prices. */
+const wholeTable = z.strictObject({
   since: z.iso.date(),
-  search: z.record(z.string().min(1), bands).optional(),
-  searchResult: dollars.optional(),
-  searchPage: z.strictObject({ text: dollars, highlights: dollars, summary: dollars }).partial().optional(),
-  contentsPage: dollars.optional(),
-  answer: dollars.optional(),
-  research: dollars.optional(),
-  monitorRun: dollars.optional(),
-  agentRun: z.record(z.string().min(1), dollars).optional(),
-  agentUse: z
-    .strictObject({ computeUnit: dollars, search: dollars, email: dollars, phoneNumber: dollars })
-    .partial()
-    .optional(),
+  search: z.record(name, bandList),
+  searchResult: dollars,
+  searchPage,
+  contentsPage: dollars,
+  answer: dollars,
+  research: dollars,
+  monitorRun: dollars,
+  agentRun: z.record(name, dollars),
+  agentUse,
+} satisfies { readonly [Name in keyof PriceTable]: z.ZodType });
+
+const tableSchema = wholeTable.partial().extend({
+  since: wholeTable.shape.since,
+  search: z.record(name, z.union([dollars, bandList])).optional(),
+  searchPage: searchPage.partial().optional(),
+  agentUse: agentUse.partial().optional(),
 });
 type FileTable = z.infer<typeof tableSchema>;
 
@@ -46,12 +51,7 @@ const fileSchema = z
  * of the file on, built-in tables are not used. Throws an `Error` with one line that says what is wrong.
  */
 export function readPriceFile(path: string): readonly PriceTable[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new Error(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const value = readJson(path);
   const read = fileSchema.safeParse(value);
   if (!read.success) {
     const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
@@ -64,6 +64,12 @@ export function readPriceFile(path: string): readonly PriceTable[] {
     return before;
   });
   return [...priceTables.filter(({ since }) => since < (tables[0]?.since ?? '')), ...tables];
+}
+
+/** Returns what is wrong with a list of whole price tables; empty for a correct one. */
+export function priceTableProblems(value: unknown): readonly string[] {
+  const { error } = z.array(wholeTable).min(1).safeParse(value);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || 'the list'}: ${message}`);
 }
 
 function changed(before: PriceTable, table: FileTable): PriceTable {

@@ -26,14 +26,25 @@ const profile = z.strictObject({
  * Throws an `Error` with one line that says what is wrong.
  */
 export function readRateFile(path: string): RateProfile {
-  let value: unknown;
-  try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw new Error(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  const read = profile.safeParse(value);
-  if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
+  const value = readJson(path);
+  const problems = rateProfileProblems(value, 'the file');
+  if (problems.length === 0) return value as RateProfile;
   throw new Error(`is not a rate profile: ${problems.join('; ')}`);
+}
+
+/** Reads a JSON file of a setting. Throws an `Error` that quotes neither the path nor the file, because both may hold a secret. */
+export function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Error('cannot be read: it is not JSON');
+    // Messages of the file system have the form `ENOENT: no such file or directory, open '/path'`.
+    throw new Error(`cannot be read: ${error instanceof Error ? error.message.split(', ', 1)[0] : 'unknown error'}`);
+  }
+}
+
+/** Returns what is wrong with a rate profile; empty for a correct one. `whole`: the name of the value. */
+export function rateProfileProblems(value: unknown, whole = 'the profile'): readonly string[] {
+  const { error } = profile.safeParse(value);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.') || whole}: ${message}`);
 }

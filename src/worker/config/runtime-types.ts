@@ -189,18 +189,29 @@ export interface Reparsed {
   readonly rows: number;
 }
 
+/** Progress of a job from its workflow, with the heartbeats of its running slices. */
+export interface ShownProgress {
+  readonly progress: JobProgress;
+  readonly running: readonly SliceHeartbeat[];
+  /** Workers that cannot do the work of the job, a sentence for each. */
+  readonly refusals?: readonly string[];
+}
+
 export interface JobHandle {
   readonly job: string;
   readonly workflowId: string;
   /** Progress from the workflow, with the heartbeats of its running slices. */
-  progress(): Promise<{ readonly progress: JobProgress; readonly running: readonly SliceHeartbeat[] }>;
-  pause(): Promise<void>;
+  progress(): Promise<ShownProgress>;
+  /** Throws `UsageError` if the job is not running. `isAbandoned`: the command that owned the job has ended, and nothing runs it. */
+  pause(how?: { readonly isAbandoned?: boolean }): Promise<void>;
   /** Resumes the job; may change or remove its cap. */
   resume(how?: Resumption): Promise<void>;
   /** Cancels the job and its agent runs. With `handOver`, the agent runs are kept for the next run of the job. */
   cancel(how?: { readonly handOver?: boolean }): Promise<void>;
   /** Waits for the end of the job. Rejects with `JobFailed` for a failed or cancelled job, with `JobStopped` for a terminated job. */
   result(): Promise<JobSummary>;
+  /** The sentence with the command that runs the job again after it has ended. */
+  wayToResume(): string;
   /** How and why the job's last run failed or was stopped; null if the job is running or ended otherwise. Needs no worker. */
   ending(): Promise<{ readonly phase: 'failed' | 'stopped'; readonly message: string } | null>;
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { mayHoldSecret } from '../../core/connections/secret.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -51,10 +52,11 @@ export class SettingsReader {
     this.mistakes.push(`${name}: ${value} (${where}) ${problem}`);
   }
 
-  /** A value as a message may show it: short, printable, and without any key. */
+  /** A value as a message may show it: short, printable, and without any key or password. */
   shown(text: string): string {
     const secrets = secretVariables.map((key) => this.#env[key]?.trim());
     if (secrets.some((secret) => secret && text.includes(secret))) return 'the value (not shown, it contains a key)';
+    if (mayHoldSecret(text)) return 'the value (not shown, it may contain a password)';
     const flat = text.replace(/[\p{Cc}\p{Cf}]/gu, '?');
     return `'${flat.length > 80 ? `${flat.slice(0, 80)}…` : flat}'`;
   }

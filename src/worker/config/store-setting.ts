@@ -1,13 +1,20 @@
-import { resolve } from 'node:path';
+import { hostname } from 'node:os';
 import { z } from 'zod';
 import { Secret } from '../../core/connections/secret.js';
-import { isPostgresUrl, type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
+import { type PostgresAddress, parseAddress, strictest, whyPlain } from '../../postgres/index.js';
 import { DEAD_AFTER_MS } from '../../store/postgres/journal/process-heartbeat.js';
 import { STORE_SCHEMA } from '../../store/postgres/open-store.js';
-import { WAREHOUSE_SCHEMA, warehouseAddress, warehouseIdentity, whyNoDatabase } from '../../warehouse/index.js';
+import {
+  WAREHOUSE_FORMS,
+  WAREHOUSE_SCHEMA,
+  warehouseAddress,
+  warehouseFile,
+  warehouseIdentity,
+  whyNoWarehouseFile,
+} from '../../warehouse/index.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from './runtime-types.js';
 import type { Found, SettingsReader } from './settings-reader.js';
-import { WAREHOUSE_FORMS, whyNoWarehouse } from './why-unwritable.js';
+import { whyNoWarehouse } from './why-unwritable.js';
 
 /** The settings that workers of a store share. */
 export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
@@ -65,8 +72,8 @@ function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: st
     reader.wrong(flag, `${mistyped}.`, 'the value (not shown)');
     return configured;
   }
-  if (!isPostgresUrl(into)) {
-    const why = into.trim() === '' ? null : whyUnusable(resolve(cwd, into));
+  if (warehouseFile(into, cwd) !== null) {
+    const why = into.trim() === '' ? null : whyUnusable(into, cwd);
     if (why !== null) reader.wrong(flag, `${why}.`);
     return configured;
   }
@@ -106,18 +113,22 @@ export function isSameWarehouse(one: string, other: string): boolean {
   }
 }
 
-function whyUnusable(file: string): string | null {
+function whyUnusable(into: string, cwd: string): string | null {
   try {
-    return whyNoDatabase(file);
+    return whyNoWarehouseFile(into, cwd);
   } catch {
     // The problem is reported when the file is opened.
     return null;
   }
 }
 
+/** The field `host` of work into a warehouse: only this machine has the file of a warehouse, and other machines may share the store. */
+export const hostOf = (into: string, shared: boolean): { readonly host?: string } =>
+  shared && warehouseFile(into) !== null ? { host: hostname() } : {};
+
 /** The value of `--into` without credentials: a path as it is, a database by its address. */
 export function intoShown(into: string): string {
-  if (!isPostgresUrl(into)) return into;
+  if (warehouseFile(into) !== null) return into;
   try {
     return warehouseAddress(into);
   } catch {

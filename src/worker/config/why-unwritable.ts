@@ -1,15 +1,22 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isLibpqForm, isPostgresUrl } from '../../postgres/index.js';
-import { whyNoDatabase } from '../../warehouse/index.js';
+import {
+  hasDatabaseForm,
+  POSTGRES_FORM,
+  WAREHOUSE_FORMS,
+  warehouseFile,
+  whyNoWarehouseFile,
+} from '../../warehouse/index.js';
 
 /**
- * Why the file of a warehouse cannot be created or changed here; null for a database, and for a file that can be written. Leaves no files.
+ * Why the file of a warehouse cannot be created or changed here; null for a server, and for a file that can be written. Leaves no files.
  */
-export function whyUnwritable(file: string): string | null {
-  if (isPostgresUrl(file)) return null;
+export function whyUnwritable(into: string): string | null {
+  const file = warehouseFile(into);
+  if (file === null) return null;
   try {
-    const why = whyNoDatabase(file);
+    const why = whyNoWarehouseFile(into);
     if (why !== null) return `it ${why}`;
     if (existsSync(file)) accessSync(file, constants.W_OK);
     else rmdirSync(mkdtempSync(join(nearestThere(dirname(file)), '.searchflow-')));
@@ -23,11 +30,6 @@ export function whyUnwritable(file: string): string | null {
 function nearestThere(folder: string): string {
   return existsSync(folder) ? folder : nearestThere(dirname(folder));
 }
-
-/** How a PostgreSQL warehouse is named. */
-export const POSTGRES_FORM = 'postgres://host:5432/database';
-/** How a warehouse is named. */
-export const WAREHOUSE_FORMS = `the path of a DuckDB file, or ${POSTGRES_FORM}`;
 
 /** Schemes that are never the beginning of a file's name. */
 const schemes = [
@@ -46,7 +48,7 @@ const schemes = [
 const urls = ['file', 'http', 'https', 's3', 'gs', 'gcs', 'az', 'abfss'];
 
 /**
- * Why a text is a mistyped address and not a warehouse; null for a path and a PostgreSQL address. The words follow the name of the setting
+ * Why a text is a mistyped address and not a warehouse; null for a path and for an address whose form names its database. The words follow the name of the setting
  * in a message. Without this check DuckDB would create a file of that name. Never quotes the text, which may hold a password.
  */
 export function whyNoWarehouse(into: string): string | null {
@@ -60,7 +62,7 @@ export function whyNoWarehouse(into: string): string | null {
   if (text === ':memory:') return `is a database in memory, which would be lost; give ${WAREHOUSE_FORMS}`;
   if (scheme === null || !(scheme[2] === '/' || schemes.includes(name) || urls.includes(name))) return null;
   if (text !== into) return 'begins or ends with white space; remove it';
-  if (isPostgresUrl(text)) return null;
+  if (hasDatabaseForm(text)) return null;
   return name.startsWith('postgres')
     ? `is not an address of PostgreSQL; write ${POSTGRES_FORM}`
     : `is not a warehouse: ${name}: is not supported; give ${WAREHOUSE_FORMS}`;

@@ -1,15 +1,13 @@
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from '../../core/events/walk-job.js';
 import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
-import { isPostgresUrl } from '../../postgres/index.js';
-import { warehouseIdentity } from '../../warehouse/index.js';
+import { warehouseFile, warehouseIdentity } from '../../warehouse/index.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { warehouseOf } from '../config/store-setting.js';
+import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
 import { WalkHandle } from './job-handle.js';
 import { startedByCommand } from './work-owners.js';
@@ -27,7 +25,8 @@ export function eventTarget(config: Pick<RuntimeConfig, 'warehouse'>, into: stri
 
 /** Whether a warehouse is a file that does not exist. */
 export function isMissingFile(into: string): boolean {
-  return !isPostgresUrl(into) && !existsSync(into);
+  const file = warehouseFile(into);
+  return file !== null && !existsSync(file);
 }
 
 /** Starts and resumes walks on events for commands. */
@@ -44,7 +43,7 @@ export class EventControl {
   target(into: string | undefined): EventTarget {
     const { config, shared } = this.#access;
     const address = eventTarget(config, into, this.#cwd);
-    return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
+    return { into: address, ...hostOf(address, shared) };
   }
 
   /**

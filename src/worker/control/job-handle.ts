@@ -1,4 +1,4 @@
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import {
   type JobPhase,
@@ -10,13 +10,22 @@ import {
   signalNames,
   workflowIdOf,
 } from '../../core/rows/job.js';
-import { JOB_CANCELLED } from '../../core/rows/pause.js';
+import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { JobFailed, type JobHandle, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
+import { JobFailed, type JobHandle, JobStopped, phaseOfEnd, UsageError } from '../config/runtime-types.js';
+import { isCancelRequested } from './work-owners.js';
 import { type PendingActivity, resultOf, WorkflowHandle } from './workflow-handle.js';
 
 /** Heartbeats shown for an activity without one. */
-const noSlice: SliceHeartbeat = { slice: 0, units: 0, landed: 0, failed: 0, costMicros: 0, waitingFor: null };
+const noSlice: SliceHeartbeat = {
+  slice: 0,
+  units: 0,
+  landed: 0,
+  failed: 0,
+  costMicros: 0,
+  earlierMicros: 0,
+  waitingFor: null,
+};
 const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 
 /** Longest wait for the answer of a cancelled job about its agent runs. */
@@ -26,6 +35,8 @@ const LEFT_MS = 2000;
 interface Shown<Progress, Heartbeat> {
   readonly progress: Progress;
   readonly running: readonly Heartbeat[];
+  /** Workers that cannot do this work, a sentence for each. */
+  readonly refusals?: readonly string[];
 }
 
 /** How and why a job ended. `phase`: null if the server does not know the job. */
@@ -39,12 +50,30 @@ abstract class PausableHandle<
   Heartbeat extends { readonly waitingFor: string | null },
   Summary extends { readonly phase: JobPhase; readonly message?: string | null },
 > extends WorkflowHandle<Shown<Progress, Heartbeat>, Summary> {
-  pause(): Promise<void> {
-    return this.signal(signalNames.pause);
+  /** Throws `UsageError` if no process works on the job. `isAbandoned`: the command that owned the job has ended, and nothing runs it. */
+  async pause({ isAbandoned = false } = {}): Promise<void> {
+    const about = await this.#refuseCancelled('pause');
+    if (isAbandoned && about.status.name === 'RUNNING')
+      throw new UsageError(`${this.job} is stopped: ${COMMAND_ENDED}. ${this.wayToResume()}`);
+    await this.signal(signalNames.pause);
   }
 
-  resume(how?: Resumption): Promise<void> {
-    return this.signal(signalNames.resume, ...(how === undefined ? [] : [how]));
+  async resume(how?: Resumption): Promise<void> {
+    await this.#refuseCancelled('resume');
+    await this.signal(signalNames.resume, ...(how === undefined ? [] : [how]));
+  }
+
+  /** The sentence with the command that runs the work again after it has ended. */
+  wayToResume(): string {
+    return `To resume it:\n  searchflow resume ${shellWord(this.job)}`;
+  }
+
+  /** Throws `UsageError` if the work is being cancelled: its workflow would accept the signal and do nothing. */
+  async #refuseCancelled(verb: string): Promise<WorkflowExecutionDescription> {
+    const about = await this.known(() => this.temporal.describe(), verb);
+    if (about.status.name === 'RUNNING' && isCancelRequested(about))
+      throw new UsageError(`${this.job} is being cancelled; there is nothing to ${verb}.`);
+    return about;
   }
 
   /** How and why the workflow ended; null if it is running. Needs no worker. */
@@ -68,11 +97,13 @@ abstract class PausableHandle<
   protected override async read(): Promise<Shown<Progress, Heartbeat>> {
     // The heartbeats are read last: a slice or window that ends between the two reads is missing for a moment, but never counted twice.
     const progress = await this.temporal.query<Progress>(queryNames.progress);
-    const running = (await this.activities()).flatMap((activity) => {
+    const activities = await this.activities();
+    const running = activities.flatMap((activity) => {
       const heartbeat = this.heartbeatOf(activity);
       return heartbeat ? [{ ...heartbeat, waitingFor: activity.waitsFor ?? heartbeat.waitingFor ?? null }] : [];
     });
-    return { progress, running };
+    const refusals = new Set(activities.map(({ refusal }) => refusal).filter((refusal) => refusal !== null));
+    return { progress, running, refusals: [...refusals] };
   }
 }
 
@@ -90,8 +121,8 @@ interface JobSteps {
   readonly schedule?: string;
   /** Takes the result of the job; adds the steps of a command at the end of the job. */
   readonly finish?: (result: Promise<JobSummary>) => Promise<JobSummary>;
-  /** Runs after a cancel. */
-  readonly cancelled?: () => Promise<void>;
+  /** Runs after a cancel; `since`: the time of the cancel in Unix ms. */
+  readonly cancelled?: (since: number) => Promise<void>;
 }
 
 /** Handle of the workflow of a row job. */
@@ -110,8 +141,9 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
 
   override async cancel({ handOver = false } = {}): Promise<void> {
     if (handOver) await this.known(() => this.temporal.signal(signalNames.handOver), 'cancel');
+    const since = Date.now();
     await super.cancel();
-    await this.#steps.cancelled?.();
+    await this.#steps.cancelled?.(since);
   }
 
   override result(): Promise<JobSummary> {
@@ -139,12 +171,14 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
     const { phase = null } = (await this.end().catch(() => null)) ?? {};
     if (phase === 'done') return `${this.job} is done; there is nothing to ${verb}.`;
     const state = phase === 'failed' ? 'failed' : `is ${phase ?? 'not running'}`;
+    return `${this.job} ${state}. ${this.wayToResume()}`;
+  }
+
+  override wayToResume(): string {
     const { schedule } = this.#steps;
-    const how =
-      schedule === undefined
-        ? `To resume it:\n  searchflow resume ${shellWord(this.job)}`
-        : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
-    return `${this.job} ${state}. ${how}`;
+    return schedule === undefined
+      ? super.wayToResume()
+      : `To run it now:\n  searchflow schedule trigger ${shellWord(schedule)}`;
   }
 
   /** Adds to the error of a cancelled job the agent runs that were left running; needs a worker. */

@@ -9,13 +9,14 @@ const temporal = () => import('./temporal-status.js');
 
 /**
  * Status of a job: from its workflow if a worker is alive, else from Temporal, else from the state that was recorded last. `client`: null
- * if no server can be asked. Takes less than a second.
+ * if no server can be asked. `workerless`: certainly no worker is alive. Takes less than a second.
  */
 export async function jobStatus(
   entry: JobEntry,
   workflowId: string,
   client: Client | null,
   owned: (OwnedWork & { readonly living: readonly unknown[] }) | null,
+  workerless = false,
 ): Promise<JobStatus> {
   const { staged, state, completed, schedule } = entry;
   const known = {
@@ -23,14 +24,15 @@ export async function jobStatus(
     schedule,
   };
   const abandoned = owned?.living.length === 0;
-  const reported = client && (await (await temporal()).askTemporal(client, entry, workflowId, abandoned));
+  const reported =
+    client && (await (await temporal()).askTemporal(client, entry, workflowId, { abandoned, workerless }));
   if (reported) return { ...known, ...reported };
-  if (state?.cancelRequested) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since: state.since };
+  if (state.cancelRequested) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since: state.since };
   // A job that no server reports cannot be running, so the state that was recorded last is still true.
-  if (state && state.phase !== 'running') return { ...known, message: null, ...state };
-  if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state?.since ?? null };
+  if (state.phase !== 'running') return { ...known, message: null, ...state };
+  if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state.since };
   if (completed === staged.generation) return { ...known, phase: 'done' };
-  return { ...known, phase: 'waiting', since: state?.since ?? null };
+  return { ...known, phase: 'waiting', since: state.since };
 }
 
 /** Returns the state of a walk as Temporal knows it; null without an answer. `abandoned`: the command that owned the walk has ended. */

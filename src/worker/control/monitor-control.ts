@@ -11,12 +11,11 @@ import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
-import { isPostgresUrl } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { warehouseOf } from '../config/store-setting.js';
+import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { QuietControl } from './quiet-control.js';
 import { ReportedResults } from './reported-results.js';
 import { startedByCommand } from './work-owners.js';
@@ -40,7 +39,7 @@ export class MonitorControl {
   target(into: string | undefined): { readonly into: string; readonly host?: string } {
     const { config, shared } = this.#access;
     const address = warehouseOf(config, into, DEFAULT_MONITOR_WAREHOUSE, this.#cwd);
-    return { into: address, ...(shared && !isPostgresUrl(address) ? { host: hostname() } : {}) };
+    return { into: address, ...hostOf(address, shared) };
   }
 
   /**
@@ -95,7 +94,7 @@ export class MonitorControl {
       : await this.#start<never, CreatedMonitorResult>(monitorWorkflows.createMonitor, id, input);
     const made = await handle.result();
     const { runId } = await this.#access.client.workflow.getHandle(id).describe();
-    this.#reported.add(runId);
+    await this.#reported.add(runId);
     return { made, before };
   }
 

@@ -2,6 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import type { JobHandle } from '../config/runtime-types.js';
+import { isCancelRequested } from './work-owners.js';
 
 /** Facts that decide whether a job's running workflow may continue. */
 export interface RunningJob {
@@ -24,6 +25,7 @@ export async function startReason(job: RunningJob): Promise<string | null> {
   const { staged, asksMore } = job;
   const running = await runningFor(job.client, job.handle);
   if (running === null) return '';
+  if (running.isCancelled) return ENDS_FIRST;
   if (running.host !== (staged.host ?? null))
     return `Ending an earlier run of this job first, because its warehouse is a file on ${running.host}. Paid results are kept`;
   if (await warehouseGone(job))
@@ -35,16 +37,19 @@ export async function startReason(job: RunningJob): Promise<string | null> {
   return null;
 }
 
-/** Generation, host and limit of the running workflow; null if none is running. */
+/** Message of a command that starts a job whose earlier run is being cancelled. */
+export const ENDS_FIRST = 'An earlier run of this job was cancelled and is ended first. Paid results are kept';
+
+/** Generation, host and limit of the running workflow, and whether it is being cancelled; null if none is running. */
 export async function runningFor(
   client: Client,
   handle: Pick<JobHandle, 'workflowId'>,
-): Promise<{ generation: unknown; host: unknown; limit: unknown } | null> {
+): Promise<{ generation: unknown; host: unknown; limit: unknown; isCancelled: boolean } | null> {
   try {
-    const { status, memo } = await client.workflow.getHandle(handle.workflowId).describe();
-    return status.name === 'RUNNING'
-      ? { generation: memo?.generation, host: memo?.host ?? null, limit: memo?.limit ?? null }
-      : null;
+    const about = await client.workflow.getHandle(handle.workflowId).describe();
+    if (about.status.name !== 'RUNNING') return null;
+    const { generation, host = null, limit = null } = about.memo ?? {};
+    return { generation, host, limit, isCancelled: isCancelRequested(about) };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;

@@ -1,6 +1,6 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay, type JobProgress, workflowNames } from '../../core/rows/job.js';
-import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
+import type { JobEntry, JobState, WalkEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
 import type { JobStatus } from '../config/runtime-types.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
@@ -29,16 +29,16 @@ interface Asked<Shown> {
 
 /**
  * The status of a job as Temporal knows it; null if the server does not answer in time, or does not know the job. `abandoned`: the command
- * that owns the work is dead, so a recent heartbeat does not mean that the work is running.
+ * that owns the work is dead, so a recent heartbeat does not mean that the work is running. `workerless`: certainly no worker is alive.
  */
 export async function askTemporal(
   client: Client,
   { staged, state }: JobEntry,
   workflowId: string,
-  abandoned: boolean,
+  how: { readonly abandoned: boolean; readonly workerless: boolean },
 ): Promise<Reported | null> {
   const about = await describe(client, workflowId);
-  return about && report(client, about, new RowJobHandle(client, staged.job, workflowId), { state, abandoned });
+  return about && report(client, about, new RowJobHandle(client, staged.job, workflowId), { state, ...how });
 }
 
 /** The state of a walk as Temporal knows it; null as for `askTemporal`. */
@@ -57,17 +57,22 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
   client: Client,
   about: WorkflowExecutionDescription,
   handle: Asked<Shown>,
-  { state, abandoned }: { readonly state?: JobEntry['state']; readonly abandoned: boolean },
+  {
+    state,
+    abandoned,
+    workerless = false,
+  }: { readonly state?: JobState; readonly abandoned: boolean; readonly workerless?: boolean },
 ): Promise<Reported<Shown> | null> {
   const unknown = { message: null, shown: null };
   if (about.status.name === 'RUNNING') {
     const startedAt = about.startTime.getTime();
-    const answers = !abandoned && !waitsForWorker(about);
+    const answers = !abandoned && !workerless && !waitsForWorker(about);
+    const isWorkedOn = !workerless && isFresh(about);
     const longestMs = state?.phase === 'paused' ? PAUSED_ANSWER_MS : ANSWER_MS;
     const shown = answers ? await inTime(client, () => handle.progress(), longestMs) : null;
     const begun = { ...unknown, since: state?.since ?? startedAt };
     const isCancelled = isCancelRequested(about);
-    if (isCancelled && !shown && !isFresh(about)) return { ...begun, phase: 'waiting', message: CANCEL_WAITS };
+    if (isCancelled && !shown && !isWorkedOn) return { ...begun, phase: 'waiting', message: CANCEL_WAITS };
     if (isCancelled) return { ...begun, phase: 'running', message: CANCEL_RUNS, shown };
     if (shown && isUnderWay(shown.progress.phase)) {
       const { phase, message } = shown.progress;
@@ -79,7 +84,7 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
       const since = lastHeartbeatOf(about) ?? state?.since ?? null;
       return { ...unknown, phase: 'stopped', message: COMMAND_ENDED, since };
     }
-    return { ...begun, phase: isFresh(about) ? 'running' : 'waiting' };
+    return { ...begun, phase: isWorkedOn ? 'running' : 'waiting' };
   }
   const since = about.closeTime?.getTime() ?? null;
   if (about.status.name === 'CANCELLED') return { ...unknown, phase: 'cancelled', since };

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/client';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
-import { jobOfWorkflow, signalNames, workflowNames } from '../../core/rows/job.js';
+import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
@@ -63,6 +63,8 @@ export class WorkOwners {
   readonly #store: Store;
   readonly #client: () => Promise<Client>;
   readonly #mine = new Map<string, Work>();
+  /** Cancelled jobs that were reported. */
+  readonly #ending = new Set<string>();
   readonly #closed = new AbortController();
   #stopped = false;
   #watching: Promise<void> = Promise.resolve();
@@ -142,6 +144,7 @@ export class WorkOwners {
   async resolveOrphans(role: Role): Promise<void> {
     for (const orphan of await this.#orphans()) await this.#resolve(orphan, role, null);
     if (role === 'command') await this.#nameOthers();
+    else await this.#nameCancelled();
   }
 
   /** Repeatedly handles work whose owner is dead, while this process runs. */
@@ -215,7 +218,7 @@ export class WorkOwners {
     if (watched || role === 'worker') {
       if (!watched) await this.release(workflowId);
       const state = await this.#stateOf(workflowId);
-      if (state === 'cancelled') this.#config.say(`Ending ${job}, which was cancelled.`);
+      if (state === 'cancelled') this.#sayEnding(job);
       else if (state === 'running')
         this.#config.say(`Resuming ${job}, whose command ended${await this.#costText(job, true)}.`);
       else await this.#noteUnstarted(orphan);
@@ -235,13 +238,25 @@ export class WorkOwners {
     );
   }
 
+  /** Reports the jobs whose cancel this worker ends, also after an earlier worker died before it had ended them. */
+  async #nameCancelled(): Promise<void> {
+    for (const { staged, state, workflowId = workflowIdOf(staged.job) } of await this.#store.entries.all())
+      if (state.cancelRequested && (await this.#stateOf(workflowId)) === 'cancelled') this.#sayEnding(staged.job);
+  }
+
+  #sayEnding(job: string): void {
+    if (this.#ending.has(job)) return;
+    this.#ending.add(job);
+    this.#config.say(`Ending ${job}, which was cancelled.`);
+  }
+
   /** Records a job as stopped if its command ended before its workflow started: no run will change its state. */
   async #noteUnstarted({ workflowId, job }: Work): Promise<void> {
     const { entries } = this.#store;
     const entry = await entries.get(job);
-    if (entry?.state?.phase !== 'running') return;
+    if (entry?.state.phase !== 'running') return;
     const about = await this.#describe(workflowId);
-    // The workflow is running, or ended after the entry was written; so it was started.
+    // The workflow is running, or ended after the entry was written. So the workflow was started.
     if (about !== null && (about.closeTime?.getTime() ?? Number.POSITIVE_INFINITY) > entry.state.since) return;
     await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
   }
@@ -262,7 +277,7 @@ export class WorkOwners {
       // The module is loaded here, because commands such as `status` load this file and rarely need the reader of staged rows.
       const { costOfRest } = await import('../staging/plan.js');
       const left = await costOfRest({ staged, journal, prices, rate: rateProfileOf(this.#config), file });
-      const most = typeof asked?.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
+      const most = typeof asked.maxCostDollars === 'number' ? ` (--max-cost ${asked.maxCostDollars})` : '';
       return `${spent}, about ${dollars(left)} is left${most}`;
     } catch {
       // If the staged rows of the job are on another machine, only the cost so far is known.

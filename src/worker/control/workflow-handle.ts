@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
@@ -11,6 +12,7 @@ import {
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
+import type { WorkerRefusal } from '../../core/rows/row-warehouse.js';
 import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
 import { STOPPED } from './work-owners.js';
@@ -77,6 +79,8 @@ export interface PendingActivity {
   readonly heartbeat: unknown;
   /** Why the activity waits for its next attempt; null if it does not wait. */
   readonly waitsFor: string | null;
+  /** Why the last worker that had the activity cannot do it, to be reported once; null if that is not known, or this process reports it. */
+  readonly refusal: string | null;
 }
 
 /** Handle of a workflow. Failures reject with `JobFailed`, mistakes of the user with `UsageError`. */
@@ -143,6 +147,7 @@ export class WorkflowHandle<Progress, Result> {
         type: activity.activityType?.name ?? null,
         heartbeat: payload ? defaultPayloadConverter.fromPayload(payload) : null,
         waitsFor: waitsFor(activity, now),
+        refusal: refusalText(activity),
       };
     });
   }
@@ -176,9 +181,26 @@ export function waitsFor(
 ): string | null {
   const message = lastFailure?.message;
   if (state !== SCHEDULED || !message) return null;
+  const refusal = refusalIn(lastFailure);
+  if (refusal !== null) return refusal.waitsFor;
   // The message of the failure names the whole wait; the time that is left replaces it.
   const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
   const at = nextAttemptScheduleTime ?? scheduledTime;
   const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);
   return seconds < LONG_SECONDS ? why : `waiting ${seconds} s: ${why}`;
+}
+
+/** The message of a worker that cannot do an activity. The worker itself has reported it in its own process. */
+export function refusalText({ lastFailure }: ActivityInfo): string | null {
+  const refusal = refusalIn(lastFailure);
+  const isOwn = refusal?.host === hostname() && refusal.pid === process.pid;
+  return refusal === null || isOwn ? null : (lastFailure?.message ?? null);
+}
+
+function refusalIn(failure: ActivityInfo['lastFailure']): WorkerRefusal | null {
+  const payload = failure?.applicationFailureInfo?.details?.payloads?.[0];
+  if (!payload) return null;
+  const { refusal = null } =
+    defaultPayloadConverter.fromPayload<{ readonly refusal?: WorkerRefusal } | null>(payload) ?? {};
+  return refusal;
 }

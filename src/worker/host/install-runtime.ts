@@ -1,7 +1,8 @@
-import { appendFileSync, existsSync, mkdirSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
+import { makeFolder } from '../../files/make-folder.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { histogramBuckets } from './metrics.js';
 
@@ -47,7 +48,7 @@ function prometheus(address: string) {
 }
 
 function fileLogger(stateDir: string): DefaultLogger {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  makeFolder(stateDir);
   const path = join(stateDir, 'worker.log');
   if (existsSync(path) && statSync(path).size > MAX_LOG_BYTES) truncateSync(path);
   return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {

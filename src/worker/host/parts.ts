@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
@@ -16,6 +15,7 @@ import { pricesAt } from '../../core/purchase/prices.js';
 import { isJobId } from '../../core/rows/job.js';
 import { entryAfter, stageOf } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { Allowlist } from '../config/allowlist.js';
@@ -94,7 +94,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   // The module is loaded here, because loading takes half a second, and a command without a worker does not need the module.
   const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
-  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
+  makeFolder(scratchDir);
   const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
   const { journal, limiter, slots } = working;
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
@@ -122,7 +122,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     sha256,
     stages: store.stages,
     warehouseFor: (staged) => {
-      if (staged.origin === undefined || staged.origin === config.origin) return warehouses.of(staged);
+      if (staged.origin === config.origin) return warehouses.of(staged);
       // The job is refused here: its keys and pages would be mixed with those of another service.
       throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },

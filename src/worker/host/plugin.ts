@@ -8,14 +8,13 @@ import { type Activities, createActivities } from '../../activities/index.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
 import { resolveBase } from '../../api/request.js';
 import type { WireOptions } from '../../api/transport.js';
-import { Secret } from '../../core/connections/secret.js';
+import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
-import type { RateProfile } from '../../core/limiter/rate.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
-import type { PriceTable } from '../../core/purchase/prices.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
+import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { parseServer, pathsOf } from '../config/allowlist.js';
 import { DEFAULT_KEEP_LANDING_MS } from '../config/config.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -26,64 +25,8 @@ import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence
 import { otherLimitsText } from '../team/team.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts, type Parts } from './parts.js';
+import { refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
 import { workerDefaults } from './worker-host.js';
-
-export interface SearchflowPluginOptions extends WireOptions {
-  /** Key of the service, from your own configuration. It is sent only to the service. */
-  readonly apiKey: string;
-  /** Default: the public service. */
-  readonly baseUrl?: string;
-  /** Name of the service in every purchase's key. Default: the base URL. Use `sandbox` for a stand-in, whose address may change. */
-  readonly origin?: string;
-  /**
-   * PostgreSQL that many workers share, with journal, rate limit, budgets and staged rows:
-   * `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Default: the folder `stateDir`,
-   * for one worker.
-   */
-  readonly store?: string;
-  /** Name that joins several keys into one team in the store. Default: each key is its own team. */
-  readonly team?: string;
-  /** PostgreSQL warehouse with credentials, which workflow inputs must not contain. */
-  readonly warehouseUrl?: string;
-  /**
-   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSV files, secret files. Default: the working folder.
-   * Hidden folders in them (`.git`) and `stateDir` stay closed unless `paths` names them.
-   */
-  readonly paths?: readonly string[];
-  /**
-   * Database servers that the inputs of workflows may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default:
-   * none.
-   */
-  readonly hosts?: readonly string[];
-  /** Folder of journal and stages. Without a PostgreSQL store, one worker process at a time owns it. Default `.searchflow`. */
-  readonly stateDir?: string;
-  /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
-  readonly trustStateDir?: boolean;
-  /** Requests per second of your team's limit that this worker may use. Default: 10. */
-  readonly qps?: number;
-  /** Rate profile or its name, instead of `qps`. */
-  readonly rateProfile?: string | RateProfile;
-  /** Price tables that replace the built-in ones, for estimates and for answers without a cost. */
-  readonly prices?: readonly PriceTable[];
-  /** Requests per second that this key may use of the team's limit. Default: all of them. */
-  readonly keyQps?: number;
-  /** Most paid requests in flight. Default: enough to use the limit at 5 s latency, at most 256. */
-  readonly concurrency?: number;
-  /**
-   * Cap in dollars for each run of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It applies if the input has no
-   * `maxCostDollars`, or a higher one. Default: no cap.
-   */
-  readonly maxCostPerJob?: number;
-  /** File (mode 0600) for secrets that the service returns only once, such as a monitor's webhook secret. `createMonitor` needs it. */
-  readonly secretFile?: string;
-  /**
-   * Whether the activities of single operations (`search`, `answer`, …) are registered for your own workflows. Default: true. With false,
-   * only the activities of searchflow's workflows are registered, so that you can use the other names.
-   */
-  readonly operations?: boolean;
-  /** Called with a sentence about warnings and long waits. Default: warnings go to the SDK's logger. */
-  readonly say?: (sentence: string) => void;
-}
 
 /**
  * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
@@ -96,6 +39,7 @@ export class SearchflowPlugin extends SimplePlugin {
   readonly #warn: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
+    refuseWrongOptions(options);
     const { operations = true, say } = options;
     const config = toConfig(options);
     const opened: Opened = { activities: null, journal: null, worker: null };
@@ -301,10 +245,10 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
     throw new UsageError(`stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`);
+  const otherFormat = whyOtherFormat(stateDir, stateDir);
+  if (otherFormat !== null) throw new UsageError(otherFormat);
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
-  if (allowed === null && options.maxCostPerJob !== undefined)
-    throw new UsageError(`maxCostPerJob must be a non-negative number of dollars (got ${options.maxCostPerJob}).`);
   return {
     service: options.origin === 'sandbox' ? 'sandbox' : 'live',
     origin: options.origin ?? baseUrl.replace(/\/+$/, ''),
@@ -338,9 +282,8 @@ function serverOption(host: string): string {
   try {
     return parseServer(host);
   } catch {
-    throw new UsageError(
-      `hosts: ${JSON.stringify(host)} is not a database server such as db.internal or db.internal:6432.`,
-    );
+    const shown = mayHoldSecret(host) ? 'a value (not shown)' : JSON.stringify(host);
+    throw new UsageError(`hosts: ${shown} is not a database server such as db.internal or db.internal:6432.`);
   }
 }
 

@@ -1,7 +1,7 @@
-import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
@@ -99,8 +99,9 @@ export class WorkerHere {
     // Connections to the service are opened here, so that an unreachable service is reported before a job waits for it.
     await parts.transport.warm(Math.min(8, this.#config.concurrency));
     // A database that cannot be reached would delay the start for minutes, so only files are awaited.
-    this.#pruneInBackground((staged) => this.#store.shared || isPostgresUrl(staged.into));
-    if (!this.#store.shared) await pruneJournal(this.#config, this.#store, (staged) => !isPostgresUrl(staged.into));
+    this.#pruneInBackground((staged) => this.#store.shared || warehouseFile(staged.into) === null);
+    if (!this.#store.shared)
+      await pruneJournal(this.#config, this.#store, (staged) => warehouseFile(staged.into) !== null);
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
     this.#throwIfClosing();
@@ -117,7 +118,7 @@ export class WorkerHere {
       this.#report && runWatch(temporal.client, this.#report),
     );
     this.#owners.watch(this.#role);
-    if (this.#store.shared) this.#tryWarehouses(parts).catch(() => undefined);
+    if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
     const warning = otherLimitsText(await this.#store.otherLimits());
     if (warning !== null) this.#config.say(warning);
   }
@@ -156,22 +157,39 @@ export class WorkerHere {
     if (temporalAddress !== null) await this.#parts?.reservation?.alsoTake(limitAmongWorkers(client, this.#config));
   }
 
-  /** Connects to the database of each job that is not done. So a refused login is reported before the job has rows to load. */
-  async #tryWarehouses({ deps }: Parts): Promise<void> {
-    const jobs = (await this.#store.entries.all()).filter(({ staged, completed }) => completed !== staged.generation);
-    const each = new Map(jobs.map(({ staged }) => [staged.into, staged]));
-    await Promise.all(
-      [...each.values()].map(
-        (staged) => isPostgresUrl(staged.into) && loadedSlices(() => deps.warehouseFor(staged), staged),
-      ),
-    );
-  }
-
   #pruneInBackground(isWanted: (staged: StagedJob) => boolean): void {
     const stop = new AbortController();
     const done = pruneJournal(this.#config, this.#store, isWanted, stop.signal).catch(() => undefined);
     this.#pruning = { stop, done };
   }
+}
+
+/**
+ * Connects to the database of each job that is running or paused. So a refused login is reported before the job has rows to load, with the
+ * names of the jobs that wait for another worker.
+ */
+export async function tryWarehouses(
+  { say }: Pick<RuntimeConfig, 'say'>,
+  { entries }: Pick<Store, 'entries'>,
+  { warehouseFor }: Pick<Parts['deps'], 'warehouseFor'>,
+): Promise<void> {
+  const byWarehouse = new Map<string, StagedJob[]>();
+  for (const { staged, completed, state } of await entries.all()) {
+    // A job that was stopped, was cancelled or failed loads nothing until it is started again.
+    const isOpen = completed !== staged.generation && (state.phase === 'running' || state.phase === 'paused');
+    if (isOpen && warehouseFile(staged.into) === null)
+      byWarehouse.set(staged.into, [...(byWarehouse.get(staged.into) ?? []), staged]);
+  }
+  const trying = [...byWarehouse].map(async ([into, jobs]) => {
+    const [staged] = jobs as [StagedJob];
+    try {
+      await warehouseFor(staged).loadedSlices(staged.job, staged.generation);
+    } catch (error) {
+      if (!(error instanceof WarehouseBusy) || error.refusal === null) return;
+      say(`Jobs into ${into} wait for ${error.refusal.waitsFor}: ${jobs.map(({ job }) => job).join(', ')}.`);
+    }
+  });
+  await Promise.all(trying);
 }
 
 /**
@@ -193,8 +211,7 @@ export async function pruneJournal(
     for (const { staged, completed } of await store.entries.all()) {
       const prefix = `${staged.job}/`;
       if (signal?.aborted) return;
-      const isOurs = staged.origin === undefined || staged.origin === config.origin;
-      if (completed !== staged.generation || !isOurs || !isWanted(staged)) continue;
+      if (completed !== staged.generation || staged.origin !== config.origin || !isWanted(staged)) continue;
       if (!(await journal.prunable(prefix, before))) continue;
       if ((await loadedSlices(() => warehouses.of(staged), staged)) === staged.slices)
         await journal.prune(prefix, before);

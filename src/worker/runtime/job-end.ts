@@ -31,7 +31,7 @@ export function withJobEnd(
           phase: phaseOfEnd(error),
           ...(error.message === JOB_CANCELLED ? {} : { message: error.message }),
           since: Date.now(),
-          ...(counts ? { counts } : {}),
+          counts: counts ?? undefined,
         }).catch(() => undefined);
       }
       throw error;

@@ -87,15 +87,17 @@ export class StoreJobLists implements JobLists {
 
 export async function jobStatuses(parts: RuntimeParts, entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
   // The embedded server has no runs that the folder does not know, so a job that was recorded as done is done.
-  const isAsked = parts.config.temporalAddress !== null || entries.some(({ state }) => state?.phase !== 'done');
+  const isAsked = parts.config.temporalAddress !== null || entries.some(({ state }) => state.phase !== 'done');
   const [connected, owned] = await Promise.all([
     isAsked ? parts.connectIfRunning() : null,
     parts.store.entries.owned(),
   ]);
+  // Only the process that holds the lock of a folder works on the folder's jobs.
+  const workerless = !parts.store.shared && parts.store.holder() === null;
   const ask = (entry: JobEntry) => {
     const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
     const owners = owned.find((one) => one.workflowId === workflowId) ?? null;
-    return jobStatus(entry, workflowId, connected?.client ?? null, owners);
+    return jobStatus(entry, workflowId, connected?.client ?? null, owners, workerless);
   };
   return Promise.all(entries.map(ask));
 }

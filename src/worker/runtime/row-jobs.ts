@@ -4,9 +4,8 @@ import { resolve } from 'node:path';
 import { summaryOf } from '../../activities/rows/summarize.js';
 import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { CANCEL_WAITS } from '../../core/rows/pause.js';
-import { isPostgresUrl } from '../../postgres/index.js';
-import { whyNoTarget } from '../../warehouse/index.js';
+import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
+import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
@@ -17,8 +16,10 @@ import type { LazyWork } from './runtime-work.js';
 import type { RowJobs } from './views.js';
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
-const isFileGone = ({ into, host = hostname() }: StagedJob): boolean =>
-  !isPostgresUrl(into) && host === hostname() && !existsSync(into);
+function isFileGone({ into, host = hostname() }: StagedJob): boolean {
+  const file = warehouseFile(into);
+  return file !== null && host === hostname() && !existsSync(file);
+}
 
 /** The row jobs of a folder, or of its store. */
 export class StoreRowJobs implements RowJobs {
@@ -59,10 +60,11 @@ export class StoreRowJobs implements RowJobs {
       this.#parts.connect(),
     ]);
     if (staged === null) return new RowJobHandle(client, workflowId, workflowId);
-    const cancelled = async () => {
-      const { phase, message } = await this.status(staged.job);
-      if (phase === 'waiting' && message === CANCEL_WAITS)
-        await noteCancel(this.#parts.store.entries, entry as JobEntry);
+    const cancelled = async (since: number) => {
+      const { message } = await this.status(staged.job);
+      // The cancel is recorded even if a worker is ending the job, because that worker may die before the end.
+      if (message === CANCEL_WAITS || message === CANCEL_RUNS)
+        await noteCancel(this.#parts.store.entries, entry as JobEntry, since);
     };
     const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
     return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.clientOnly === false);
@@ -70,8 +72,9 @@ export class StoreRowJobs implements RowJobs {
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {
     const { staged } = await findJob(this.#parts.store.entries, job);
+    const sources = { into: warehouseFile(staged.into), input: staged.input };
     for (const kind of ['csv', 'parquet'] as const) {
-      const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), staged);
+      const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), sources);
       if (why !== null) throw new UsageError(`--${kind}: ${why}.`);
     }
   }
@@ -93,7 +96,7 @@ export class StoreRowJobs implements RowJobs {
     const { staged, csv, state } = await findJob(this.#parts.store.entries, job);
     const journal = await this.#parts.store.journal();
     // Recorded counts are preferred, because a count needs DuckDB, and loading DuckDB takes half a second.
-    const recorded = isFileGone(staged) ? null : state?.counts;
+    const recorded = isFileGone(staged) ? null : state.counts;
     const counts = recorded ?? (await countRows(this.#parts, staged));
     const totals = await journal.totals(`${staged.job}/`);
     return summaryOf({ staged, csv, counts, totals, before: totals, startedAt });

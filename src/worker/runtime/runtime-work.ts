@@ -9,17 +9,17 @@ import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { isPostgresUrl } from '../../postgres/index.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
-import { runningFor, startReason } from '../control/running-job.js';
+import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
 import { folderTaken, openTransport } from '../host/parts.js';
 import { WorkerHere } from '../host/worker-here.js';
-import { findJob, noteState, refuseOtherUse } from '../staging/find-job.js';
+import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests, makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
 import { askedOf, forgetEarlierStages, stageEnrichment, toRunInput } from '../staging/stage-job.js';
@@ -83,7 +83,9 @@ export class RuntimeWork {
         maxCostPerJobMicros: this.#config.maxCostPerJobMicros ?? null,
         now: Date.now(),
       });
-      return this.#store.shared && !isPostgresUrl(staged.into) ? { ...plan, notes: [...plan.notes, oneMachine] } : plan;
+      return this.#store.shared && warehouseFile(staged.into) !== null
+        ? { ...plan, notes: [...plan.notes, oneMachine] }
+        : plan;
     } finally {
       await transport.close();
     }
@@ -162,7 +164,7 @@ export class RuntimeWork {
     if (why !== '') {
       this.#config.say(why);
       // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
-      await handle.cancel({ handOver: keepsRequests(before, staged) });
+      if (why !== ENDS_FIRST) await handle.cancel({ handOver: keepsRequests(before, staged) });
       await handle.result().catch(() => undefined);
     }
     await this.#store.stages.share(staged);
@@ -203,19 +205,28 @@ export class RuntimeWork {
       workflowId = workflowIdOf(staged.job),
       csv,
       completed,
-      asked = {},
+      asked,
     } = await findJob(this.#store.entries, job);
     const { owner } = await this.#owners.claim({ job: staged.job, workflowId }, () => ({}));
     await this.#here.run();
     const { client } = await this.#connect();
     const handle = new RowJobHandle(client, staged.job, workflowId);
-    if ((await runningFor(client, handle)) !== null) {
+    let running = await runningFor(client, handle);
+    if (running?.isCancelled) {
+      this.#config.say(ENDS_FIRST);
+      await handle.result().catch(() => undefined);
+      running = await runningFor(client, handle);
+    }
+    if (running !== null) {
       await this.#owners.leaveToWorkers(handle);
       await handle.resume(how);
     } else if (completed === staged.generation)
       throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
-    else if (owner === null) await this.#startWorkflow(workflowId, staged, { ...asked, ...withoutUndefined(how) }, csv);
-    else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
+    else if (owner === null) {
+      // An earlier cancel that nobody has recorded as ended does not concern the new run.
+      await forgetCancel(this.#store.entries, staged.job, workflowId);
+      await this.#startWorkflow(workflowId, staged, { ...asked, ...withoutUndefined(how) }, csv);
+    } else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
     return this.#ending(handle, staged);
   }
 
@@ -241,7 +252,7 @@ export class RuntimeWork {
     const warehouse = this.#warehouses.of(staged);
     const result = await reparse(warehouse, staged, join(this.#config.stateDir, 'scratch'));
     const entry = result.rows > 0 ? await this.#store.entries.get(staged.job) : null;
-    if (entry?.state?.counts) {
+    if (entry?.state.counts) {
       const counts = await warehouse.summary(staged.job);
       await noteState(this.#store.entries, entry.staged, { ...entry.state, counts });
     }
@@ -257,7 +268,10 @@ export class RuntimeWork {
   }
 
   async runWorker(running: () => void, report: (run: WatchedRun) => void): Promise<void> {
-    await this.#here.run('worker', report);
+    await this.#here.run('worker', (run) => {
+      report(run);
+      if (run.phase !== 'running') this.#recordEnd(run.job).catch(() => undefined);
+    });
     if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
     await this.#recordCancelled();
     running();
@@ -266,13 +280,21 @@ export class RuntimeWork {
 
   /** Records the end of the jobs that were cancelled while no worker was alive: they end on this worker. */
   async #recordCancelled(): Promise<void> {
-    const cancelled = (await this.#store.entries.all()).filter(({ state }) => state?.cancelRequested);
+    const cancelled = (await this.#store.entries.all()).filter(({ state }) => state.cancelRequested);
     if (cancelled.length === 0) return;
     const { client } = await this.#connect();
     for (const { staged, workflowId } of cancelled)
       this.#ending(new RowJobHandle(client, staged.job, workflowId), staged)
         .result()
         .catch(() => undefined);
+  }
+
+  /** Records how a job ended if no command watches it and the job itself could not: it was cancelled, failed or was terminated. */
+  async #recordEnd(job: string): Promise<void> {
+    const entry = await findKnownJob(this.#store.entries, job);
+    if (entry === null || (entry.state.phase !== 'running' && !entry.state.cancelRequested)) return;
+    const { client } = await this.#connect();
+    await this.#ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
   }
 
   /** Records the names in the input of a workflow as typed by a person. */

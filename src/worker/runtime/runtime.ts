@@ -58,7 +58,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     },
     rows: new StoreRowJobs(parts, work),
     jobs: new StoreJobLists(parts),
-    work: ownWork(work),
+    work: ownWork(work, store),
     team: teamView(store),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();
@@ -81,9 +81,11 @@ export const openRuntime: OpenRuntime = async (config) => {
   };
 };
 
-const ownWork = (work: LazyWork): OwnWork => ({
+const ownWork = (work: LazyWork, { entries }: Store): OwnWork => ({
   own: async (one) => (await work.load()).own(one),
   owned: async () => work.opened?.owned() ?? [],
+  isAbandoned: async (workflowId) =>
+    (await entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
   release: async (workflowId) => work.opened?.release(workflowId),
   stop: async (until) => work.opened?.stop(until),
 });

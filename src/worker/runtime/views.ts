@@ -1,5 +1,5 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
-import type { SlotsView } from '../../core/limiter/slots.js';
+import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
@@ -65,6 +65,8 @@ export interface OwnWork {
   own(work: Work): Promise<void>;
   /** The work that this command owns. */
   owned(): Promise<readonly Work[]>;
+  /** Whether all commands that owned the work have ended, and no worker has taken it over. */
+  isAbandoned(workflowId: string): Promise<boolean>;
   /** Makes the workers the owner of work that waits for a person. */
   release(workflowId: string): Promise<void>;
   /** Stops the work that this command owns; work that has not stopped when `until` resolves is terminated. */
@@ -82,7 +84,7 @@ export interface TeamView {
    */
   workerElsewhere(): number | null;
   /** Slots for runs at the service. */
-  slots(): Promise<SlotsView>;
+  slots(): Promise<SlotsInUse>;
   /** The team's spending and caps. */
   spend(): Promise<Spend>;
 }

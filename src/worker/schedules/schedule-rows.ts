@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
-import { isPostgresUrl } from '../../postgres/index.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { boundsOf } from '../staging/stage-job.js';
 
@@ -21,7 +21,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     throw new UsageError('--rebuy cannot be scheduled. To buy old answers again, use --refresh-after.');
   if (request.limit !== undefined)
     throw new UsageError('--limit cannot be scheduled. A schedule asks for all rows of its file.');
-  if (request.csv !== null && shared && isPostgresUrl(staged.into)) {
+  if (request.csv !== null && shared && warehouseFile(staged.into) === null) {
     throw new UsageError(
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );

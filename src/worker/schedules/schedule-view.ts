@@ -103,6 +103,8 @@ export async function awaitEnd(handle: Pick<WorkflowHandle, 'result'>): Promise<
     if (!(error instanceof WorkflowFailedError)) throw error;
     const { cause } = error;
     const ended = cause?.name === 'CancelledFailure' || cause?.name === 'TerminatedFailure';
+    // Temporal's message of a cancelled run has no reason.
+    if (cause?.name === 'CancelledFailure') return { phase: 'cancelled', message: null, summary: null };
     return {
       phase: ended ? 'cancelled' : 'failed',
       message: cause instanceof Error ? cause.message : error.message,

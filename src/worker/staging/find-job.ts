@@ -53,12 +53,23 @@ export function refuseOtherUse(
   }
 }
 
-/** Records that a job was cancelled while no worker was alive, for a status without a server. */
-export async function noteCancel(entries: JobEntries, { staged, workflowId }: JobEntry): Promise<void> {
+/** Records a cancel that has not ended the job yet, for a status without a server. `since`: the time of the cancel in Unix ms. */
+export async function noteCancel(entries: JobEntries, { staged, workflowId }: JobEntry, since: number): Promise<void> {
   await entries.claim(workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
     const entry = jobs.find((one) => one.staged.job === staged.job);
-    if (entry?.state === undefined || entry.staged.generation !== staged.generation) return { owned };
+    if (entry?.staged.generation !== staged.generation) return { owned };
+    // A later state is the end of the job.
+    if (entry.state.since > since) return { owned };
     return { owned, entry: { job: staged.job, now: { ...entry, state: { ...entry.state, cancelRequested: true } } } };
+  });
+}
+
+/** Forgets a recorded cancel of an earlier run, because a new run of the job is being started. */
+export async function forgetCancel(entries: JobEntries, job: string, workflowId: string): Promise<void> {
+  await entries.claim(workflowId, ({ owned, jobs }) => {
+    const entry = jobs.find(({ staged }) => staged.job === job);
+    if (!entry?.state.cancelRequested) return { owned };
+    return { owned, entry: { job, now: { ...entry, state: { phase: 'running', since: Date.now() } } } };
   });
 }
 
@@ -71,14 +82,14 @@ const MOST_TAGS = 100;
  */
 export async function noteState(entries: JobEntries, staged: StagedJob, state: JobState): Promise<void> {
   const found = await entries.get(staged.job);
-  if (found === null || (state.phase === 'running' && found.state?.phase === 'running')) return;
+  if (found === null || (state.phase === 'running' && found.state.phase === 'running')) return;
   await entries.claim(found.workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
     const entry = jobs.find((one) => one.staged.job === staged.job);
     if (entry?.staged.generation !== staged.generation) return { owned };
-    if (state.phase === 'running' && (entry.state?.since ?? 0) > state.since) return { owned };
+    if (state.phase === 'running' && entry.state.since > state.since) return { owned };
     const isWhole = state.phase === 'done' && staged.limit === undefined;
     // Only a running job loads rows, so in any other state the last counts are still right.
-    const { counts = entry.state?.counts, ...noted } = state;
+    const { counts = entry.state.counts, ...noted } = state;
     const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
     const now: JobEntry = {
       ...entry,

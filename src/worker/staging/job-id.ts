@@ -1,11 +1,10 @@
 import { basename, join, resolve } from 'node:path';
 import type { StagedJob } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { isSameWarehouse, warehouseOf } from '../config/store-setting.js';
+import { warehouseOf } from '../config/store-setting.js';
 
 /** The part of a request that names its job. */
 export interface JobIdentityRequest {
@@ -22,7 +21,6 @@ export interface JobIdentityRequest {
 export function identify(
   context: { readonly cwd: string; readonly origin: string; readonly warehouse?: DatabaseAddress | null },
   request: JobIdentityRequest,
-  jobs: readonly JobEntry[] = [],
 ): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
   if (request.input === '-' && request.job === null) {
     throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
@@ -34,17 +32,7 @@ export function identify(
   const [operation, source] =
     request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
-  // A job of an earlier version, which compared host names with case, keeps its id.
-  const before = jobs.find(
-    ({ named, staged }) =>
-      named === (request.job !== null) &&
-      staged.name === name &&
-      (named || (staged.input === input && staged.operation === operation)) &&
-      staged.origin === context.origin &&
-      staged.into !== into &&
-      isSameWarehouse(staged.into, into),
-  );
-  return { job: before?.staged.job ?? `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+  return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
 }
 
 /** A name without characters that paths and ids cannot hold. */

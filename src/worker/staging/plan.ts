@@ -2,7 +2,7 @@ import type { RateProfile } from '../../core/limiter/rate.js';
 import { DigestMap } from '../../core/purchase/digest-map.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
-import type { Journal, Landed } from '../../core/purchase/journal.js';
+import { type Journal, type Landed, RUN_OVERDUE } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
@@ -224,7 +224,7 @@ async function countUnits(
 }
 
 /** The purchase of the unit is open and the run continues: another request for the unit follows the same run. */
-const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === 'RUN_OVERDUE';
+const isLeftRunning = ({ errorTag }: Landed): boolean => errorTag === RUN_OVERDUE;
 
 function leftNote(left: number): string {
   const runs =

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { contentsOutcomes, landingOf, type Unit } from '../../activities/index.js';
 import { contentsEndpoint, operations, readKept } from '../../api/index.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import type { MisreadAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { makeFolder } from '../../files/make-folder.js';
 import { writeNamed } from '../../files/write-durably.js';
 import { unitLine } from '../../store/file/unit-record.js';
 import type { Reparsed } from '../config/runtime-types.js';
@@ -26,7 +27,7 @@ export async function reparse(warehouse: RowWarehouse, staged: StagedJob, scratc
   const lines = read.map(({ outcome, answer }) =>
     unitLine({ ...outcome, costMicros: 0 }, staged.operation, answer.requestId, answer.fetchedAt),
   );
-  mkdirSync(scratchDir, { recursive: true, mode: 0o700 });
+  makeFolder(scratchDir);
   const file = join(scratchDir, `${randomUUID()}.jsonl`);
   try {
     writeNamed(file, `${lines.join('\n')}\n`);

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
-import { moveDurably } from '../../files/write-durably.js';
-import { isPostgresUrl } from '../../postgres/index.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { moveDurably, syncFolder } from '../../files/write-durably.js';
 import { type StageManifest, stageCsv } from '../../rows/index.js';
-import { whyNoTarget } from '../../warehouse/index.js';
+import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
+import { hostOf } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
 import { identify } from './job-id.js';
@@ -59,7 +59,7 @@ export interface Staging {
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
-  const identity = identify(context, asked, jobs);
+  const identity = identify(context, asked);
   refuseOtherUse({ ...identity, origin: context.origin, operation }, asked.job !== null, jobs);
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
@@ -67,7 +67,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   const refused = whyPathsRefused(context, request);
   if (refused !== null) throw new UsageError(refused);
   const stages = join(context.stateDir, 'stages', identity.job);
-  mkdirSync(stages, { recursive: true, mode: 0o700 });
+  makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);
   try {
     const manifest = await stageCsv({
@@ -80,10 +80,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       outDir: draft,
     });
     const { operation: _, options, batch, ...others } = how.facts;
-    // Jobs of `contents` keep the hash of earlier versions, which had only this operation.
-    const facts = [manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch];
-    if (operation !== 'contents') facts.push(operation, others);
-    else if (Object.keys(others).length > 0) facts.push(others);
+    const facts = [operation, manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch, others];
     const generation = sha256(canonicalJson(facts)).slice(0, 12);
     const stageDir = join(stages, generation);
     await moveWhole(draft, stageDir);
@@ -106,7 +103,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
         ...(request.limit !== undefined && request.limit < manifest.rows ? { limit: request.limit } : {}),
         window: how.window(manifest.rowsPerSlice, context.concurrency),
         stageDir,
-        ...(context.shared && !isPostgresUrl(identity.into) ? { host: hostname() } : {}),
+        ...hostOf(identity.into, context.shared),
       },
     };
   } finally {
@@ -138,18 +135,23 @@ export function whyPathsRefused(context: Pick<StageContext, 'cwd' | 'origin' | '
   const why = whyUnwritable(into);
   if (why !== null) return `${into} cannot be used as the warehouse: ${why}.`;
   const { csv = null } = request;
-  const wrong = csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into, input });
+  const wrong =
+    csv === null ? null : whyNoTarget('csv', resolve(context.cwd, csv), { into: warehouseFile(into), input });
   return wrong === null ? null : `The CSV cannot be written: ${wrong}.`;
 }
 
 /** Renames a draft to its stage. An existing stage has the same content and is kept. */
 async function moveWhole(draft: string, stageDir: string): Promise<void> {
-  if (existsSync(join(stageDir, 'manifest.json'))) return;
-  try {
-    await moveDurably(draft, stageDir);
-  } catch (error) {
-    if (!existsSync(join(stageDir, 'manifest.json'))) throw error;
+  const isThere = () => existsSync(join(stageDir, 'manifest.json'));
+  if (!isThere()) {
+    try {
+      return await moveDurably(draft, stageDir);
+    } catch (error) {
+      if (!isThere()) throw error;
+    }
   }
+  // A killed process may have renamed the stage, and not synced the folder.
+  await syncFolder(dirname(stageDir));
 }
 
 /**

@@ -1,14 +1,9 @@
-import { ZodObject, type ZodType } from 'zod';
+import { toJSONSchema, ZodObject } from 'zod';
 import { contentsKeys } from '../../activities/rows/contents-purchase.js';
-import { rowRequests } from '../../activities/rows/row-requests.js';
-import { createAgentRunEndpoint } from '../../api/endpoints/agent-runs.js';
-import { answerEndpoint } from '../../api/endpoints/answer.js';
-import { contentsEndpoint } from '../../api/endpoints/contents.js';
-import { findSimilarEndpoint } from '../../api/endpoints/find-similar.js';
-import { createResearchTaskEndpoint } from '../../api/endpoints/research.js';
-import { searchEndpoint } from '../../api/endpoints/search.js';
+import { rowEndpoints, rowRequests } from '../../activities/rows/row-requests.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
+import { type InputSchema, misspellings } from '../../core/inputs/check-input.js';
 import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
 import {
   isLongRunning,
@@ -92,7 +87,7 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   refuseOtherFields('contents', options);
-  asUsageError(() => transport.check(contentsEndpoint, { ...options, urls: [EXAMPLE_URL] }, { variant }));
+  asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, { variant }));
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
@@ -180,25 +175,16 @@ function asUsageError<T>(check: () => T): T {
   }
 }
 
-/** The requests of the operations for rows. */
-const requestOf: Readonly<Record<RowOperation, ZodType>> = {
-  contents: contentsEndpoint.request,
-  search: searchEndpoint.request,
-  answer: answerEndpoint.request,
-  findSimilar: findSimilarEndpoint.request,
-  agent: createAgentRunEndpoint.request,
-  research: createResearchTaskEndpoint.request,
-};
 const fieldsOf = (operation: RowOperation): readonly string[] => {
-  const { [operation]: request } = requestOf;
+  const { request } = rowEndpoints[operation];
   return request instanceof ZodObject ? Object.keys(request.shape) : [];
 };
 /** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
 const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderation', 'systemPrompt', 'userIdentifier'];
 
 /**
- * Refuses fields that only other operations have: the service would ignore them, and each row would be bought without their effect. Fields
- * that no operation has may be new fields of the service, and are sent.
+ * Refuses misspelt fields, and fields that only other operations have: the service would ignore them, and each row would be bought without
+ * their effect. Other fields may be new fields of the service, and are sent.
  */
 function refuseOtherFields(operation: RowOperation, fields: Fields): void {
   const own = fieldsOf(operation);
@@ -209,6 +195,13 @@ function refuseOtherFields(operation: RowOperation, fields: Fields): void {
     const others = rowOperations.filter((one) => fieldsOf(one).includes(name));
     if (others.length > 0) throw new UsageError(`${name} is a field of ${others.join(', ')}, not of ${operation}.`);
   }
+  const wrong = misspellings(operation, fields, schemaOf(operation));
+  if (wrong.length > 0) throw new UsageError(wrong.join(' '));
+}
+
+function schemaOf(operation: RowOperation): InputSchema {
+  const schema = toJSONSchema(rowEndpoints[operation].request) as InputSchema;
+  return { ...schema, properties: { ...Object.fromEntries(common.map((name) => [name, {}])), ...schema.properties } };
 }
 
 const fromRows = (name: string, operation: string): string =>

@@ -14,6 +14,7 @@ import type {
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
+import { recordFormat } from '../../store/process/folder-format.js';
 import { KeptEntries } from '../../store/process/kept-entries.js';
 import { OwnerLocks } from '../../store/process/owner-locks.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -43,7 +44,7 @@ export class FolderJobs implements JobEntries {
   }
 
   async put(entry: JobEntry): Promise<void> {
-    await write(this.#dir, this.#path(entry.staged.job), entry);
+    await this.#write(this.#dir, this.#path(entry.staged.job), entry);
   }
 
   async all(): Promise<JobEntry[]> {
@@ -60,7 +61,7 @@ export class FolderJobs implements JobEntries {
 
   /** Walks have their own folder and hashed file names, because workflow ids may contain any characters. */
   async putWalk(entry: WalkEntry): Promise<void> {
-    await write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
+    await this.#write(this.#walks, join(this.#walks, `${sha256(entry.job).slice(0, 16)}.json`), entry);
   }
 
   async walks(): Promise<WalkEntry[]> {
@@ -87,7 +88,7 @@ export class FolderJobs implements JobEntries {
           await this.put(claimed.entry.now);
         } else if (claimed.entry) rmSync(this.#path(claimed.entry.job), { force: true });
         if (claimed.owned === null) rmSync(path, { force: true });
-        else await write(this.#ownedDir, path, claimed.owned);
+        else await this.#write(this.#ownedDir, path, claimed.owned);
         return claimed;
       },
       { waitMs: CLAIM_MS },
@@ -100,7 +101,7 @@ export class FolderJobs implements JobEntries {
       join(this.#ownedDir, 'allowed.lock'),
       async () => {
         const all = new Map([...(await this.allowed()), ...named].map((one) => [JSON.stringify(one), one]));
-        await write(dirname(this.#dir), this.#allowedPath, [...all.values()]);
+        await this.#write(dirname(this.#dir), this.#allowedPath, [...all.values()]);
       },
       { waitMs: CLAIM_MS },
     );
@@ -152,11 +153,12 @@ export class FolderJobs implements JobEntries {
     if (!isJobId(job)) throw new UsageError(`"${job}" is not a valid job id`);
     return join(this.#dir, `${job}.json`);
   }
-}
 
-async function write(dir: string, path: string, entry: object): Promise<void> {
-  makeFolder(dir);
-  await writeDurably(path, JSON.stringify(entry, null, 2));
+  async #write(dir: string, path: string, entry: object): Promise<void> {
+    await recordFormat(dirname(this.#dir));
+    makeFolder(dir);
+    await writeDurably(path, JSON.stringify(entry, null, 2));
+  }
 }
 
 /** The JSON files of a folder, by the time of their last change, the oldest first. */

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { idleView } from '../../core/limiter/limiter.js';
+import { slotsInUse } from '../../core/limiter/slots.js';
+import { AGENT } from '../../core/rows/row-operation.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
 import { damageText } from '../../store/file/mend-segment.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
+import { recordFormat } from '../../store/process/folder-format.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { blockFile, reserveLimit } from '../team/limit-owner.js';
@@ -34,7 +37,10 @@ export class FolderStore implements Store {
 
   /** The journal of this process's worker; a journal for reading if this process runs no worker. */
   async journal(): Promise<PurchaseJournal> {
-    if (this.#working) return this.#working.journal;
+    return this.#working?.journal ?? this.#readJournal();
+  }
+
+  #readJournal(): Promise<FileJournal> {
     this.#reading ??= this.#openJournal({ writes: false, alone: lockHolder(this.#lockPath) === null });
     return this.#reading;
   }
@@ -57,11 +63,12 @@ export class FolderStore implements Store {
       const teams = this.#config.origin !== 'sandbox';
       // The journal of the worker replaces the journal for reading, whose index is released.
       this.#reading = null;
+      await recordFormat(this.#config.stateDir);
       const journal = await this.#openJournal({ writes: true });
       const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
       const reservation = teams ? reserveLimit(this.#config) : null;
       const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
-      const slots = new MemorySlots(this.#config.agentSlots);
+      const slots = this.#slotsOf(journal);
       this.#working = {
         journal,
         limiter,
@@ -96,8 +103,15 @@ export class FolderStore implements Store {
     };
   }
 
-  slots() {
-    return (this.#working?.slots ?? new MemorySlots(this.#config.agentSlots)).view();
+  async slots() {
+    if (this.#working) return slotsInUse(this.#working.slots, this.#working.journal);
+    const journal = await this.#readJournal();
+    return slotsInUse(this.#slotsOf(journal), journal);
+  }
+
+  /** The slots of the folder's team, with the slots that runs of earlier processes hold. */
+  #slotsOf(journal: FileJournal): MemorySlots {
+    return new MemorySlots(this.#config.agentSlots, journal.slotsOf(AGENT));
   }
 
   /** Always empty, because a folder has one worker. */

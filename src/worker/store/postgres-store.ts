@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { slotsInUse } from '../../core/limiter/slots.js';
 import type { Postgres } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
 import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
@@ -67,8 +68,8 @@ export class PostgresStore implements Store {
     return this.#limiter.view();
   }
 
-  slots() {
-    return this.#slots.view();
+  async slots() {
+    return slotsInUse(this.#slots, await this.journal());
   }
 
   async otherLimits() {

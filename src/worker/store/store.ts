@@ -1,5 +1,5 @@
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
-import type { Slots, SlotsView } from '../../core/limiter/slots.js';
+import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
@@ -37,7 +37,7 @@ export interface Store {
   holder(): number | null;
   /** The current state of the team's limit. */
   limits(): Promise<LimiterView>;
-  slots(): Promise<SlotsView>;
+  slots(): Promise<SlotsInUse>;
   /** Workers on the same task queue and service that have another key and team, and so another limit. */
   otherLimits(): Promise<readonly OtherLimit[]>;
   /** Whether another living worker on the same task queue runs for this service on this machine. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Serial } from '../../core/waits/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { ownIdentity } from '../../files/process-identity.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
@@ -105,7 +106,8 @@ export class LimitReservation implements Reservation {
 /** A file with the block of a team. The file remains when the blocked process ends. */
 export function blockFile(whose: Whose): BlockMemory {
   const path = `${limitPath(whose)}.block.json`;
-  let last: Promise<unknown> = Promise.resolve();
+  /** One write at a time, so that the latest block is kept. */
+  const writes = new Serial();
   return {
     load() {
       try {
@@ -121,11 +123,7 @@ export function blockFile(whose: Whose): BlockMemory {
       }
     },
     save(until, reason) {
-      // Writes are serialized, so that the latest block is kept.
-      const write = () => writeDurably(path, JSON.stringify({ until, at: Date.now(), reason }));
-      const saved = last.then(write, write);
-      last = saved.catch(() => undefined);
-      return saved;
+      return writes.run(() => writeDurably(path, JSON.stringify({ until, at: Date.now(), reason })));
     },
   };
 }

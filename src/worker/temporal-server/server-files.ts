@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../files/make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, toIdentity } from '../../files/process-identity.js';
 import { writeDurably, writeNamed } from '../../files/write-durably.js';
 
@@ -65,7 +66,7 @@ export function removeRecord(files: ServerFiles): void {
 
 /** Records that this process uses the server. Returns a function that removes the record. */
 export function enrol(files: ServerFiles): () => void {
-  mkdirSync(files.users, { recursive: true, mode: 0o700 });
+  makeFolder(files.users);
   const content = `${JSON.stringify(ownIdentity())}\n`;
   // A process may use the server several times, and a dead process with the same PID may have left a file.
   for (let n = 0; ; n++) {

@@ -13,6 +13,7 @@ import {
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../../files/process-identity.js';
 import { type ProcessLock, tryLock } from '../../files/process-lock.js';
+import { recordFormat } from '../../store/process/folder-format.js';
 import type { ServerFiles, ServerRecord } from './server-files.js';
 import { writeRecord } from './server-files.js';
 
@@ -39,6 +40,7 @@ export async function startServer(
   plan: ServerPlan,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<StartedServer> {
+  await recordFormat(files.stateDir);
   const lock = await lockDatabase(files);
   dropUnfinished(files);
   boundLog(files);

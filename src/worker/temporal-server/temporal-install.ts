@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { moveDurably } from '../../files/write-durably.js';
 import { buildTemporal, type InstallStep } from './temporal-build.js';
@@ -39,7 +40,7 @@ export interface Installation {
  */
 export async function installTemporal(installation: Installation): Promise<TemporalBinary> {
   const { dir, program, say, check } = installation;
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   const target = join(dir, program);
   return withLock(
     join(dir, 'install.lock'),

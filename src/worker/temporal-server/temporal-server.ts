@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { makeFolder } from '../../files/make-folder.js';
 import { isAlive } from '../../files/process-identity.js';
 import { withLock } from '../../files/process-lock.js';
 import { freePort } from './free-port.js';
@@ -62,7 +63,7 @@ export class TemporalServerFailed extends Error {
  */
 export async function ensureTemporalServer(options: TemporalServerOptions): Promise<EmbeddedServer> {
   const files = serverFiles(options.stateDir);
-  mkdirSync(files.stateDir, { recursive: true, mode: 0o700 });
+  makeFolder(files.stateDir);
   // This process is recorded as a user first, so that no watcher ends a server that is about to be reused.
   const leave = enrol(files);
   try {

@@ -34,6 +34,9 @@ export async function openClient(
   };
 }
 
+/** Time in ms after which a wait for a Temporal server is reported. */
+const REPORT_AFTER_MS = 5000;
+
 /** A connection to Temporal: a client, and a worker's connection on demand. */
 export interface Temporal {
   readonly client: Client;
@@ -56,10 +59,13 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
         : `Temporal's web UI: ${embedded.uiUrl}`,
     );
   const address = embedded?.address ?? (config.temporalAddress as string);
-  const opened = await openClient(config, env, address, '10s').catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`);
-  });
+  const report = setTimeout(() => say(`Waiting for an answer of the Temporal server at ${address} …`), REPORT_AFTER_MS);
+  const opened = await openClient(config, env, address, '10s')
+    .catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new UsageError(`No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`);
+    })
+    .finally(() => clearTimeout(report));
   const native: NativeConnection[] = [];
   return {
     client: opened.client,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPostgresUrl } from '../../core/connections/postgres-address.js';
 import type { StreamListing, TypeCount } from '../../core/events/event-warehouse.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import type { JobListing, RuntimeConfig } from '../config/runtime-types.js';
 import { openWarehouses, type Warehouses } from './warehouses.js';
 
@@ -33,7 +33,7 @@ export async function readEventStatus(
     () => warehouses.close(),
     () => warehouses.close(),
   );
-  if (isPostgresUrl(into)) {
+  if (warehouseFile(into) === null) {
     const silent = Symbol('silent');
     const first = await Promise.race([reading, sleep(SILENT_MS, silent, { ref: false })]);
     // The warehouse is not closed: closing would wait for the silent database, too.

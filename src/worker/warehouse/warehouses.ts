@@ -3,7 +3,12 @@ import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import { Secret } from '../../core/connections/secret.js';
 import type { StagedJob } from '../../core/rows/job.js';
-import { type RowWarehouse, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import {
+  type RowWarehouse,
+  WarehouseBusy,
+  WarehouseUnusable,
+  type WorkerRefusal,
+} from '../../core/rows/row-warehouse.js';
 import { PostgresRefused, strictest, withTlsOf } from '../../postgres/index.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { createWarehouses, type OpenedWarehouse } from '../../warehouse/index.js';
@@ -22,7 +27,7 @@ export interface Warehouses {
 /**
  * Opens warehouses with the credentials of the configuration, which jobs do not contain. A file of another machine gives `WarehouseBusy`,
  * so that the activities of this file are retried until a worker of that machine gets them. `allowlist`: names that events and monitors may
- * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs, because another worker may log in.
+ * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs and walks, because another worker may log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -49,9 +54,17 @@ export function openWarehouses(
     await allowlist?.check({ into: ref.into });
     return at(ref);
   };
+  // Each warehouse is wrapped once, because the windows of all walks into one warehouse share its loads.
+  const wrapped = new WeakMap<object, object>();
+  const left = <Kind extends object>(kind: Kind, into: string): Kind => {
+    if (!oneOfMany) return kind;
+    const known = wrapped.get(kind) ?? leftToOthers(kind, { into, refusals, say });
+    wrapped.set(kind, known);
+    return known as Kind;
+  };
   return {
-    of: (staged) => (oneOfMany ? leftToOthers(at(staged).rows, { into: staged.into, refusals, say }) : at(staged).rows),
-    events: { warehouse: async (ref) => (await allowed(ref)).events },
+    of: (staged) => left(at(staged).rows, staged.into),
+    events: { warehouse: async (ref) => left((await allowed(ref)).events, ref.into) },
     monitors: {
       warehouse: async (ref) => (await allowed(ref)).monitors,
       async secrets({ file, host }) {
@@ -82,15 +95,21 @@ interface Refusing extends Pick<RuntimeConfig, 'say'> {
   readonly refusals: Refusals;
 }
 
-/** Wraps a warehouse: a refused login is reported once and becomes `WarehouseBusy`, so that another worker takes the slice. */
-function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing): RowWarehouse {
+const refusal = {
+  host: hostname(),
+  pid: process.pid,
+  waitsFor: 'a worker that can log in to the warehouse',
+} satisfies WorkerRefusal;
+
+/** Wraps a warehouse: a refused login is reported once and becomes `WarehouseBusy`, so that another worker takes the slice or window. */
+function leftToOthers<Kind extends object>(warehouse: Kind, { into, refusals, say }: Refusing): Kind {
   const reported = (error: unknown): unknown => {
     const cause = error instanceof WarehouseUnusable ? error.cause : null;
     if (!(cause instanceof PostgresRefused) || !/^(28|3D)/.test(cause.code ?? '')) return error;
     const sentence = `A worker on ${hostname()} (PID ${process.pid}) cannot load: ${(error as WarehouseUnusable).message}`;
     if (!refusals.has(into)) say(sentence);
     refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
-    return new WarehouseBusy(sentence, null);
+    return new WarehouseBusy(sentence, null, refusal);
   };
   return new Proxy(warehouse, {
     get(found, name) {
@@ -99,7 +118,7 @@ function leftToOthers(warehouse: RowWarehouse, { into, refusals, say }: Refusing
       return async (...args: unknown[]) => {
         const refused = refusals.get(into);
         if (refused && performance.now() < refused.until && name !== 'close')
-          throw new WarehouseBusy(refused.sentence, null);
+          throw new WarehouseBusy(refused.sentence, null, refusal);
         try {
           const result: unknown = await method.apply(found, args);
           if (name !== 'close') refusals.delete(into);

@@ -6,9 +6,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCatalogs, usefulQueries, warehouseDoc } from '../../../scripts/warehouse-doc.mjs';
 import { createWarehouses } from '../../../src/warehouse/index.js';
+import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
-import { runJob, Service, stageText } from '../../support/warehouse/row-job.js';
 
 describe('docs/warehouse.md', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));

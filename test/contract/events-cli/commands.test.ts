@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -137,4 +139,42 @@ it('a status of events without a warehouse names the command that makes one', as
     code: 2,
     refusal: expect.stringContaining('mysql: is not supported'),
   });
+});
+
+it('the status of a walk shows its state and command if the warehouse refuses the login', async () => {
+  // The answer of a database that refuses every login.
+  const refusal = Buffer.from('SFATAL\0C28000\0Mno user name specified\0\0');
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(refusal.length + 4);
+  const database = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, refusal])));
+  }).listen(0, '127.0.0.1');
+  await once(database, 'listening');
+  onTestFinished(() => void database.close());
+  const target = `postgres://127.0.0.1:${(database.address() as AddressInfo).port}/dw?schema=ev&sslmode=disable`;
+  const command = type(`events sync --into ${target}`);
+  const { job, workflowId, end } = await started('sync');
+  await end();
+  await command;
+  const walk = { job, workflowId, origin: service.url, stream: 'sync', into: target };
+  const walks = async () => [walk];
+  const missing = expect.stringMatching(/^The database .* refused: no user name specified: check the address/);
+  const { code, out } = await type(`status ${job}`, { walks });
+  expect(code).toBe(0);
+  expect(out.split('\n')).toEqual([
+    `${job}: failed`,
+    '  reason: by somebody',
+    expect.stringMatching(/^ {2}to resume: searchflow events sync --into .*schema=ev/),
+    expect.stringMatching(/^The figures of the warehouse are missing: The database .* no user name specified/),
+    '',
+  ]);
+  const asJson = await type(`status ${job} --json`, { walks });
+  expect(asJson.code).toBe(0);
+  expect(JSON.parse(asJson.out)).toMatchObject({
+    ...{ known: false, missing, running: [] },
+    interrupted: [{ job, state: 'failed', message: 'by somebody', resumeText: expect.stringContaining('events sync') }],
+  });
+  const unknown = await type(`events status --into ${target}`, { walks: async () => [] });
+  expect(unknown).toMatchObject({ code: 1, refusal: expect.stringContaining('no user name specified') });
 });

@@ -70,10 +70,16 @@ describe('flags', () => {
     expect(toWalkOptions({ parallel: '0' }, mistakes)).toEqual({ parallel: 0 });
     expect(mistakes).toEqual([expect.stringContaining("--parallel: '0'")]);
     expect(typesNote(['webset.idle'])).toBeNull();
-    const note = typesNote(['webset.idel', 'webset.idle']);
-    expect(note).toContain('Unknown event type: webset.idel (did you mean webset.idle?).');
+    const note = typesNote(['webset.idler.x', 'webset.idle']);
+    expect(note).toContain('Unknown event type: webset.idler.x (did you mean webset.idle?).');
     expect(typesNote(['webset.new', 'company.bought'])).toMatch(/^Unknown event types: webset\.new, company\.bought\./);
     expect(note).toContain('webset.item.created');
+  });
+
+  it('refuse a misspelt type, which no event has', () => {
+    const mistakes: string[] = [];
+    toWalkOptions({ type: ['webset.idel', 'webset.merged'] }, mistakes);
+    expect(mistakes).toEqual(["--type: 'webset.idel' is not an event type; did you mean webset.idle?"]);
   });
 });
 

@@ -8,7 +8,7 @@ import type { EventWarehouse, StreamKey } from '../../../src/core/events/event-w
 import { startWalk } from '../../../src/core/events/walk.js';
 import { createDuckDbEvents } from '../../../src/warehouse/duckdb/events/duckdb-events.js';
 import { createPostgresEvents } from '../../../src/warehouse/postgres/events/postgres-events.js';
-import { event, type MadeEvent, noon, pagesOf, sync } from '../../support/events/made-events.js';
+import { event, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-verify-'));

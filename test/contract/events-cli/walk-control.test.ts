@@ -94,7 +94,7 @@ it('a worker ignores walks for another service, and says so', async () => {
     into: setting.folder.into,
   });
   const waits = async () => (await handle.progress()).running.map(({ waitingFor }) => waitingFor);
-  await expect.poll(waits, soon).toEqual([expect.stringContaining('This is for https://api.elsewhere.example')]);
+  await expect.poll(waits, soon).toEqual([expect.stringContaining('for the service https://api.elsewhere.example')]);
   expect(setting.pages()).toBe(0);
   await handle.cancel();
   await expect(handle.result()).rejects.toThrow('cancelled');

@@ -1,11 +1,13 @@
-import { afterAll, beforeAll, describe } from 'vitest';
-import { eventContract } from '../../support/events/event-contract.js';
-import { postgresEvents } from '../../support/events/event-databases.js';
+import { beforeAll, describe } from 'vitest';
+import { eventContract } from '../../suites/event-contract.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-let postgres: Awaited<ReturnType<typeof postgresEvents>>;
+let database: string;
+let schemas = 0;
 beforeAll(async () => {
-  postgres = await postgresEvents();
+  database = await sharedPostgres().database('events');
 });
-afterAll(() => postgres?.close());
 
-describe('events in PostgreSQL', () => eventContract(() => postgres.make()));
+describe('events in PostgreSQL', () =>
+  eventContract(() => postgresUnderTest(`${database}?schema=events_${++schemas}`)));

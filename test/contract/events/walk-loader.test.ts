@@ -7,7 +7,7 @@ import {
   type WindowPages,
 } from '../../../src/core/events/event-warehouse.js';
 import { startWalk } from '../../../src/core/events/walk.js';
-import { sync } from '../../support/events/made-events.js';
+import { sync } from '../../suites/made-events.js';
 
 /** A warehouse whose loads end only when the test says so, because the tests are about the timing of loads. */
 class Gate implements Pick<EventWarehouse, 'load'> {

@@ -10,7 +10,7 @@ import type { RawPage } from '../../../src/core/events/event-warehouse.js';
 import { startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
-import { noon } from '../../support/events/made-events.js';
+import { noon } from '../../suites/made-events.js';
 
 let server: Server;
 let transport: Transport;

@@ -1,38 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
-import { expect, inject, it, onTestFinished } from 'vitest';
-import { killAllOf } from '../../support/jobs/processes.js';
-import { fileNamespace } from '../../support/temporal.js';
+import { expect, it } from 'vitest';
+import { examplePath, runExample } from '../../support/run-example.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const example = (file: string) => join(root, 'examples', 'company-list', file);
+const example = (file: string) => examplePath(`company-list/${file}`);
 const records = (file: string): Record<string, string>[] => parse(readFileSync(file), { columns: true });
 
 it.runIf(process.platform !== 'win32')(
   'examples/company-list enriches by searches and by agents on the sandbox, and its query returns a row for every company',
   async () => {
-    const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
-    const { PATH = '' } = process.env;
-    const env = {
-      ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
-      TEMPORAL_ADDRESS: inject('temporalAddress'),
-      TEMPORAL_NAMESPACE: fileNamespace(),
-      SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
-    };
-    onTestFinished(() => {
-      killAllOf(join(cwd, 'state'));
-      rmSync(cwd, { recursive: true, force: true });
-    });
-    const child = spawn('sh', [example('run.sh')], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
-    const [err] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect([child.exitCode, err]).toEqual([0, expect.any(String)]);
+    const { cwd, err, code } = await runExample('company-list/run.sh');
+    expect([code, err]).toEqual([0, expect.any(String)]);
     const names = records(example('companies.csv')).map(({ name }) => name);
     const runs = Math.ceil(names.length / 8);
     expect(err).toContain(`sites: ${names.length} rows, ${names.length} searches to buy for about $0.`);

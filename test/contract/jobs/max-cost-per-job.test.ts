@@ -89,8 +89,12 @@ it('a single agent run gets maxCostPerJob as its budget, or is refused if its fi
   expect(service.agents.starts).toHaveLength(1);
 });
 
-it.each([-1, Number.NaN, '5'])('the plugin refuses %s for maxCostPerJob', (maxCostPerJob) => {
+it.each([
+  [-1, '-1'],
+  [Number.NaN, 'NaN'],
+  ['5', '"5"'],
+])('the plugin refuses %s for maxCostPerJob', (maxCostPerJob, shown) => {
   expect(() => new SearchflowPlugin({ apiKey: 'key', maxCostPerJob: maxCostPerJob as number })).toThrow(
-    `maxCostPerJob must be a non-negative number of dollars (got ${maxCostPerJob}).`,
+    `maxCostPerJob must be a number from 0 to 1000000000 (got ${shown}).`,
   );
 });

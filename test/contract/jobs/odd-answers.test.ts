@@ -27,7 +27,8 @@ async function run(faults: readonly Fault[]) {
 
 /** Whether each row that got a page got the page of its own URL. */
 async function hasOwnPages(folder: Folder): Promise<boolean> {
-  await setting.host().parts.deps.warehouseFor(folder).close();
+  const { deps } = setting.host().parts;
+  await deps.warehouseFor({ into: folder.into, origin: deps.origin }).close();
   const [found] = await folder.query<{ own: boolean }>(
     `SELECT bool_and(json_extract_string(response, '$.url') = url) AS own FROM enriched_rows WHERE status = 'success'`,
   );

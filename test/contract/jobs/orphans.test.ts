@@ -42,6 +42,8 @@ const entryOf = (job: string): JobEntry => ({
   named: true,
   csv: null,
   completed: null,
+  state: { phase: 'running', since: 0 },
+  asked: {},
 });
 
 /** A folder in which processes own jobs and walks. Each process has the name of its command. */

@@ -38,9 +38,21 @@ interface Facts {
 }
 
 /** Purchases of earlier runs of the job. */
-const before = { requests: 10, costMicros: 4000, committedMicros: 5000, unknownOutcomes: 1 };
+const before = {
+  ...{ requests: 10, costMicros: 4000, listMicros: 4000, committedMicros: 5000, openMicros: 0, openSinceMicros: 0 },
+  unknownOutcomes: 1,
+};
 const result = (changes: object = {}) => ({
-  ...{ complete: true, rows: 10, requests: 1, bought: 10, failed: 0, costMicros: 100, unknownOutcomes: 0 },
+  ...{
+    complete: true,
+    rows: 10,
+    requests: 1,
+    bought: 10,
+    failed: 0,
+    costMicros: 100,
+    earlierMicros: 0,
+    unknownOutcomes: 0,
+  },
   ...changes,
 });
 const spent = (changes: object = {}) => ({ ...before, ...changes });
@@ -67,6 +79,11 @@ async function planned({ operation = 'contents', slices = [0, 1], window = 2, in
   return {
     ...job,
     staged,
+    /** The answer of `openJob`. */
+    openedJob: (left: readonly number[] = [0, 1], changes: object = {}) => ({
+      ...{ slices: left, before, carried: false, adopts: false, staged, csv: input.csv ?? '/mine.csv' },
+      ...changes,
+    }),
     progress,
     phase: (phase: string) => expect.poll(async () => (await progress()).phase, soon).toBe(phase),
     slice: () => job.call<SliceInput>('enrichSlice'),
@@ -88,7 +105,7 @@ async function planned({ operation = 'contents', slices = [0, 1], window = 2, in
 async function opened(facts: Facts = {}) {
   const job = await planned(facts);
   (await job.call('stageInput')).answer({ staged: job.staged });
-  (await job.call('openJob')).answer({ slices: facts.slices ?? [0, 1], before, carried: false, ...facts.opened });
+  (await job.call('openJob')).answer(job.openedJob(facts.slices, facts.opened));
   return job;
 }
 
@@ -119,7 +136,7 @@ describe('a row job', () => {
     const open = await job.call<object>('openJob');
     expect(open.input).toMatchObject({ csv: '/mine.csv', freshness });
     const loaded = { failed: 3, partial: [[0, 4]] };
-    open.answer({ slices: [0], before, carried: true, adopts: true, loaded, csv: '/entry.csv' });
+    open.answer(job.openedJob([0], { carried: true, adopts: true, loaded, csv: '/entry.csv' }));
     const slice = await job.slice();
     expect(slice.input).toMatchObject({
       ...{ slice: 0, carried: true, adopts: true, freshness, maxRunMs: 90_000, spentBeforeMicros: 5000 },
@@ -190,7 +207,7 @@ describe('a pause of a row job', () => {
     await job.resume();
     await job.pause();
     (await job.call('stageInput')).answer({ staged: job.staged });
-    (await job.call('openJob')).answer({ slices: [0, 1], before, carried: false });
+    (await job.call('openJob')).answer(job.openedJob());
     await job.phase('paused');
     (await job.spent()).answer(spent());
     expect(job.waiting('enrichSlice')).toBe(0);
@@ -205,7 +222,7 @@ describe('a pause of a row job', () => {
     await job.resume(3);
     expect((await job.progress()).maxCostMicros).toBe(3_000_000);
     (await job.call('stageInput')).answer({ staged: job.staged });
-    (await job.call('openJob')).answer({ slices: [0, 1], before, carried: false });
+    (await job.call('openJob')).answer(job.openedJob());
     expect((await job.slice()).input.cap?.limitMicros).toBe(3_005_000);
     await job.handle.terminate();
   });
@@ -257,6 +274,32 @@ describe('a pause of a row job', () => {
     expect(slice.input.cap?.limitMicros).toBe(55_000);
     slice.answer(result());
     (await job.finish()).answer({ phase: 'done' });
+  });
+
+  it('by a budget names what is held for runs that are still running at the service', async () => {
+    const job = await opened({ operation: 'agent', slices: [0], window: 1, input: { maxCostDollars: 0.02 } });
+    const slice = await job.slice();
+    const { startedAt } = await job.progress();
+    expect(slice.input).toMatchObject({ startedAt });
+    slice.fail(BUDGET_EXCEEDED, 'the budget', overBudget);
+    const sum = await job.spent();
+    expect(sum.input).toMatchObject({ startedAt });
+    sum.answer(spent({ costMicros: 9000, committedMicros: 16_000, openMicros: 6000, openSinceMicros: 6000 }));
+    await expect
+      .poll(async () => (await job.progress()).message, soon)
+      .toContain(
+        "$0.005 of this run's budget of $0.02 is spent, $0.006 is held for runs that are still running at the service, and the rest",
+      );
+    await job.handle.terminate();
+  });
+
+  it('counts the runs that an earlier run of the job started apart from its cap', async () => {
+    const job = await opened({ operation: 'agent', slices: [0, 1], window: 1, input: { maxCostDollars: 0.02 } });
+    (await job.slice()).answer(result({ costMicros: 3000, earlierMicros: 3000 }));
+    (await job.slice()).answer(result({ costMicros: 500 }));
+    const finish = await job.finish();
+    expect(await job.progress()).toMatchObject({ costMicros: 3500, earlierMicros: 3000 });
+    finish.answer({ phase: 'done' });
   });
 
   it('of a scheduled run names no command to resume, and ends the run', async () => {
@@ -323,7 +366,7 @@ describe('a stop of a row job', () => {
     await early.pause();
     await early.stop('its command ended');
     (await early.call('stageInput')).answer({ staged: early.staged });
-    (await early.call('openJob')).answer({ slices: [0], before, carried: false });
+    (await early.call('openJob')).answer(early.openedJob([0]));
     (await early.spent()).answer(spent());
     expect((await early.finish()).input.stopped?.message).toBe('its command ended');
     expect(early.waiting('enrichSlice')).toBe(0);

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openRuntime } from '../../../dist/worker/index.js';
 import { FolderJobs } from '../../../dist/worker/store/folder-jobs.js';
 import type { JobEntry, JobState } from '../../../src/core/rows/job-entries.js';
-import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
+import { RowJobHandle, WalkHandle } from '../../../src/worker/control/job-handle.js';
 import { jobStatus, walkState } from '../../../src/worker/control/job-status.js';
+import { typeCommand } from '../../support/cli/type-command.js';
 import { AnsweredActivities } from '../../support/jobs/answered-activities.js';
 import { soon } from '../../support/jobs/checks.js';
 import { serverOf } from '../../support/jobs/command.js';
@@ -94,11 +95,19 @@ describe('without a worker a job', () => {
     );
   });
 
+  it('that is being cancelled is neither paused nor resumed', async () => {
+    const { job, handle } = await begin(running);
+    await handle.cancel();
+    const asked = new RowJobHandle(temporal.client, job);
+    await expect(asked.pause()).rejects.toThrow(`${job} is being cancelled; there is nothing to pause.`);
+    await expect(asked.resume()).rejects.toThrow(`${job} is being cancelled; there is nothing to resume.`);
+    const { events } = await handle.fetchHistory();
+    expect(events?.filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal)).toEqual([]);
+  });
+
   it('that is done stays done while its server is down', async () => {
     const { ask } = await begin({ phase: 'done', since: 7 }, 'g');
     expect(await ask({ away: true })).toMatchObject({ phase: 'done', since: 7, message: null });
-    const older = await begin(undefined, 'g');
-    expect(await older.ask({ away: true })).toMatchObject({ phase: 'done', since: null });
   });
 });
 
@@ -197,7 +206,9 @@ it('a resume of a stopped job keeps the cap of its run, unless the resume change
 
 it('a cancel without a worker is recorded, and the next worker records the end of the job', async () => {
   const folder = new Folder();
-  const config = folder.config('http://127.0.0.1:1', serverOf(temporal));
+  const said: string[] = [];
+  const say = (sentence: string) => void said.push(sentence);
+  const config = { ...folder.config('http://127.0.0.1:1', serverOf(temporal)), say };
   const opened = await Promise.all([openRuntime(config), openRuntime(config)]);
   onTestFinished(async () => {
     for (const runtime of opened) await runtime.close('now');
@@ -207,7 +218,7 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   const { input, into } = folder;
   const staged = stagedIn(folder, 'cancelled-rows');
   const entries = new FolderJobs(join(config.stateDir, 'jobs'));
-  await entries.put({ staged, named: true, csv: null, completed: null, state: paused });
+  await entries.put({ staged, named: true, csv: null, completed: null, state: paused, asked: {} });
   const workflowId = 'searchflow-cancelled-rows';
   const { taskQueue } = config;
   await temporal.client.workflow.start('enrichCsv', {
@@ -224,30 +235,119 @@ it('a cancel without a worker is recorded, and the next worker records the end o
   );
   await expect.poll(state, soon).toMatchObject({ phase: 'cancelled' });
   expect(await state()).not.toHaveProperty('cancelRequested');
+  // No command owned the job, as after an earlier worker that died before it had ended the job.
+  expect(said).toContain('Ending cancelled-rows, which was cancelled.');
   await worker.close('drain');
   await working;
 });
 
+describe('pause and cancel without a worker', () => {
+  type Handle = Awaited<ReturnType<(typeof temporal.client)['workflow']['start']>>;
+  const ends = (reason: string) => (handle: Handle) => handle.terminate(reason);
+  /** Each state, how a job gets it, and the answers to `pause` and `cancel`; null: the request is accepted. */
+  const states: readonly [
+    string,
+    JobState,
+    ((handle: Handle) => Promise<unknown>) | null,
+    string | null,
+    string | null,
+  ][] = [
+    ['staged', running, null, 'is not running', 'is not running'],
+    ['waiting for a worker', running, async () => undefined, null, null],
+    ['paused', paused, async () => undefined, null, null],
+    ['being cancelled', running, (handle) => handle.cancel(), 'is being cancelled; there is nothing to pause', null],
+    ['stopped', running, ends('stopped: its command ended'), 'is stopped', 'is stopped'],
+    ['failed', running, ends('broken'), 'failed', 'failed'],
+  ];
+
+  it.each(states)('of a job that is %s answer truly', async (_state, state, begins, ofPause, ofCancel) => {
+    const folder = new Folder();
+    const runtime = await openRuntime(folder.config('http://127.0.0.1:1', serverOf(temporal)));
+    onTestFinished(async () => {
+      await runtime.close('now');
+      folder.remove();
+    });
+    const job = `asked-${++jobs}`;
+    const entries = new FolderJobs(join(folder.stateDir, 'jobs'));
+    const entry = { staged: stagedIn(folder, job), named: true, csv: null, completed: null, state, asked: {} };
+    await entries.put(entry);
+    const start = { workflowId: `searchflow-${job}`, taskQueue: job, args: [{}] };
+    if (begins) await begins(await temporal.client.workflow.start('enrichCsv', start));
+    const attach = () => runtime.rows.attach(job);
+    const answer = (asked: Promise<void>) => asked.then(() => null).catch((error: Error) => error.message);
+    const expected = (text: string | null) => (text === null ? null : expect.stringContaining(`${job} ${text}`));
+    expect(await answer((await attach()).pause())).toEqual(expected(ofPause));
+    expect(await answer((await attach()).cancel())).toEqual(expected(ofCancel));
+    const now = await runtime.rows.status(job);
+    if (ofCancel !== null) return;
+    expect(now).toMatchObject({ phase: 'waiting', message: 'it was cancelled, and a worker must end it' });
+    expect((await entries.get(job))?.state).toMatchObject({ cancelRequested: true });
+    expect(await answer((await attach()).pause())).toBe(`${job} is being cancelled; there is nothing to pause.`);
+  });
+});
+
+it('pause of a job whose command was killed says each time that nothing runs, and sends no signal', async () => {
+  const folder = new Folder();
+  const runtime = await openRuntime(folder.config('http://127.0.0.1:1', serverOf(temporal)));
+  onTestFinished(async () => {
+    await runtime.close('now');
+    folder.remove();
+  });
+  const job = `killed-${++jobs}`;
+  const workflowId = `searchflow-${job}`;
+  const killed = new FolderJobs(join(folder.stateDir, 'jobs'));
+  const staged = stagedIn(folder, job);
+  await killed.put({ staged, named: true, csv: null, completed: null, state: running, asked: {} });
+  await killed.claim(workflowId, () => ({ owned: { workflowId, job, owners: [killed.owner()] } }));
+  const handle = await temporal.client.workflow.start('enrichCsv', { workflowId, taskQueue: job, args: [{}] });
+  const { rows, work } = runtime;
+  const pause = () =>
+    typeCommand(folder.dir, `pause ${job}`, {
+      status: (name) => rows.status(name),
+      attach: async () => new RowJobHandle(temporal.client, job),
+      isAbandoned: (id) => work.isAbandoned(id),
+    });
+  killed.close();
+  const refusal = `${job} is stopped: its command ended. To resume it:\n  searchflow resume ${job}`;
+  for (let time = 0; time < 2; time++)
+    expect(await pause()).toMatchObject({ code: 2, refusal: expect.stringContaining(refusal) });
+  const { events } = await handle.fetchHistory();
+  expect(events?.some(({ workflowExecutionSignaledEventAttributes: signal }) => signal)).toBe(false);
+  const walk = new WalkHandle(temporal.client, workflowId, 'events-sync-1');
+  await expect(walk.pause({ isAbandoned: true })).rejects.toThrow('events-sync-1 is stopped: its command ended.');
+});
+
 describe('with a worker', () => {
   const asked = ['stageInput', 'openJob', 'enrichSlice', 'jobSpent', 'openWalk', 'walkWindow'];
-  const spent = { requests: 0, costMicros: 0, committedMicros: 0, unknownOutcomes: 0 };
+  const spent = {
+    ...{ requests: 0, costMicros: 0, listMicros: 0, committedMicros: 0, openMicros: 0, openSinceMicros: 0 },
+    unknownOutcomes: 0,
+  };
 
   /** A job with a slice in progress, and a walk with a window in progress. */
   async function working() {
     const worker = await AnsweredActivities.open(temporal, asked);
     const job = await worker.start('enrichCsv', [{ input: 'rows.csv' }]);
     const staged = { job: 'rows', name: 'rows', operation: 'contents', generation: 'g', slices: 1, window: 1 };
-    (await job.call('stageInput')).answer({ staged: { ...staged, rows: 10, rowsPerSlice: 10 } });
-    (await job.call('openJob')).answer({ slices: [0], before: spent, carried: false });
+    const asStaged = { ...staged, rows: 10, rowsPerSlice: 10 };
+    (await job.call('stageInput')).answer({ staged: asStaged });
+    (await job.call('openJob')).answer({
+      ...{ slices: [0], before: spent, carried: false, adopts: false, staged: asStaged, csv: null },
+    });
     const slice = await job.call('enrichSlice');
     const walk = await worker.start('syncEvents', [{}]);
     const opened = { continues: false, lengthMs: 0, doneMs: 0, before: {} };
     (await walk.call('openWalk')).answer({ walk: { stream: 'sync' }, windows: [1], ...opened });
     const window = await walk.call('walkWindow');
     const { workflowId } = job.handle;
-    const status = (state: JobState | undefined, living: readonly object[] | null = null) => {
+    const status = (
+      state: JobState | undefined,
+      living: readonly object[] | null = null,
+      workerless: boolean | undefined = undefined,
+    ) => {
       const entry = { staged, state, completed: null } as unknown as JobEntry;
-      return jobStatus(entry, workflowId, temporal.client, living && { workflowId, job: 'rows', owners: [], living });
+      const owned = living && { workflowId, job: 'rows', owners: [], living };
+      return jobStatus(entry, workflowId, temporal.client, owned, workerless);
     };
     const walkStatus = (abandoned = false) =>
       walkState(temporal.client, { job: 'sync', workflowId: walk.handle.workflowId }, abandoned);
@@ -287,6 +387,12 @@ describe('with a worker', () => {
     expect(await status(running, [])).toMatchObject({ ...stopped, message: 'its command ended' });
     expect(await status(paused, [])).toMatchObject({ phase: 'paused', since: 1 });
     expect(await walkStatus(true)).toEqual({ phase: 'stopped', since: await beats(walk) });
+    // If certainly no worker is alive, a recent heartbeat comes from a dead worker.
+    expect(await status(running, null, true)).toMatchObject({ phase: 'waiting', message: null });
+    await job.handle.cancel();
+    expect(await status(running)).toMatchObject({ phase: 'running', message: 'it is being cancelled' });
+    const waits = { phase: 'waiting', message: 'it was cancelled, and a worker must end it' };
+    expect(await status(running, null, true)).toMatchObject(waits);
     for (const { handle } of [job, walk]) await handle.terminate();
   });
 });

@@ -159,6 +159,8 @@ const cases: readonly Case[] = [
   ['runAgent', ['Who leads Acme?'], /The input must be an object/],
   ['runAgent', [{ query: '' }], /query must be a text that is not empty/],
   ['runAgent', [{ query: 'q', output_schema: {} }], /output_schema is not .* did you mean outputSchema\?/],
+  ['runAgent', [{ query: 'q', budget: { maxCostDollers: 1 } }], /did you mean budget\.maxCostDollars\?/],
+  ['runAgent', [{ query: 'q', effort: 'lwo' }], /effort is "lwo"; did you mean low\?/],
   [
     'runAgent',
     [{ query: 'q', max_cost_dollars: 1 }],
@@ -189,6 +191,12 @@ const cases: readonly Case[] = [
     /types must be a list of texts or null \(got "webset\.created"\)\./,
   ],
   ['syncEvents', [{ into, types: [5] }], /types\[0\] must be a text that is not empty \(got 5\)\./],
+  ['syncEvents', [{ into, types: [' '] }], /types\[0\] must be a text that is not empty \(got " "\)\./],
+  [
+    'backfillEvents',
+    [{ into, from: '2025-01-01', types: ['webset.idle', 'webset.item.creatd'] }],
+    /types\[1\] is "webset\.item\.creatd"; did you mean webset\.item\.created\?/,
+  ],
   ['syncEvents', [{ into, from: '2025-01-01' }], /from is not a field of syncEvents/],
   [
     'backfillEvents',
@@ -393,6 +401,19 @@ describe('another service or machine', () => {
       expect.soft(end).toEqual({ workflow: end.workflow, type: 'BadInput', text: expect.stringContaining(own) });
     }
     expect(filesIn(folder.dir)).toEqual(before);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe('a misspelt field of the request of rows', () => {
+  it.each([
+    ['runAgentRows', { ...agents, request: { effrot: 'low' } }, 'effrot is not a field of agent; did you mean effort?'],
+    ['enrichCsv', { ...rows, operation: 'agent', template: { query: '{{name}}', effrot: 'low' } }, 'mean effort?'],
+    ['enrichCsv', { ...rows, urlColumn: 'name', options: { txet: true } }, 'did you mean text?'],
+  ])('is refused before a row is read: %s %j', async (workflow, given, message) => {
+    const workflowId = `misspelt-${workflow}-${Object.keys(given).join('-')}`;
+    const run = temporal.client.workflow.execute(workflow, { workflowId, taskQueue, args: [given] });
+    await expect(run).rejects.toMatchObject({ cause: { message: expect.stringContaining(message) } });
     expect(server.requests).toEqual([]);
   });
 });

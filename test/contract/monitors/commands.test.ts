@@ -70,7 +70,7 @@ it('a monitor whose creation was never printed is printed by the same command, a
   const create = () => run('create', 'definition.json', '--secret-file', 'secrets/hooks.json');
   const id = (await create()).out.trim();
   // Without this record it looks as if the command had been killed before it printed the monitor.
-  rmSync(join(folder.dir, '.searchflow', 'told-results'));
+  rmSync(join(folder.dir, '.searchflow', 'reported-results'));
   const again = await create();
   expect([again.code, again.out.trim(), again.err]).toEqual([
     0,

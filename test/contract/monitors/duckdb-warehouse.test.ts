@@ -4,24 +4,12 @@ import { createMonitorQuietActivities } from '../../../src/activities/monitors/m
 import type { QuietHours } from '../../../src/core/monitors/quiet-hours.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { startService } from '../../service/service.mjs';
+import { monitorContract } from '../../suites/monitor-contract.js';
 import { ActivitySetting, attempt, quiet } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
-import { warehouseContract } from '../../support/monitors/warehouse-contract.js';
+import { duckDbUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-describe('monitors in a DuckDB file', () => {
-  warehouseContract(async () => {
-    const folder = new Folder();
-    const warehouse = createWarehouses().open(folder.into).monitors;
-    return {
-      warehouse,
-      query: async (sql) => {
-        await warehouse.close();
-        return folder.query(sql);
-      },
-      release: async () => folder.remove(),
-    };
-  });
-});
+describe('monitors in a DuckDB file', () => monitorContract(duckDbUnderTest));
 
 /** A service, and the activities of a worker on a warehouse. */
 async function world() {

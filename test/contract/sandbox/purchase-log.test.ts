@@ -10,8 +10,8 @@ import { get, post, urls } from '../../support/sandbox/client.js';
 let folder: string;
 let ledgerFile: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sandbox-book-'));
-  ledgerFile = join(folder, 'book.jsonl');
+  folder = await mkdtemp(join(tmpdir(), 'sandbox-ledger-'));
+  ledgerFile = join(folder, 'ledger.jsonl');
 });
 afterEach(() => rm(folder, { recursive: true }));
 

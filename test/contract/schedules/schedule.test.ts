@@ -267,7 +267,7 @@ it('a run for another service is ignored by the worker', async () => {
     const { pendingActivities } = (await job.describe()).raw;
     return pendingActivities?.[0]?.lastFailure?.message ?? '';
   };
-  await expect.poll(() => waits().catch(() => ''), soon).toContain('This is for https://elsewhere.example');
+  await expect.poll(() => waits().catch(() => ''), soon).toContain('for the service https://elsewhere.example');
   // No row is staged yet, so the status takes the reason of the wait from the staging activity.
   const shows = async () => {
     const { progress, running } = await new RowJobHandle(temporal.client, 'x', workflowId).progress();
@@ -275,7 +275,7 @@ it('a run for another service is ignored by the worker', async () => {
   };
   await expect
     .poll(shows, soon)
-    .toEqual(['planning', workflowId, expect.stringContaining('This is for https://elsewhere.example')]);
+    .toEqual(['planning', workflowId, expect.stringContaining('for the service https://elsewhere.example')]);
   // No worker holds the lock of this task queue, as after the end of a worker.
   await expect.poll(async () => (await control.show(name)).runs[0]?.phase, soon).toBe('waiting');
   await job.terminate();

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { priceTables } from '../../../src/core/purchase/prices.js';
 import { SearchflowPlugin } from '../../../src/worker/index.js';
 
 it.each([
@@ -13,6 +14,65 @@ it.each([
   const make = () => new SearchflowPlugin({ apiKey: 'canary-key', ...options });
   expect(make).toThrow(problem);
   expect(make).toThrow(/^(?!.*canary)/);
+});
+
+it.each([
+  [
+    { qps: 'x', foo: 1 },
+    'foo is not a field of SearchflowPlugin; its fields are apiKey, ',
+    'qps must be a whole number from 1 to 10000 (got "x").',
+  ],
+  [{ apikey: 'canary' }, 'apikey is not a field of SearchflowPlugin; did you mean apiKey?'],
+  [
+    { canarykeyoftheservice: 1 },
+    'a name that is not shown is not a field of SearchflowPlugin; its fields are apiKey, ',
+  ],
+  [{ 'canary-1': 1 }, 'a name that is not shown is not a field of SearchflowPlugin; '],
+  [{ qps: 0.5, concurrency: 0 }, 'qps must be ', 'concurrency must be a whole number from 1 to 256 (got 0).'],
+  [{ concurrency: 1e9 }, 'concurrency must be a whole number from 1 to 256 (got 1000000000).'],
+  [{ apiKey: 'canary\nkey' }, 'the API key is empty or has characters that are not allowed in a header.'],
+  [{ headers: 'Bearer canary' }, 'headers must be an object (got a value that is not shown).'],
+  [{ headers: { trace: 'canary\r\nx: y' } }, 'header "trace" has characters that are not allowed in a header.'],
+  [{ headers: { 'X-Api-Key': 'canary' } }, 'header "x-api-key" is set by the client.'],
+  [{ headers: { Authorization: 'canary' } }, 'header "authorization" is set by the client.'],
+  [{ headers: { 'Bearer canary': 'x' } }, 'a header has a name that is not valid.'],
+  [{ beta: ['canary\n'] }, 'header "exa-beta" has characters'],
+  [{ prices: [{}] }, 'prices: 0.since: ', 'prices: 0.contentsPage: '],
+  [{ maxCostPerJob: 1e300 }, 'maxCostPerJob must be a number from 0 to 1000000000 (got 1e+300).'],
+  [{ origin: 'https://u:canary@h' }, 'origin (not shown) may contain a password; give a name without one.'],
+  [{ prices: [] }, 'prices: the list: '],
+  [{ hosts: ['postgres://u:canary@h'] }, 'hosts: a value (not shown) is not a database server such as db.internal'],
+  [{ hosts: 'u:canary@h' }, 'hosts must be a list of texts (got a value that is not shown).'],
+  [{ rateProfile: 'postgres://u:canary@h' }, 'rateProfile must be one of ', '(got a text that is not shown).'],
+  [{ qps: 'canary:canary@h' }, 'qps must be a whole number from 1 to 10000 (got a text that is not shown).'],
+  [{ rateProfile: 'fast' }, 'rateProfile must be one of contract, ', ' or an object (got "fast").'],
+  [{ rateProfile: { name: 'x', buckets: [] } }, 'rateProfile: buckets: '],
+  [{ say: 'x', operations: 1 }, 'operations must be true or false (got 1).', 'say must be a function.'],
+  [
+    { maxCostPerJob: -1, beta: 'x' },
+    'maxCostPerJob must be a number from 0 to 1000000000 (got -1).',
+    'beta must be a list of texts',
+  ],
+])('the plugin refuses wrong options in its constructor, all of them at once: %j', (options, ...problems) => {
+  const make = () => new SearchflowPlugin({ apiKey: 'key', ...options } as never);
+  for (const problem of problems) expect(make).toThrow(problem);
+  expect(make).toThrow(/^(?!.*canary)/);
+});
+
+it.each([undefined, null, 'key', []])('the plugin refuses %j instead of its options', (options) => {
+  expect(() => new SearchflowPlugin(options as never)).toThrow('SearchflowPlugin takes an object of options, such as ');
+});
+
+it('the plugin accepts whole price tables and headers of its own', () => {
+  const options = { prices: priceTables, headers: { trace: 'on' }, beta: ['b'], keyQps: 20, qps: 10 };
+  expect(new SearchflowPlugin({ apiKey: 'key', ...options }).name).toBe('searchflow');
+});
+
+it('the plugin refuses a missing API key, and takes undefined options as absent', () => {
+  expect(() => new SearchflowPlugin({} as never)).toThrow('apiKey is missing');
+  expect(new SearchflowPlugin({ apiKey: 'key', qps: undefined, rateProfile: 'boost' } as never).name).toBe(
+    'searchflow',
+  );
 });
 
 it.skipIf(process.platform === 'win32')(

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
+import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
-import { pruneJournal } from '../../../src/worker/host/worker-here.js';
+import { pruneJournal, tryWarehouses } from '../../../src/worker/host/worker-here.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { Folder } from '../../support/jobs/folder.js';
@@ -46,6 +47,7 @@ it('the warehouse of a finished job is queried without messages, and only if the
   const into = `postgres://ann:canary@127.0.0.1:${port}/dw`;
   await store.entries.put({
     ...{ staged: { ...staged, into }, named: false, csv: null, completed: 'gen' },
+    ...{ state: { phase: 'done', since: 0 }, asked: {} },
   });
 
   await pruneJournal(config, store, () => true);
@@ -96,4 +98,27 @@ it('old answers are removed only of finished jobs of this service whose rows are
   await pruneJournal({ ...config, keepLandingMs: 3_600_000 }, store, ({ into }) => !into.startsWith('postgres:'));
   expect(pruned).toEqual(['whole/']);
   expect([...times]).toEqual([60]);
+});
+
+it('a worker without a login names the running and paused jobs that wait for another worker, and no others', async () => {
+  const into = 'postgres://db/dw';
+  const entry = (job: string, phase: string, other: string = into) => ({
+    ...{ staged: { job, generation: 'g', into: other }, completed: phase === 'done' ? 'g' : null },
+    state: { phase, since: 0 },
+  });
+  const all = [
+    ...[entry('runs', 'running'), entry('waits', 'paused'), entry('ended', 'cancelled'), entry('halted', 'stopped')],
+    ...[entry('broken', 'failed'), entry('whole', 'done'), entry('elsewhere', 'stopped', 'postgres://db/other')],
+  ];
+  const asked: string[] = [];
+  const said: string[] = [];
+  const refusal = { host: 'here', pid: 1, waitsFor: 'a worker that can log in to the warehouse' };
+  const warehouseFor = ({ into: address }: { readonly into: string }) => {
+    asked.push(address);
+    throw new WarehouseBusy('refused', null, refusal);
+  };
+  const entries = { all: async () => all } as unknown as Store['entries'];
+  await tryWarehouses({ say: (text) => said.push(text) }, { entries }, { warehouseFor });
+  expect(asked).toEqual([into]);
+  expect(said).toEqual([`Jobs into ${into} wait for a worker that can log in to the warehouse: runs, waits.`]);
 });

@@ -15,7 +15,7 @@ const write = (name: string, lines: readonly string[]) => writeFileSync(join(cwd
 /** Number of purchases of each unit, from the purchase log of the sandbox that the command started. */
 function timesBought(): Map<string, number> {
   const times = new Map<string, number>();
-  const lines = readFileSync(join(cwd, '.searchflow/sandbox/book.jsonl'), 'utf8').trim().split('\n');
+  const lines = readFileSync(join(cwd, '.searchflow/sandbox/ledger.jsonl'), 'utf8').trim().split('\n');
   for (const line of lines) {
     const { units = [] } = JSON.parse(line) as { units?: readonly string[] };
     for (const unit of units) times.set(unit, (times.get(unit) ?? 0) + 1);
@@ -65,7 +65,7 @@ describe('searchflow enrich, without a key', () => {
     });
     expect(out).toMatch(/line 222, column 2/);
     expect(out).toMatch(/Dollars: +about \$0\.20/);
-    expect(existsSync(join(cwd, '.searchflow/sandbox/book.jsonl'))).toBe(false);
+    expect(existsSync(join(cwd, '.searchflow/sandbox/ledger.jsonl'))).toBe(false);
     const { out: json } = await runCommand([...enrichSites, '--dry-run', '--json'], { cwd });
     expect(JSON.parse(json)).toMatchObject({
       kind: 'plan',
@@ -174,7 +174,7 @@ describe('searchflow enrich, with a key', () => {
     const { code, err } = await runCommand(args, { cwd, env: env(canary, 'http://127.0.0.1:9') });
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringContaining('http://127.0.0.1:9 (SEARCHFLOW_BASE_URL) is unreachable: connection refused'),
+      err: expect.stringContaining('cannot reach 127.0.0.1:9: connection refused'),
     });
   });
 });

@@ -83,12 +83,10 @@ it('the command syncs, shows its status, and a verification finds and repairs ev
   expect(verified.code).toBe(1);
   await sql("DELETE FROM events WHERE id = 'made-up'");
   expect(await sql(census)).toEqual([{ n: 2000, ids: 2000 }]);
-  const scheduled = await run('events', 'sync', '--every', '15m', '--type', 'webset.idel');
+  const scheduled = await run('events', 'sync', '--every', '15m', '--type', 'webset.merged');
   expect([scheduled.code, scheduled.err]).toEqual([
     0,
-    expect.stringMatching(
-      /Unknown event type: webset\.idel \(did you mean webset\.idle\?\)[\s\S]*Schedule events-sync-\w{6} created: every 15m/,
-    ),
+    expect.stringMatching(/Unknown event type: webset\.merged[\s\S]*Schedule events-sync-\w{6} created: every 15m/),
   ]);
   const strict = await run('events', 'verify', ...range, '--strict', '--qps', '500');
   expect([strict.code, strict.err]).toEqual([0, expect.stringContaining('same contents')]);

@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe } from 'vitest';
-import { eventContract } from '../../support/events/event-contract.js';
-import { duckDbEvents, postgresEvents } from '../../support/events/event-databases.js';
+import { beforeAll, describe } from 'vitest';
+import { eventContract } from '../../suites/event-contract.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { duckDbUnderTest, postgresUnderTest } from '../../support/warehouse/warehouses-under-test.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'searchflow-events-'));
-let postgres: Awaited<ReturnType<typeof postgresEvents>>;
+let database: string;
+let schemas = 0;
 beforeAll(async () => {
-  postgres = await postgresEvents();
-});
-afterAll(async () => {
-  await postgres?.close();
-  rmSync(dir, { recursive: true, force: true });
+  database = await sharedPostgres().database('events');
 });
 
-describe('heavy loads of events in DuckDB', () => eventContract(duckDbEvents(dir), 'full'));
+describe('heavy loads of events in DuckDB', () => eventContract(duckDbUnderTest, 'full'));
 
-describe('heavy loads of events in PostgreSQL', () => eventContract(() => postgres.make(), 'full'));
+describe('heavy loads of events in PostgreSQL', () =>
+  eventContract(() => postgresUnderTest(`${database}?schema=events_${++schemas}`), 'full'));

@@ -10,7 +10,7 @@ import { startWalk } from '../../../src/core/events/walk.js';
 import { createDuckDbEvents } from '../../../src/warehouse/duckdb/events/duckdb-events.js';
 import { Warehouse } from '../../../src/warehouse/duckdb/open/warehouse.js';
 import { createPostgresEvents } from '../../../src/warehouse/postgres/events/postgres-events.js';
-import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../support/events/made-events.js';
+import { event, history, iso, type MadeEvent, noon, pagesOf, sync } from '../../suites/made-events.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 
 /** A warehouse under test, and its contents. */

@@ -37,15 +37,10 @@ describe('a database', () => {
   it('is migrated once by all that connect at the same time, in a schema of any name', async () => {
     const url = `${await server.database()}?schema=${encodeURIComponent('od"d')}`;
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)));
-    const migrations = [
-      {
-        name: '0001-a',
-        sql: (schema: string) => `CREATE TABLE ${schema}.a (n int); INSERT INTO ${schema}.a VALUES (1)`,
-      },
-    ];
-    await Promise.all(all.map((postgres) => migrate(postgres, migrations)));
-    const more = [...migrations, { name: '0002-b', sql: (schema: string) => `INSERT INTO ${schema}.a VALUES (2)` }];
-    await Promise.all(all.map((postgres) => migrate(postgres, more)));
+    const create = (schema: string) => `CREATE TABLE ${schema}.a (n int); INSERT INTO ${schema}.a VALUES (1)`;
+    await Promise.all(all.map((postgres) => migrate(postgres, { kind: 'store', create, migrations: [] })));
+    const migrations = [{ name: '0002-b', sql: (schema: string) => `INSERT INTO ${schema}.a VALUES (2)` }];
+    await Promise.all(all.map((postgres) => migrate(postgres, { kind: 'store', create, migrations })));
     expect(await (all[0] as Postgres).query('SELECT n FROM "od""d".a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 

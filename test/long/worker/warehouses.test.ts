@@ -23,14 +23,26 @@ it('a database without a login for this worker is left to another worker, report
   const tries = Array.from({ length: 5 }, () => () => one.of({ into: shown }).holdsRows('job'));
   for (const load of tries) expect(await load().catch((error: unknown) => error)).toBeInstanceOf(WarehouseBusy);
   expect(said).toEqual([expect.stringMatching(/^A worker on \S+ \(PID \d+\) cannot load: .*SEARCHFLOW_WAREHOUSE_URL/)]);
+  const events = await one.events.warehouse({ into: shown });
+  // The windows of a walk share the loads of one warehouse.
+  expect(await one.events.warehouse({ into: shown })).toBe(events);
+  const walk = { origin: 'sandbox', stream: 'sync' };
+  const refused = await events.stream(walk).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    name: 'WarehouseBusy',
+    refusal: { waitsFor: 'a worker that can log in to the warehouse' },
+  });
+  expect(said).toHaveLength(1);
   await one.close();
 
   const alone = openWarehouses({ say: () => undefined, warehouse: wrong }, false);
   await expect(alone.of({ into: shown }).holdsRows('job')).rejects.toBeInstanceOf(WarehouseUnusable);
+  await expect((await alone.events.warehouse({ into: shown })).stream(walk)).rejects.toBeInstanceOf(WarehouseUnusable);
   await alone.close();
 
   const right = openWarehouses({ say: () => undefined, warehouse: { url: new Secret(url), shown } }, true);
   expect(await right.of({ into: shown }).holdsRows('job')).toBe(false);
+  expect(await (await right.events.warehouse({ into: shown })).stream(walk)).toBeNull();
   await right.close();
 });
 

@@ -242,14 +242,38 @@ describe('a command line', () => {
     expect((await type('jobs')).err).toContain('No jobs yet');
   });
 
+  it('of pause and cancel says what follows if no worker is running, or the job is paused already', async () => {
+    const { signals, one } = handle();
+    const as = (phase: JobStatus['phase'], message: string | null = null) => ({
+      attach: async () => one,
+      status: async (job: string) => ({ job, name: job, phase, message, since: null, shown: null }),
+    });
+    expect((await type('pause brands', as('waiting'))).err).toContain(
+      'brands-1 pauses as soon as a worker runs; nothing is sent until then. To resume it:\n  searchflow resume brands',
+    );
+    expect(signals.splice(0)).toEqual(['pause', { isAbandoned: false }]);
+    expect(await type('pause brands', as('paused', 'the budget is used up, then resume brands'))).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('brands is already paused: the budget is used up.'),
+    });
+    expect(signals).toEqual([]);
+    expect((await type('cancel brands', as('waiting'))).err).toContain(
+      'brands-1 is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker',
+    );
+    expect(signals.splice(0)).toEqual(['cancel']);
+  });
+
   it('of pause, cancel and resume reaches the named job', async () => {
     const { signals, one } = handle();
     const attach = { attach: async () => one };
     const paused = await type('pause brands', attach);
-    expect([paused.asked, paused.code, signals.splice(0)]).toEqual([[['attach', 'brands']], 0, ['pause']]);
+    expect([paused.code, signals.splice(0)]).toEqual([0, ['pause', { isAbandoned: false }]]);
+    expect(paused.asked).toContainEqual(['attach', 'brands']);
     expect(paused.err).toContain('searchflow resume brands');
     const cancelled = await type('cancel brands', attach);
-    expect([cancelled.asked, cancelled.code, signals.splice(0)]).toEqual([[['attach', 'brands']], 0, ['cancel']]);
+    expect([cancelled.code, signals.splice(0)]).toEqual([0, ['cancel']]);
+    expect(cancelled.asked).toContainEqual(['attach', 'brands']);
+    expect(cancelled.err).toContain('Paid results are kept. To resume it:\n  searchflow resume brands-1');
     const resumed = await type('resume brands --max-cost 2.5 --qps 3 --json', { resume: async () => one });
     expect(resumed.asked).toEqual(
       expect.arrayContaining([

@@ -92,6 +92,21 @@ describe('readConfig', () => {
     ]);
   });
 
+  it.each([
+    ['SEARCHFLOW_HOSTS', 'u:canary@h:5432'],
+    ['SEARCHFLOW_RATE_PROFILE', 'postgres://u:canary@h'],
+    ['SEARCHFLOW_RATE_PROFILE', 'postgres://u:canary@h/x.json'],
+    ['SEARCHFLOW_PRICES', 'postgres://u:canary@h/prices.json'],
+    ['SEARCHFLOW_QPS', 'Bearer canary'],
+    ['SEARCHFLOW_BASE_URL', 'https//u:canary@h'],
+    ['TEMPORAL_ADDRESS', 'u:canary@h'],
+    ['TEMPORAL_NAMESPACE', 'host=h password=canary'],
+  ])('shows no password that is in a wrong %s', (name, value) => {
+    const text = mistakes({ SEARCHFLOW_API_KEY: key, [name]: value });
+    expect(text).toContain('(not shown, it may contain a password)');
+    expect(text).not.toContain('canary');
+  });
+
   it.each(['1.5', '-1', '1e3', ' 5', '10001', '٣'])('refuses a rate of %s', (qps) => {
     expect(mistakes({}, { qps })).toMatch(/^--qps: .*command line.* is not a whole number/);
   });

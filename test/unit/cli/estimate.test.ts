@@ -4,12 +4,11 @@ import type { JobSummary } from '../../../src/core/rows/job.js';
 import { BUDGET_EXCEEDED, pauseOf } from '../../../src/core/rows/pause.js';
 
 /** The end of a run with this cost and this estimate, in micro-dollars. */
-function ending(costMicros: number, estimateMicros?: number): Ending {
+function ending(costMicros: number, estimateMicros: number): Ending {
   const counts = { rows: 5, success: 5, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
   const summary: JobSummary = {
     ...{ job: 'leads-1', name: 'leads', phase: 'done', into: 'leads.duckdb', csv: null, warehouse: counts },
-    ...{ requests: 5, costMicros, totalCostMicros: costMicros, unknownOutcomes: 0, seconds: 3 },
-    ...(estimateMicros === undefined ? {} : { estimateMicros }),
+    ...{ requests: 5, costMicros, estimateMicros, totalCostMicros: costMicros, unknownOutcomes: 0, seconds: 3 },
   };
   return { summary, origin: 'sandbox', badRows: [], unknown: [], bill: null, csv: null, ran: true };
 }
@@ -26,11 +25,6 @@ it('a summary points out a cost that is more than a twentieth off its estimate',
   );
   expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than the estimate\.$/);
   for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');
-});
-
-it('a summary of an older worker, which knows no estimate, shows none', () => {
-  expect(moneyLine(ending(760_000))).toBe('Bought with 5 requests for $0.76.');
-  expect(summaryData(ending(760_000))).toMatchObject({ estimatedDollars: null });
 });
 
 it('a pause for the budget reports that requests cost more than the price table says', () => {

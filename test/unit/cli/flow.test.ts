@@ -92,7 +92,7 @@ describe('enrich', () => {
     );
     const runs = await planned('agent', { estimateMicros: 5_000_000, estimateIsMost: true, perSecond: 5 });
     expect(runs).toContain('3,470 agent runs to buy for at most $5.00');
-    expect(runs).toMatch(/with 50 in parallel and 5 requests a second, if each takes a minute/);
+    expect(runs).toMatch(/with 50 runs in parallel, at 5 requests a second, if each run takes a minute/);
   });
 
   it('starts nothing for a complete job, and writes the requested CSV again', async () => {
@@ -137,7 +137,7 @@ describe('enrich', () => {
       return { calls, ended: run({ ...context, env: { ...context.env, SEARCHFLOW_BASE_URL: 'http://127.0.0.1:9' } }) };
     };
     const buys = away(200);
-    await expect(buys.ended).rejects.toThrow('is unreachable: connection refused');
+    await expect(buys.ended).rejects.toThrow('cannot reach 127.0.0.1:9: connection refused');
     expect(buys.calls).toEqual(['plan', 'close drain']);
     const loads = away(0);
     expect(await loads.ended).toBe(0);
@@ -422,9 +422,9 @@ describe('the check of the service', () => {
   it.each([
     [
       'http://127.0.0.1:9',
-      /127\.0\.0\.1:9 \(SEARCHFLOW_BASE_URL\) is unreachable: connection refused\. Nothing was bought\./,
+      /^The service: cannot reach 127\.0\.0\.1:9: connection refused \[ECONNREFUSED\]; the address is set by SEARCHFLOW_BASE_URL\. Nothing was bought\.$/,
     ],
-    ['http://no-such-host.invalid', /is unreachable: (host not found|the DNS lookup failed)/],
+    ['http://no-such-host.invalid', /cannot reach no-such-host\.invalid: (the host is not in DNS|DNS does not answer)/],
   ])('reports in a sentence that %s is not there (fault 14)', async (baseUrl, sentence) => {
     await expect(checkConnection({ service: 'live', baseUrl })).rejects.toThrow(sentence);
   });
@@ -440,7 +440,7 @@ describe('the check of the service', () => {
     await once(hangUp, 'listening');
     const { port } = hangUp.address() as AddressInfo;
     await expect(checkConnection({ service: 'live', baseUrl: baseUrl.replace(/\d+$/, String(port)) })).rejects.toThrow(
-      /is unreachable/,
+      /cannot reach .*; the address is set by/,
     );
     hangUp.close();
   });

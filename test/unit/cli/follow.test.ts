@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { follow } from '../../../src/cli/progress/follow.js';
+import { follow, followJob } from '../../../src/cli/progress/follow.js';
+import { RowProgressReader } from '../../../src/cli/rows/row-progress.js';
+import { fakeContext, fakeHandle, fakeRuntime, progress, summary } from '../../support/cli/fake-runtime.js';
 
 const watching = { stopped: new AbortController().signal, everyMs: 0 };
 
@@ -56,4 +58,21 @@ it('a watch that is stopped shows nothing more', async () => {
   void follow({ poll, result: () => new Promise<never>(() => undefined) }, { stopped: stop.signal, everyMs: 0 });
   await turn();
   expect(shown).toEqual([]);
+});
+
+it('a worker that cannot load is named once, however often a poll reports it', async () => {
+  const { runtime } = fakeRuntime();
+  const { context, err } = fakeContext(runtime);
+  const ended = deferred<typeof summary>();
+  const refusals = ['A worker on a (PID 1) cannot load', 'A worker on b (PID 2) cannot load'];
+  let polls = 0;
+  const handle = fakeHandle({
+    progress: async () => {
+      if (++polls === 3) ended.resolve(summary);
+      return { progress, running: [], refusals: refusals.slice(0, polls) };
+    },
+    result: () => ended.promise,
+  });
+  await followJob(context, { runtime, stopped: watching.stopped }, handle, new RowProgressReader());
+  for (const refusal of refusals) expect(err().split(refusal)).toHaveLength(2);
 });

@@ -19,7 +19,7 @@ function team(caps: SpendCaps) {
       waiting: 7,
     }),
     otherLimits: async () => [{ host: 'node-7', pid: 41 }],
-    slots: async () => ({ limit: 50, held: 3, elsewhere: 2, waiting: 1 }),
+    slots: async () => ({ limit: 50, held: 3, elsewhere: 2, leftRunning: 0, waiting: 1 }),
     spend: async () => ({
       ...spend,
       caps: async () => known.caps,
@@ -46,6 +46,20 @@ describe('searchflow limits', () => {
     );
     expect(out()).toMatch(/^This month: +\$5\.00, no cap, including/m);
     expect(out()).toMatch(/^ {2}search\.deep +5\/s +5\/s +0\/s$/m);
+  });
+
+  it('names the runs that were left running, and the command that ends one', async () => {
+    const { runtime } = fakeRuntime({
+      slots: async () => ({ limit: 50, held: 51, elsewhere: 0, leftRunning: 51, waiting: 1 }),
+    });
+    const { context, out } = fakeContext(runtime);
+    await limits(context, {});
+    expect(out()).toMatch(
+      /^Agent runs: +51 of 50, 1 waiting\nLeft running: +past --max-run-time; 51 runs keep their slots until they end\. To end one: searchflow agent cancel ID \(ids: searchflow agent list\)$/m,
+    );
+    const inJson = fakeContext(runtime);
+    await limits(inJson.context, { json: true });
+    expect(JSON.parse(inJson.out())).toMatchObject({ slots: { held: 51, leftRunning: 51 } });
   });
 
   it('reports if the current use cannot be known', async () => {

@@ -127,7 +127,7 @@ describe('the output of --json', () => {
     } as const;
     expect(pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 })).toEqual({
       ...{ kind: 'paused', job: 'brands-1', pausedFor: 'budget', message: 'm', rows: 1, rowsDone: 2 },
-      ...{ dollars: 0.003, maxDollars: 0.004, unknownOutcomes: 5 },
+      ...{ dollars: 0.003, earlierDollars: 0, maxDollars: 0.004, unknownOutcomes: 5 },
     });
     expect(pausedData(waits)).toMatchObject({ maxDollars: null });
   });
@@ -177,7 +177,7 @@ describe('the output of --json', () => {
         workerElsewhere: 4711,
       },
       ...{
-        slots: { limit: 50, held: 1, elsewhere: 2, waiting: 3 },
+        slots: { limit: 50, held: 1, elsewhere: 2, leftRunning: 0, waiting: 3 },
         caps: { dayMicros: 7_770_000, monthMicros: 9_000_000 },
         now: at,
       },

@@ -25,10 +25,19 @@ const progress: JobProgress = {
   failed: 0,
   requests: 4,
   costMicros: 400_000,
+  earlierMicros: 0,
   unknownOutcomes: 0,
   startedAt: 0,
 };
-const beat: SliceHeartbeat = { slice: 5, units: 100, landed: 50, failed: 3, costMicros: 50_000, waitingFor: null };
+const beat: SliceHeartbeat = {
+  slice: 5,
+  units: 100,
+  landed: 50,
+  failed: 3,
+  costMicros: 50_000,
+  earlierMicros: 0,
+  waitingFor: null,
+};
 
 const summary: JobSummary = {
   job: 'brands-1',
@@ -47,6 +56,7 @@ const summary: JobSummary = {
   },
   requests: 2,
   costMicros: 97_000,
+  estimateMicros: 97_000,
   totalCostMicros: 97_000,
   unknownOutcomes: 0,
   seconds: 8.21,
@@ -115,6 +125,20 @@ describe('RowProgressReader', () => {
     expect(textOf(new RowProgressReader(), 0)).toBe('450/1,000 rows (45%), $0.45, 3 failed');
   });
 
+  it('shows under a cap only the cost that the cap limits, and names the cost of runs that an earlier run started', () => {
+    const shown = (changes: Partial<JobProgress>) => textOf(new RowProgressReader(), 0, { failed: 0, ...changes }, []);
+    expect(shown({ costMicros: 200_000, maxCostMicros: 100_000 })).toContain('rows (40%), $0.20 of $0.10');
+    const earlier = { costMicros: 200_000, earlierMicros: 150_000 };
+    expect(shown({ ...earlier, maxCostMicros: 100_000 })).toContain(
+      '$0.05 of $0.10 plus $0.15 for runs started earlier',
+    );
+    expect(shown({ ...earlier, maxCostMicros: null })).toMatch(/, \$0\.20$/);
+    const running = [{ ...beat, failed: 0, costMicros: 50_000, earlierMicros: 50_000 }];
+    expect(textOf(new RowProgressReader(), 0, { failed: 0, ...earlier, maxCostMicros: 100_000 }, running)).toContain(
+      '$0.05 of $0.10 plus $0.20 for runs started earlier',
+    );
+  });
+
   it('measures the speed over the last seconds and never counts backwards', () => {
     const reader = new RowProgressReader();
     textOf(reader, 0, { rowsDone: 0 }, []);
@@ -125,6 +149,12 @@ describe('RowProgressReader', () => {
     const idle = textOf(reader, 60_000, {}, []);
     expect(speed(idle)).toBe(0);
     expect(idle).not.toContain('left');
+  });
+
+  it('shows why a cancelled job has not ended yet', () => {
+    const message = 'cancelled: its runs at the service are being ended';
+    expect(new RowProgressReader().line(0, { ...progress, message }, [], null).waits).toBe(message);
+    expect(new RowProgressReader().line(0, { ...progress, message: null }, [], null).waits).toBeNull();
   });
 
   it('shows a block before any other reason to wait', () => {
@@ -213,6 +243,19 @@ describe('progress lines', () => {
 });
 
 describe('summary', () => {
+  it('names the way to buy rows again that may succeed later, at the end and in the status', () => {
+    const of = (tags: Record<string, number>, ran = true) =>
+      summaryText({ ...ending, ran, summary: { ...summary, warehouse: { ...summary.warehouse, tags } } });
+    const way = (rows: string, them: string) =>
+      `${rows} may succeed later; error_message has the reasons. To buy ${them} again, run the same command with --retry-failed.`;
+    for (const ran of [true, false])
+      expect(of({ INVALID_REQUEST: 185, CRAWL_TIMEOUT: 2, CRAWL_NOT_FOUND: 3 }, ran)).toContain(
+        way('187 failed rows', 'them'),
+      );
+    expect(of({ RESPONSE_SHAPE: 1 })).toContain(way('1 failed row', 'it'));
+    expect(of({ CRAWL_NOT_FOUND: 3, RUN_OVERDUE: 1 })).not.toContain('may succeed later');
+  });
+
   it('shows rows by status and tag, dollars, requests and files', () => {
     expect(summaryText({ ...ending, csv: '/data/out/brands.csv' }).split('\n')).toEqual([
       'Done: 103 rows of brands in 8.2 s.',
@@ -222,7 +265,8 @@ describe('summary', () => {
       '            2  CRAWL_NOT_FOUND',
       '            1  CRAWL_TIMEOUT',
       '3 bad rows, loaded with the reason and not bought.',
-      'Bought with 2 requests for $0.097.',
+      '1 failed row may succeed later; error_message has the reasons. To buy it again, run the same command with --retry-failed.',
+      'Bought with 2 requests for $0.097 (estimate $0.097).',
       'Written: /data/out/brands.duckdb, /data/out/brands.csv',
     ]);
   });

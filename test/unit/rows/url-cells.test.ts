@@ -151,7 +151,7 @@ describe('a job that ran before', () => {
   const rows = table({ url: (row) => (row < 3 ? `https://firma-${row}.de` : ''), site: (row) => `firma-${row}.de` });
   const entry = async (request: Partial<StageRequest>): Promise<JobEntry> => {
     const { staged } = await stage(rows, request);
-    return { staged, named: false, csv: null, completed: null };
+    return { staged, named: false, csv: null, completed: null, state: { phase: 'done', since: 0 }, asked: {} };
   };
 
   it('keeps its column, scheme and options if a command names none', async () => {

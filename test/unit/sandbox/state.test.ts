@@ -11,7 +11,7 @@ let options: Partial<SandboxOptions>;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandbox-state-'));
   options = {
-    ledgerFile: join(folder, 'book.jsonl'),
+    ledgerFile: join(folder, 'ledger.jsonl'),
     agentRuns: { durationMs: 2000 },
     research: { durationMs: 0 },
     monitors: { durationMs: 0 },

@@ -68,22 +68,25 @@ it('the cancellation of a job that has ended is refused', async () => {
   expect(ended.calls).not.toContain('cancel');
 });
 
-it('the results that were reported are known to every later command of the folder, each by its run', () => {
+it('the results that were reported are known to every later command of the folder, each by its run', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-reported-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const folder = join(dir, 'state');
   expect(new ReportedResults(folder).has('run-1')).toBe(false);
-  for (const run of ['run-1', 'run-22']) new ReportedResults(folder).add(run);
+  for (const run of ['run-1', 'run-22']) await new ReportedResults(folder).add(run);
   const known = ['run-1', 'run-22', 'run-2'].map((run) => new ReportedResults(folder).has(run));
   expect(known).toEqual([true, true, false]);
 });
 
 /** The reason for which a job of generation g1 is started if its workflow is in this state. */
-function reason(running: { readonly status?: string; readonly memo?: object } | null, changes: object = {}) {
+function reason(
+  running: { readonly status?: string; readonly memo?: object; readonly cancelRequested?: boolean } | null,
+  changes: object = {},
+) {
   const describe = async () => {
     if (running === null) throw new WorkflowNotFoundError('none', 'w', undefined);
-    const { status = 'RUNNING', memo = { generation: 'g1' } } = running;
-    return { status: { name: status }, memo };
+    const { status = 'RUNNING', memo = { generation: 'g1' }, cancelRequested = false } = running;
+    return { status: { name: status }, memo, raw: { workflowExtendedInfo: { cancelRequested } } };
   };
   const loadedSlices = async (): Promise<number[] | null> => [];
   return startReason({
@@ -110,6 +113,7 @@ it.each([
   ['another limit', { memo: { generation: 'g1', limit: 5 } }, {}, 'its --limit differs'],
   ['a limit of its own', {}, { staged: { ...plan.staged, limit: 5 } }, 'its --limit differs'],
   ['a warehouse on another machine', { memo: { generation: 'g1', host: 'a' } }, {}, 'its warehouse is a file on a'],
+  ['its cancel', { cancelRequested: true }, {}, 'was cancelled and is ended first'],
   ['a missing warehouse', {}, { warehouse: () => ({ loadedSlices: async () => null }) }, 'is missing. Rebuilding it'],
 ])('a running job is ended first for %s', async (_, running, changes, sentence) => {
   expect(await reason(running, changes)).toContain(sentence);

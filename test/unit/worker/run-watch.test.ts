@@ -45,11 +45,11 @@ it('a run is reported once when it begins and once when it ends, and so is the n
   expect(take()).toEqual(['companies running']);
   const cancelled = new WorkflowFailedError(
     'it failed',
-    new CancelledFailure('by a person'),
+    new CancelledFailure('Workflow canceled'),
     RetryState.NON_RETRYABLE_FAILURE,
   );
   await end('searchflow-companies next', (run) => run.fail(cancelled));
-  expect(take()).toEqual(['companies cancelled: by a person']);
+  expect(take()).toEqual(['companies cancelled']);
 });
 
 it('a run whose end is not known is reported again when it has another activity', async () => {

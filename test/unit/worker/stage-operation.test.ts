@@ -89,6 +89,24 @@ describe('a request that fits no row', () => {
     [{ operation: 'findSimilar', urlColumn: 'site', options: { numResults: '5' } }, 'numResults: '],
     [{ operation: 'search', template: ask, options: { numResults: '5' } }, 'numResults: '],
     [{ operation: 'agent', template: {}, options: { query: 'Find', effort: 5 }, rowsPerRun: 2 }, 'effort: '],
+    [{ options: { txet: true } }, 'txet is not a field of contents; did you mean text?'],
+    [{ options: { text: { maxCharcters: 9 } } }, 'did you mean text.maxCharacters?'],
+    [{ options: { systemPromt: 'p' } }, 'did you mean systemPrompt?'],
+    [
+      { operation: 'search', template: ask, options: { numResluts: 3 } },
+      'numResluts is not a field of search; did you mean numResults?',
+    ],
+    [
+      { operation: 'search', template: ask, options: { contents: { summary: { qurey: 'q' } } } },
+      'did you mean contents.summary.query?',
+    ],
+    [{ operation: 'agent', template: ask, options: { effrot: 'low' } }, 'did you mean effort?'],
+    [{ operation: 'agent', template: { ...ask, effrot: 'low' } }, 'did you mean effort?'],
+    [{ operation: 'agent', template: ask, options: { effort: 'lwo' } }, 'effort is "lwo"; did you mean low?'],
+    [
+      { operation: 'agent', template: ask, options: { budget: { maxCostDollers: 1 } } },
+      'did you mean budget.maxCostDollars?',
+    ],
     [{ options: { livecrawl: 'maybe' } }, 'livecrawl is "maybe"'],
     [{ variant: 'v9' }, 'has no variant of that name'],
     [{ operation: 'search', template: ask, variant: 'v0' }, 'has no variant of that name'],
@@ -207,6 +225,8 @@ describe('staging a job again', () => {
     named,
     csv: null,
     completed: null,
+    state: { phase: 'done', since: 0 },
+    asked: {},
   });
   /** Stages rows when the list of jobs has these entries. */
   const again = (request: Partial<StageRequest>, ...jobs: readonly JobEntry[]) => {
@@ -340,7 +360,7 @@ describe('the input of a workflow', () => {
     const { staged } = plan;
     const run = { input: '/data/brands.csv', urlColumn: 'source', staged };
     expect(toRunInput(staged, asked, '/o.csv', false)).toEqual({ ...run, ...asked, csv: '/o.csv' });
-    expect(toRunInput(staged, undefined, '/o.csv', true)).toEqual(run);
+    expect(toRunInput(staged, {}, '/o.csv', true)).toEqual(run);
     expect(toRunInput({ ...staged, unitColumn: null }, {}, null, false).urlColumn).toBe('');
   });
 });

@@ -1,7 +1,12 @@
+import { hostname } from 'node:os';
 import type { DescribeWorkflowExecutionResponse } from '@temporalio/client';
+import type { ApplicationFailure } from '@temporalio/common';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
-import { waitsFor } from '../../../src/worker/control/workflow-handle.js';
+import { toFailure } from '../../../src/activities/call/failure.js';
+import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
+import { refusalText, waitsFor } from '../../../src/worker/control/workflow-handle.js';
 
 type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
 
@@ -23,4 +28,24 @@ it.each([
 
 it('waitsFor shows nothing for an activity that runs', () => {
   expect(waitsFor(pending('GET /x: 500', 20, STARTED), now)).toBeNull();
+});
+
+it('a worker that cannot load is reported by its sentence, unless it is this process; its work waits for another worker', () => {
+  const refused = (pid: number) => {
+    const waits = 'a worker that can log in to the warehouse';
+    const failure = toFailure(
+      new WarehouseBusy(`A worker (PID ${pid}) cannot load`, null, { host: hostname(), pid, waitsFor: waits }),
+    );
+    const { message, details } = failure as ApplicationFailure;
+    const payloads = details?.map((detail) => defaultPayloadConverter.toPayload(detail));
+    const activity = pending(message, 2);
+    return {
+      ...activity,
+      lastFailure: { message, applicationFailureInfo: { details: { payloads } } },
+    } as PendingActivity;
+  };
+  expect(waitsFor(refused(1), now)).toBe('a worker that can log in to the warehouse');
+  expect(refusalText(refused(1))).toBe('A worker (PID 1) cannot load');
+  expect(refusalText(refused(process.pid))).toBeNull();
+  expect(refusalText(pending('GET /x: 500', 20))).toBeNull();
 });

@@ -76,16 +76,6 @@ describe('the address of a warehouse', () => {
     }
   });
 
-  it('keeps the id of a job from the time when hosts were compared with their case', async () => {
-    const before = await staged('postgres://db.internal/etl', { job: 'named' });
-    const entry = (record: object): JobEntry => ({
-      ...{ staged: { ...before, ...record }, named: true, csv: null, completed: null },
-    });
-    const jobs = [entry({ job: 'named-othercase', into: 'postgres://DB.internal:5432/etl' })];
-    expect((await staged('postgres://db.internal/etl', { job: 'named', jobs })).job).toBe('named-othercase');
-    expect((await staged('postgres://db.internal/other', { job: 'named', jobs })).job).not.toBe('named-othercase');
-  });
-
   it('has its own connections: no two servers and no two ways to connect share one', async () => {
     const all = createWarehouses({ credentialsFor: () => null });
     const addresses = ['postgres:///etl?host=/run/a', 'postgres:///etl?host=/run/b', 'postgres://db/etl', full];

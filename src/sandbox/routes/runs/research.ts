@@ -89,7 +89,7 @@ export function tasksAfter({ research }: RouteContext, cursor: string | undefine
 function taskRecord(task: ResearchTask, { research, pages }: RouteContext): Record<string, unknown> {
   const { id, instructions, outputSchema: schema } = task;
   const status = taskStatus(task, research.now);
-  const record = { id, status, instructions, ...(schema ? { schema } : {}) };
+  const record = { id, status, instructions, schema };
   if (status !== 'completed') return record;
   const { content, parsed, citations } = findingsOf(task, pages);
   return { ...record, data: parsed ?? { report: content }, citations };

@@ -1,40 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { killAllOf } from '../../support/jobs/processes.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedPostgres } from '../../support/postgres.js';
-import { fileNamespace } from '../../support/temporal.js';
+import { examplePath as example, runExample } from '../../support/run-example.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const example = (path: string) => join(root, 'examples', path);
-
-/** Runs a script of the examples on the sandbox, in a folder of its own. */
-async function run(script: string, more: Record<string, string> = {}) {
-  const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
-  const { PATH = '' } = process.env;
-  const env = {
-    ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    TEMPORAL_NAMESPACE: fileNamespace(),
-    SEARCHFLOW: `${process.execPath} ${join(root, 'dist', 'cli', 'main.js')}`,
-    SEARCHFLOW_QPS: '100',
-    ...more,
-  };
-  onTestFinished(() => {
-    killAllOf(join(cwd, 'state'));
-    rmSync(cwd, { recursive: true, force: true });
-  });
-  const child = spawn('sh', [example(script)], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { cwd, out, err, code: child.exitCode };
-}
+/** Runs a script of the examples at a higher rate than the default. */
+const run = (script: string, more: Record<string, string> = {}) =>
+  runExample(script, { SEARCHFLOW_QPS: '100', ...more });
 
 describe.runIf(process.platform !== 'win32')('the examples of webset events', () => {
   it('examples/events-duckdb syncs to DuckDB on the sandbox, and its three queries return rows', async () => {

@@ -1,0 +1,145 @@
+import { requestHeaders } from '../../api/request.js';
+import type { WireOptions } from '../../api/transport.js';
+import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
+import { type InputSchema, schemaProblems } from '../../core/inputs/check-input.js';
+import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
+import type { PriceTable } from '../../core/purchase/prices.js';
+import { MOST_DOLLARS } from '../../core/text/money.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { MAX_CONCURRENCY } from '../config/config.js';
+import { priceTableProblems } from '../config/price-file.js';
+import { rateProfileProblems } from '../config/rate-file.js';
+import { UsageError } from '../config/runtime-types.js';
+
+export interface SearchflowPluginOptions extends WireOptions {
+  /** Key of the service, from your own configuration. It is sent only to the service. */
+  readonly apiKey: string;
+  /** Default: the public service. */
+  readonly baseUrl?: string;
+  /** Name of the service in every purchase's key. Default: the base URL. Use `sandbox` for a stand-in, whose address may change. */
+  readonly origin?: string;
+  /**
+   * PostgreSQL that many workers share, with journal, rate limit, budgets and staged rows:
+   * `postgres://user:password@host/database?sslmode=verify-full`, with `schema=` if not `searchflow_store`. Default: the folder `stateDir`,
+   * for one worker.
+   */
+  readonly store?: string;
+  /** Name that joins several keys into one team in the store. Default: each key is its own team. */
+  readonly team?: string;
+  /** PostgreSQL warehouse with credentials, which workflow inputs must not contain. */
+  readonly warehouseUrl?: string;
+  /**
+   * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSV files, secret files. Default: the working folder.
+   * Hidden folders in them (`.git`) and `stateDir` stay closed unless `paths` names them.
+   */
+  readonly paths?: readonly string[];
+  /**
+   * Database servers that the inputs of workflows may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default:
+   * none.
+   */
+  readonly hosts?: readonly string[];
+  /** Folder of journal and stages. Without a PostgreSQL store, one worker process at a time owns it. Default `.searchflow`. */
+  readonly stateDir?: string;
+  /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
+  readonly trustStateDir?: boolean;
+  /** Requests per second of your team's limit that this worker may use. Default: 10. */
+  readonly qps?: number;
+  /** Rate profile or its name, instead of `qps`. */
+  readonly rateProfile?: string | RateProfile;
+  /** Price tables that replace the built-in ones, for estimates and for answers without a cost. */
+  readonly prices?: readonly PriceTable[];
+  /** Requests per second that this key may use of the team's limit. Default: all of them. */
+  readonly keyQps?: number;
+  /** Most paid requests in flight. Default: enough to use the limit at 5 s latency, at most 256. */
+  readonly concurrency?: number;
+  /**
+   * Cap in dollars for each run of `enrichCsv`, `runAgentRows`, `runAgent` and `runResearch`. It applies if the input has no
+   * `maxCostDollars`, or a higher one. Default: no cap.
+   */
+  readonly maxCostPerJob?: number;
+  /** File (mode 0600) for secrets that the service returns only once, such as a monitor's webhook secret. `createMonitor` needs it. */
+  readonly secretFile?: string;
+  /**
+   * Whether the activities of single operations (`search`, `answer`, …) are registered for your own workflows. Default: true. With false,
+   * only the activities of searchflow's workflows are registered, so that you can use the other names.
+   */
+  readonly operations?: boolean;
+  /** Called with a sentence about warnings and long waits. Default: warnings go to the SDK's logger. */
+  readonly say?: (sentence: string) => void;
+}
+
+const text: InputSchema = { type: 'string', minLength: 1 };
+const texts: InputSchema = { type: 'array', items: text };
+const secretText: InputSchema = { ...text, writeOnly: true };
+const flag: InputSchema = { type: 'boolean' };
+const rate: InputSchema = { type: 'integer', minimum: 1, maximum: 10_000 };
+
+/** The types of the options. A function has no type here. */
+const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> = {
+  apiKey: secretText,
+  baseUrl: text,
+  origin: text,
+  store: secretText,
+  team: text,
+  warehouseUrl: secretText,
+  paths: texts,
+  hosts: { type: 'array', items: secretText, writeOnly: true },
+  stateDir: text,
+  trustStateDir: flag,
+  qps: rate,
+  rateProfile: { anyOf: [text, { type: 'object' }] },
+  prices: { type: 'array', items: { type: 'object' } },
+  keyQps: rate,
+  concurrency: { type: 'integer', minimum: 1, maximum: MAX_CONCURRENCY },
+  maxCostPerJob: { type: 'number', minimum: 0, maximum: MOST_DOLLARS },
+  secretFile: text,
+  operations: flag,
+  say: {},
+  auth: { type: 'string', enum: ['x-api-key', 'bearer'] },
+  headers: { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
+  beta: texts,
+  betaHeader: text,
+  profile: { type: 'string', enum: ['contract', 'live'] },
+};
+const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], additionalProperties: false };
+
+/** Throws `UsageError` with all mistakes in the options of the plugin. Options that are undefined count as absent. */
+export function refuseWrongOptions(options: SearchflowPluginOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new UsageError("SearchflowPlugin takes an object of options, such as { apiKey: '…' }.");
+  const given = withoutUndefined(options);
+  const { say, rateProfile, prices, origin } = given;
+  const wrong = schemaProblems('SearchflowPlugin', given, schema);
+  const problems = [
+    ...wrong,
+    // These checks read the options by their types.
+    ...(wrong.length > 0 ? [] : headerProblems(options)),
+    ...(wrong.length > 0 || prices === undefined ? [] : priceTableProblems(prices).map((one) => `prices: ${one}.`)),
+    ...(say === undefined || typeof say === 'function' ? [] : ['say must be a function.']),
+    // The origin is in keys, histories and messages.
+    ...(typeof origin === 'string' && mayHoldSecret(origin)
+      ? ['origin (not shown) may contain a password; give a name without one.']
+      : []),
+    ...profileProblems(rateProfile),
+  ];
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+}
+
+function headerProblems({ apiKey, auth, headers, beta = [], betaHeader }: SearchflowPluginOptions): readonly string[] {
+  const ofBeta = betaHeader === undefined && beta.length === 0 ? {} : { [betaHeader ?? 'exa-beta']: beta.join(',') };
+  try {
+    requestHeaders(new Secret(apiKey), auth ?? 'x-api-key', '', { ...headers, ...ofBeta });
+    return [];
+  } catch (error) {
+    return [`${error instanceof Error ? error.message : String(error)}.`];
+  }
+}
+
+function profileProblems(profile: unknown): readonly string[] {
+  if (typeof profile === 'object' && profile !== null)
+    return rateProfileProblems(profile).map((one) => `rateProfile: ${one}.`);
+  if (typeof profile !== 'string' || Object.hasOwn(rateProfiles, profile)) return [];
+  return [
+    `rateProfile must be one of ${Object.keys(rateProfiles).join(', ')}, or an object (got ${mayHoldSecret(profile) ? 'a text that is not shown' : `"${profile.slice(0, 60)}"`}).`,
+  ];
+}
