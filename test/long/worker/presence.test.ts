@@ -141,11 +141,13 @@ it('a worker with the plugin leaves its queue to one that answers, and takes ove
   await takenElsewhere('plugin-2');
   const worker = await make('plugin-2');
   const handle = temporal.client.workflow.getHandle(lockOf('plugin-2').id);
-  await worker.runUntil(() =>
-    expect
+  await worker.runUntil(async () => {
+    await expect
       .poll(async () => (await handle.describe()).memo?.holder, { timeout: 20_000 })
-      .toMatchObject({ pid: process.pid }),
-  );
+      .toMatchObject({ pid: process.pid });
+    // The SDK never ends a worker whose `runUntil` callback returns before the worker runs.
+    await expect.poll(() => worker.getState(), { timeout: 20_000 }).toBe('RUNNING');
+  });
   expect((await handle.describe()).status.name).toBe('TERMINATED');
 });
 
