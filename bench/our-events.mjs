@@ -3,7 +3,7 @@
 // Prints seconds from the start of the workflow to its end, and its summary.
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../dist/activities/index.js';
@@ -39,6 +39,8 @@ const config = {
   store: null,
   team: null,
   warehouse: null,
+  paths: [dirname(into)],
+  hosts: [],
   secretFile: null,
   wire: {},
   temporalAddress: address,
