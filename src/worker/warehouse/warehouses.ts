@@ -27,7 +27,7 @@ export interface Warehouses {
 /**
  * Opens warehouses with the credentials of the configuration, which jobs do not contain. A file of another machine gives `WarehouseBusy`,
  * so that the activities of this file are retried until a worker of that machine gets them. `allowlist`: names that events and monitors may
- * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy` for jobs and walks, because another worker may log in.
+ * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy`, because another worker may log in.
  */
 export function openWarehouses(
   { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
@@ -66,7 +66,11 @@ export function openWarehouses(
     of: (staged) => left(at(staged).rows, staged.into),
     events: { warehouse: async (ref) => left((await allowed(ref)).events, ref.into) },
     monitors: {
-      warehouse: async (ref) => (await allowed(ref)).monitors,
+      async warehouse(ref) {
+        const { audit, quiet, runs, close } = (await allowed(ref)).monitors;
+        const { into } = ref;
+        return { audit: left(audit, into), quiet: left(quiet, into), runs: left(runs, into), close };
+      },
       async secrets({ file, host }) {
         onlyHere(`The secret file ${file}`, host);
         await allowlist?.check({ secretFile: file });
