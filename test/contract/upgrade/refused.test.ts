@@ -127,7 +127,11 @@ describe('a schema', () => {
       /^The store \S+ is a warehouse of searchflow\. Use another schema/,
     );
     await (await openStore(store, { applicationName: 'test' })).close();
-    await expect(open(store)).rejects.toThrow('is a store of searchflow, not a warehouse. Load into another schema');
+    const refusal = 'is a store of searchflow, not a warehouse. Load into another schema';
+    await expect(open(store)).rejects.toThrow(refusal);
+    // A plan and a dry run only read.
+    const { rows, close } = openWarehouse(store);
+    await expect(rows.loadedSlices('a-1', '1').finally(close)).rejects.toThrow(refusal);
   });
 
   it('that a newer version has migrated is used', async () => {

@@ -11,6 +11,7 @@ import {
   warehouseAddress,
   warehouseIdentity,
 } from '../../../src/warehouse/index.js';
+import { rowTables } from '../../../src/warehouse/rows/row-tables.js';
 import { exported, runJob, Service, stageText } from '../../suites/row-job.js';
 import { rowsContract } from '../../suites/rows-contract.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
@@ -217,6 +218,11 @@ describe('a PostgreSQL warehouse', () => {
     expect(await reader.summary('brands-1')).toMatchObject({ success: 2 });
     const staged = await stageText(dir, small, { job: 'theirs' });
     await expect(reader.openJob(staged.record, staged.files)).rejects.toThrow(/needs .*INSERT ON row_store/);
+    // A user that only loads rows needs no rights on the tables of events and monitors.
+    const tables = rowTables(true).map(({ name }) => `${schema}.${name}`);
+    await pgQuery(url, `GRANT INSERT, UPDATE, DELETE ON ${tables.join(', ')} TO ${role}`);
+    await pgQuery(url, `GRANT CREATE ON SCHEMA ${schema} TO ${role}`);
+    await open(theirs.href).openJob(staged.record, staged.files);
   });
 
   it('with changed tables is refused with all mistakes; additional columns are accepted', async () => {

@@ -1,10 +1,13 @@
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import type { Postgres } from '../../../postgres/index.js';
+import { rowTables } from '../../rows/row-tables.js';
 import { differences, type FoundColumn } from '../../shared/relation.js';
 import { postgresSql } from '../dialect/sql-dialect.js';
 import { tables } from './schema.js';
 
 const names = tables.map(({ name }) => name);
+/** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */
+const loaded = rowTables(true).map(({ name }) => name);
 
 /**
  * Checks tables, rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes.
@@ -38,7 +41,7 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
   }
 }
 
-/** Rights that the user lacks here, in the words of GRANT. */
+/** Rights that a user lacks who loads rows, in the words of GRANT. */
 async function missingRights(postgres: Postgres, schema: string): Promise<string[]> {
   const rights = await postgres.query<{ right: string }>(
     `SELECT r AS right FROM (
@@ -50,7 +53,7 @@ async function missingRights(postgres: Postgres, schema: string): Promise<string
        UNION ALL SELECT 'TEMPORARY ON DATABASE ' || quote_ident(current_database()),
          has_database_privilege(current_database(), 'TEMPORARY')) AS rights
      WHERE NOT has`,
-    [schema, names],
+    [schema, loaded],
   );
   return rights.map(({ right }) => right);
 }

@@ -1,6 +1,7 @@
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
 import {
   identifier,
+  MIGRATIONS_TABLE,
   migrate,
   openPostgres,
   type PgTransaction,
@@ -68,13 +69,19 @@ export class Warehouse {
     };
   }
 
-  /** Whether the warehouse exists. */
-  exists(): Promise<boolean> {
+  /** Whether the warehouse exists. Throws `WarehouseUnusable` if the schema is a store. */
+  async exists(): Promise<boolean> {
+    const [jobs, ours] = await Promise.all(['searchflow_jobs', MIGRATIONS_TABLE].map((table) => this.#has(table)));
+    // Migrating refuses every schema with our migrations that is not a warehouse.
+    if (!jobs && ours) await this.#migrate();
+    return jobs === true;
+  }
+
+  #has(table: string): Promise<boolean> {
     return this.#saying(async (postgres) => {
-      const found = await postgres.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [
-        `${this.schema}.searchflow_jobs`,
-      ]);
-      return found[0]?.there === true;
+      const sql = 'SELECT to_regclass($1) IS NOT NULL AS there';
+      const [found] = await postgres.query<{ there: boolean }>(sql, [`${this.schema}.${table}`]);
+      return found?.there === true;
     });
   }
 
