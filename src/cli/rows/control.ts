@@ -11,8 +11,8 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
-import { withoutResume } from '../text/way-to-resume.js';
 import { watchToEnd } from './run-enrich.js';
+import { statusLine } from './status-line.js';
 
 /** `searchflow pause JOB`: stops sending until `resume`. Paid requests in flight land. */
 export async function pause(context: Context, job: string): Promise<ExitCode> {
@@ -22,8 +22,8 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
     const walk = await walkNamed(runtime, job);
     const found = walk === null ? await runtime.rows.status(job) : null;
     if (found?.phase === 'paused') {
-      const why = withoutResume(found.message);
-      say(`${printable(found.job)} is already paused${why === null ? '' : `: ${printable(why)}`}. ${toResume}`);
+      // The line has the way to resume, which depends on the reason of the pause.
+      say(statusLine(found, Date.now()));
       return exitCodes.ok;
     }
     const handle = walk ?? (await runtime.rows.attach(job));
@@ -108,7 +108,7 @@ export async function cancel(context: Context, job: string): Promise<ExitCode> {
     context.terminal.say(
       found?.phase === 'waiting'
         ? `${name} is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker`
-        : `Cancelling ${name} and its agent runs. Paid results are kept.${found === null ? '' : ` ${handle.wayToResume()}`}`,
+        : `Cancelling ${name}. Its runs at the service, if any, are ended. Paid results are kept.${found === null ? '' : ` ${handle.wayToResume()}`}`,
     );
     return exitCodes.ok;
   });

@@ -58,9 +58,10 @@ export async function noteCancel(entries: JobEntries, { staged, workflowId }: Jo
   await entries.claim(workflowId ?? workflowIdOf(staged.job), ({ owned, jobs }) => {
     const entry = jobs.find((one) => one.staged.job === staged.job);
     if (entry?.staged.generation !== staged.generation) return { owned };
-    // A later state is the end of the job.
-    if (entry.state.since > since) return { owned };
-    return { owned, entry: { job: staged.job, now: { ...entry, state: { ...entry.state, cancelRequested: true } } } };
+    // A later state is the end of the job. Of several cancels, the first one counts.
+    if (entry.state.since > since || entry.state.cancelRequested) return { owned };
+    const state: JobState = { ...entry.state, since, cancelRequested: true };
+    return { owned, entry: { job: staged.job, now: { ...entry, state } } };
   });
 }
 

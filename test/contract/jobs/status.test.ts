@@ -226,9 +226,15 @@ it('a cancel without a worker is recorded, and the next worker records the end o
     taskQueue,
     args: [{ input, into, urlColumn: 'url' }],
   });
+  const before = Date.now();
   await (await typed.rows.attach('rows')).cancel();
   const state = async () => (await entries.get('cancelled-rows'))?.state;
-  expect(await state()).toEqual({ ...paused, cancelRequested: true });
+  const cancelled = await state();
+  expect(cancelled).toEqual({ ...paused, since: expect.any(Number), cancelRequested: true });
+  expect(cancelled?.since).toBeGreaterThanOrEqual(before);
+  // Of several cancels, the first one counts.
+  await (await typed.rows.attach('rows')).cancel();
+  expect(await state()).toEqual(cancelled);
   const working = worker.runWorker(
     () => undefined,
     () => undefined,

@@ -254,8 +254,16 @@ describe('a command line', () => {
     expect(signals.splice(0)).toEqual(['pause', { isAbandoned: false }]);
     expect(await type('pause brands', as('paused', 'the budget is used up, then resume brands'))).toMatchObject({
       code: 0,
-      err: expect.stringContaining('brands is already paused: the budget is used up.'),
+      err: expect.stringContaining(
+        'brands is paused: the budget is used up. To resume it:\n  searchflow resume brands',
+      ),
     });
+    const way = 'To raise the budget and resume: searchflow resume brands --max-cost 2';
+    const { err } = await type('pause brands', as('paused', `the budget is used up. ${way}`));
+    expect(err).toContain(
+      'brands is paused: the budget is used up. To raise the budget and resume:\n  searchflow resume brands --max-cost 2',
+    );
+    expect(err.match(/searchflow resume/g)).toHaveLength(1);
     expect(signals).toEqual([]);
     expect((await type('cancel brands', as('waiting'))).err).toContain(
       'brands-1 is cancelled, but no worker is running. Paid results are kept. To end it:\n  searchflow worker',
