@@ -10,7 +10,7 @@ import { sendFree } from '../base/free-call.js';
 import { withoutSecrets } from '../call/redact-answer.js';
 import { type CallOptions, lonePurchase, MAX_INLINE_BYTES, type OperationResult } from './buy.js';
 import { createMonitor } from './create-monitor.js';
-import { buyWhole, sendOptions } from './whole-request.js';
+import { buyWhole, checkRequest, sendOptions } from './whole-request.js';
 
 type Fields = { readonly [field: string]: Json };
 type AnyCall = Endpoint<Fields, unknown>;
@@ -41,8 +41,10 @@ function activityOf(deps: ActivityDeps, endpoint: AnyCall) {
     return (input: Fields, call: CallOptions = {}) => createMonitor(deps, endpoint, input, call);
   if (endpoint.paid || endpoint.retry === 'check')
     return (input: Fields, call?: CallOptions) => buyWhole(deps, endpoint, input, call);
-  return async (input: Fields, call: CallOptions = {}) =>
-    packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
+  return async (input: Fields, call: CallOptions = {}) => {
+    checkRequest(deps, endpoint, input, call);
+    return packFree(deps, endpoint, input, await sendFree(deps, endpoint, input, sendOptions(call)));
+  };
 }
 
 /** Converts the result of a free call for Temporal: removes secrets, and replaces a large result by a reference to the journal. */

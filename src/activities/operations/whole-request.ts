@@ -1,7 +1,9 @@
 import { Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
 import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
+import { misspeltFields } from '../../api/checks/misspelt-fields.js';
 import type { Input, SendOptions } from '../../api/transport.js';
-import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import { type AnyEndpoint, type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -42,7 +44,7 @@ export async function buyWhole<I, O>(
   return packed(readLeniently(endpoint, result)?.value ?? (result as O), purchaseRequest, requests);
 }
 
-/** Throws if the service would refuse the request; sends and writes nothing. */
+/** Throws if the service would refuse the request, or ignore a misspelt field; sends and writes nothing. */
 export function checkRequest<I, O>(
   { transport }: Pick<ActivityDeps, 'transport'>,
   endpoint: Endpoint<I, O>,
@@ -54,6 +56,13 @@ export function checkRequest<I, O>(
   } catch (error) {
     throw toFailure(error);
   }
+  refuseMisspelt(endpoint, input);
+}
+
+/** Throws if the service would ignore a misspelt field of a request. */
+export function refuseMisspelt({ name, request }: Pick<AnyEndpoint, 'name' | 'request'>, input: unknown): void {
+  const problems = misspeltFields(name, request, input);
+  if (problems.length > 0) throw ApplicationFailure.nonRetryable(problems.join(' '), 'InvalidRequest');
 }
 
 /** Returns the options of a call that are sent to the service. */

@@ -1,9 +1,9 @@
-import { toJSONSchema, ZodObject } from 'zod';
+import { ZodObject } from 'zod';
 import { contentsKeys } from '../../activities/rows/contents-purchase.js';
 import { rowEndpoints, rowRequests } from '../../activities/rows/row-requests.js';
+import { commonFields, misspeltFields } from '../../api/checks/misspelt-fields.js';
 import type { Transport } from '../../api/transport.js';
 import { ApiError } from '../../api/wire/errors.js';
-import { type InputSchema, misspellings } from '../../core/inputs/check-input.js';
 import type { DefaultScheme, StagedJob } from '../../core/rows/job.js';
 import {
   isLongRunning,
@@ -179,8 +179,6 @@ const fieldsOf = (operation: RowOperation): readonly string[] => {
   const { request } = rowEndpoints[operation];
   return request instanceof ZodObject ? Object.keys(request.shape) : [];
 };
-/** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
-const common: readonly string[] = ['compliance', 'flags', 'metadata', 'moderation', 'systemPrompt', 'userIdentifier'];
 
 /**
  * Refuses misspelt fields, and fields that only other operations have: the service would ignore them, and each row would be bought without
@@ -191,17 +189,12 @@ function refuseOtherFields(operation: RowOperation, fields: Fields): void {
   for (const name of Object.keys(fields)) {
     if (operation === 'contents' && (name === 'urls' || name === 'ids'))
       throw new UsageError(fromRows(name, operation));
-    if (own.includes(name) || common.includes(name)) continue;
+    if (own.includes(name) || commonFields.includes(name)) continue;
     const others = rowOperations.filter((one) => fieldsOf(one).includes(name));
     if (others.length > 0) throw new UsageError(`${name} is a field of ${others.join(', ')}, not of ${operation}.`);
   }
-  const wrong = misspellings(operation, fields, schemaOf(operation));
+  const wrong = misspeltFields(operation, rowEndpoints[operation].request, fields);
   if (wrong.length > 0) throw new UsageError(wrong.join(' '));
-}
-
-function schemaOf(operation: RowOperation): InputSchema {
-  const schema = toJSONSchema(rowEndpoints[operation].request) as InputSchema;
-  return { ...schema, properties: { ...Object.fromEntries(common.map((name) => [name, {}])), ...schema.properties } };
 }
 
 const fromRows = (name: string, operation: string): string =>

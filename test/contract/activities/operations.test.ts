@@ -120,6 +120,30 @@ describe('the activities of the operations table', () => {
     expect(sent()).toBe(before);
   });
 
+  const url = 'https://example.com/';
+  const misspelt: readonly [OperationName, Fields, string][] = [
+    [
+      'search',
+      { query: 'copper', contents: { text: { maxCharactrs: 10 } } },
+      'did you mean contents.text.maxCharacters?',
+    ],
+    ['answer', { query: 'copper', outputSchma: {} }, 'did you mean outputSchema?'],
+    ['getContents', { urls: [url], livecrawlTimout: 5 }, 'did you mean livecrawlTimeout?'],
+    ['createAgentRun', { query: 'copper', budget: { maxCostDollers: 1 } }, 'did you mean budget.maxCostDollars?'],
+    ['createMonitor', { ...monitor('typo'), triger: { period: '6h' } }, 'did you mean trigger?'],
+    ['updateMonitor', { id: 'm', search: { quary: 'tin' } }, 'did you mean search.query?'],
+    ['listMonitors', { cursr: 'x' }, 'did you mean cursor?'],
+  ];
+  it.each(misspelt)('refuse a misspelt field of %s, which the service would ignore', async (name, input, sentence) => {
+    const before = sent();
+    await expect(run(name, input)).rejects.toMatchObject({
+      type: 'InvalidRequest',
+      nonRetryable: true,
+      message: expect.stringContaining(sentence),
+    });
+    expect(sent()).toBe(before);
+  });
+
   it('leave a failed free read to Temporal, and never repeat a call that changes something', async () => {
     const failOnce = { when: { nth: 1 }, do: { kind: 'status', status: 500 } } as const;
     sandbox.setFaults([failOnce]);
