@@ -31,7 +31,7 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
  */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
   const bundle = here('../workflow-bundle.js');
-  const madeWith = here('./workflow-bundle.sdk');
+  const madeWith = here('../workflow-bundle.sdk');
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string };
   return existsSync(madeWith) && readFileSync(madeWith, 'utf8') === version
     ? { workflowBundle: { codePath: bundle } }
