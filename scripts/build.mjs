@@ -13,6 +13,8 @@ const dist = inRoot('dist');
 const stamp = join(dist, '.build');
 const bundle = join(dist, 'worker', 'workflow-bundle.js');
 const bundleStamp = join(dist, '.bundle');
+/** The bundled command. */
+const bin = join(dist, 'bin');
 
 const filesIn = (folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -42,6 +44,7 @@ export function build(say) {
   if (!compiled) throw new Error('The build failed.');
   copyOthers();
   bundleWorkflows();
+  bundleCommand();
   writeFileSync(stamp, hash);
   say(`Built in ${seconds(started)} s.`);
 }
@@ -61,7 +64,8 @@ function dropStale() {
   for (const file of filesIn(dist)) {
     const source = /^(.*)\.(?:js|js\.map|d\.ts)$/.exec(file.slice(dist.length))?.[1];
     const from = source?.startsWith('/testing/') ? suites + source.slice('/testing'.length) : src + source;
-    if (source !== undefined && file !== bundle && !existsSync(`${from}.ts`)) rmSync(file);
+    if (source !== undefined && file !== bundle && !file.startsWith(join(bin, '/')) && !existsSync(`${from}.ts`))
+      rmSync(file);
   }
 }
 
@@ -89,6 +93,12 @@ function bundleWorkflows() {
   if (!run([inRoot('scripts', 'bundle-workflows.mjs'), entry, bundle]))
     throw new Error('The workflows could not be bundled.');
   writeFileSync(bundleStamp, hash);
+}
+
+/** The modules of the command change with almost every build, so they are bundled at each. */
+function bundleCommand() {
+  if (!existsSync(join(dist, 'cli', 'main.js'))) return;
+  if (!run([inRoot('scripts', 'bundle-command.mjs'), dist, bin])) throw new Error('The command could not be bundled.');
 }
 
 /** Runs a script of ours or of a dependency, its output on stderr; returns whether it succeeded. */

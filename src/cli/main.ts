@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { inPackage } from '../files/package-root.js';
 import { buildProgram, saidAlready } from './program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import { failureText, stackText } from './shared/failure-text.js';
@@ -19,7 +20,7 @@ function report(error: unknown): ExitCode {
 
 async function run(args: readonly string[]): Promise<ExitCode> {
   let action: ((context: Context) => Promise<ExitCode>) | null = null;
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(inPackage('package.json'), 'utf8')) as {
     version: string;
   };
   const scrub = scrubber(env);

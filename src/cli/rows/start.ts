@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { inPackage } from '../../files/package-root.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import { settings } from '../shared/settings.js';
@@ -23,7 +23,7 @@ const DEMO_QPS = '5';
  * uses the real service, after a confirmation.
  */
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
-  const file = fileURLToPath(new URL('../../../examples/brands.csv', import.meta.url));
+  const file = inPackage('examples', 'brands.csv');
   if (!existsSync(file)) {
     throw new UsageError(
       'File examples/brands.csv not found: `start` needs a clone of the repository. Use this instead:\n  searchflow enrich FILE',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../../core/connections/secret.js';
 import { makeFolder } from '../../files/make-folder.js';
+import { inPackage } from '../../files/package-root.js';
 import { withLock } from '../../files/process-lock.js';
 import { writeDurably } from '../../files/write-durably.js';
 import type { SandboxOptions } from '../../sandbox/index.js';
@@ -120,7 +121,7 @@ async function historyOf(folder: string): Promise<{ readonly from: string; reado
 }
 
 async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
-  const thread = new Worker(new URL('./sandbox-thread.js', import.meta.url), { workerData: options });
+  const thread = new Worker(inPackage('dist', 'bin', 'sandbox-thread.js'), { workerData: options });
   const ended = once(thread, 'exit');
   // `once` rejects if the thread fails.
   const [said] = (await once(thread, 'message')) as [{ readonly url?: string; readonly error?: string }];

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import {
   type ActivityInterceptorsFactory,
   type NativeConnection,
@@ -8,6 +7,7 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
 /** Worker options for these activities: heartbeats every second, a small workflow cache, and a shutdown that is longer than a landing. */
@@ -23,19 +23,17 @@ export const workerDefaults = {
   shutdownForceTime: '20s',
 } as const satisfies Partial<WorkerOptions>;
 
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-
 /**
  * The workflow code: the bundle from build time if it was made with the installed SDK; else the sources, which are bundled in seconds when
  * the worker starts. A bundle contains a part of the SDK and needs a worker of the same version.
  */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const bundle = here('../workflow-bundle.js');
-  const madeWith = here('../workflow-bundle.sdk');
+  const bundle = inPackage('dist', 'worker', 'workflow-bundle.js');
+  const madeWith = inPackage('dist', 'worker', 'workflow-bundle.sdk');
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string };
   return existsSync(madeWith) && readFileSync(madeWith, 'utf8') === version
     ? { workflowBundle: { codePath: bundle } }
-    : { workflowsPath: here('../../workflows/index.js') };
+    : { workflowsPath: inPackage('dist', 'workflows', 'index.js') };
 }
 
 /** A running worker; `stop` drains it. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { closeSync, openSync } from 'node:fs';
+import { inPackage } from '../../files/package-root.js';
 import { tryLock } from '../../files/process-lock.js';
 import type { ServerFiles } from './server-files.js';
 import { bareEnvironment } from './server-process.js';
@@ -19,13 +19,17 @@ export function keepWatcher(
   const log = openSync(files.log, 'a', 0o600);
   try {
     const lockFd = inherits ? String(INHERITED_FD) : 'none';
-    const child = spawn(process.execPath, [watcherScript(), files.stateDir, String(lingerMs), lockFd], {
-      detached: true,
-      // An unexpected error of the watcher goes to the server's log.
-      stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
-      env: bareEnvironment(env),
-      windowsHide: true,
-    });
+    const child = spawn(
+      process.execPath,
+      [inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js'), files.stateDir, String(lingerMs), lockFd],
+      {
+        detached: true,
+        // An unexpected error of the watcher goes to the server's log.
+        stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
+        env: bareEnvironment(env),
+        windowsHide: true,
+      },
+    );
     // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
     child.once('error', () => undefined);
     if (child.pid !== undefined && inherits) lock.handOver(child.pid);
@@ -34,12 +38,4 @@ export function keepWatcher(
     closeSync(log);
     lock.release();
   }
-}
-
-/** Path of the compiled watcher. Tests run from the sources, but start the compiled watcher in `dist`. */
-function watcherScript(): string {
-  const beside = fileURLToPath(new URL('./server-watcher.js', import.meta.url));
-  return existsSync(beside)
-    ? beside
-    : fileURLToPath(new URL('../../../dist/worker/temporal-server/server-watcher.js', import.meta.url));
 }

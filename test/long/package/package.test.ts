@@ -19,7 +19,13 @@ beforeAll(() => {
 afterAll(() => packed?.remove());
 
 it('the package contains all files that run and a reader needs, and no development files', () => {
-  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/cli/main.js', 'dist/worker/workflow-bundle.js']) {
+  for (const file of [
+    'LICENSE',
+    'README.md',
+    'CHANGELOG.md',
+    'dist/bin/searchflow.js',
+    'dist/worker/workflow-bundle.js',
+  ]) {
     expect(packed.files).toContain(file);
   }
   expect(
@@ -70,7 +76,7 @@ it('the package can be imported and required from every entry, with the same nam
 
 it('the package runs as a command of its name', () => {
   const version = (JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { version: string }).version;
-  const main = `${packed.project}/node_modules/searchflow/dist/cli/main.js`;
+  const main = `${packed.project}/node_modules/searchflow/dist/bin/searchflow.js`;
   expect(readFileSync(main, 'utf8').startsWith('#!/usr/bin/env node\n')).toBe(true);
   expect(execFileSync(process.execPath, [main, '--version'], { encoding: 'utf8' }).trim()).toBe(version);
 });
