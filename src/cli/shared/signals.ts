@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { type ExitCode, exitCodes } from '../../core/processes/exit-codes.js';
+import { deferred } from '../../core/waits/deferred.js';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
@@ -46,12 +47,4 @@ export function watchInterrupts(
       for (const name of names) source.off(name, onSignal);
     },
   };
-}
-
-function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((resolvePromise) => {
-    resolve = resolvePromise;
-  });
-  return { promise, resolve };
 }

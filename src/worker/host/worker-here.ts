@@ -7,7 +7,7 @@ import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { otherLimitsText } from '../team/team.js';
-import type { Temporal } from '../temporal-server/temporal.js';
+import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
@@ -18,6 +18,7 @@ export class WorkerHere {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
   readonly #connect: () => Promise<Temporal>;
+  readonly #awaitAnswer: () => Promise<void>;
   readonly #owners: WorkOwners;
   #role: Role = 'command';
   #report: ((run: WatchedRun) => void) | null = null;
@@ -30,10 +31,11 @@ export class WorkerHere {
   #pruning: { readonly stop: AbortController; readonly done: Promise<void> } | null = null;
   #closing = false;
 
-  constructor(config: RuntimeConfig, store: Store, connect: () => Promise<Temporal>, owners: WorkOwners) {
+  constructor(config: RuntimeConfig, store: Store, { connect, awaitAnswer }: ServerAccess, owners: WorkOwners) {
     this.#config = config;
     this.#store = store;
     this.#connect = connect;
+    this.#awaitAnswer = awaitAnswer;
     this.#owners = owners;
   }
 
@@ -92,6 +94,8 @@ export class WorkerHere {
     const working = await this.#store.work();
     this.#refused = working === null;
     if (working === null) return;
+    // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
+    await this.#awaitAnswer();
     const { installRuntime } = await import('./install-runtime.js');
     installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
@@ -105,18 +109,20 @@ export class WorkerHere {
     const temporal = await this.#connect();
     const native = await temporal.nativeConnection();
     this.#throwIfClosing();
+    const { createWorker, runWorker } = await import('./worker-host.js');
+    const create = () =>
+      createWorker(this.#config, native, parts.deps, this.#report && runWatch(temporal.client, this.#report));
+    // A command creates its worker while the locks are taken, because both take a tenth of a second. If a lock is refused, the worker never
+    // runs: the command ends. Locks are refused only on servers that other folders use, too.
+    const early =
+      this.#config.temporalAddress === null && this.#role === 'command' && !this.#takesOver ? create() : null;
+    early?.catch(() => undefined);
     await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.resolveOrphans(this.#role);
     this.#throwIfClosing();
-    const { startWorker } = await import('./worker-host.js');
-    this.#worker = await startWorker(
-      this.#config,
-      native,
-      parts.deps,
-      this.#report && runWatch(temporal.client, this.#report),
-    );
+    this.#worker = runWorker(await (early ?? create()));
     this.#owners.watch(this.#role);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
     const warning = otherLimitsText(await this.#store.otherLimits());

@@ -43,13 +43,14 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-export async function startWorker(
+/** Creates a worker, which polls nothing before it runs. */
+export function createWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
   deps: ActivityDeps,
   watch: ActivityInterceptorsFactory | null = null,
-): Promise<RunningWorker> {
-  const worker = await Worker.create({
+): Promise<Worker> {
+  return Worker.create({
     ...workerDefaults,
     ...workflowSource(),
     connection,
@@ -58,6 +59,10 @@ export async function startWorker(
     activities: createActivities(deps),
     ...(watch ? { interceptors: { activity: [watch] } } : {}),
   });
+}
+
+/** Runs a worker. */
+export function runWorker(worker: Worker): RunningWorker {
   const ended = worker.run();
   // The failure is reported to callers that await `ended`. Without such a caller, the failure must not be an unhandled rejection.
   ended.catch(() => undefined);

@@ -1,16 +1,14 @@
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { Store } from '../store/store.js';
 import type { connectIfRunning } from '../temporal-server/running-server.js';
-import type { Temporal } from '../temporal-server/temporal.js';
+import type { ServerAccess } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
 
 /** The parts that all views of a runtime share. Each part but the store is opened when it is first needed. */
-export interface RuntimeParts {
+export interface RuntimeParts extends ServerAccess {
   readonly config: RuntimeConfig;
   readonly store: Store;
   readonly warehouses: Warehouses;
-  /** The Temporal server, which is started if needed. */
-  connect(): Promise<Temporal>;
   /** A Temporal server that is running; null without one. */
   connectIfRunning(): ReturnType<typeof connectIfRunning>;
 }

@@ -52,7 +52,7 @@ export class RuntimeWork {
     this.#store = store;
     this.#warehouses = warehouses;
     this.#owners = new WorkOwners(config, store, async () => (await this.#connect()).client);
-    this.#here = new WorkerHere(config, store, () => this.#connect(), this.#owners);
+    this.#here = new WorkerHere(config, store, parts, this.#owners);
   }
 
   get clientOnly(): boolean {

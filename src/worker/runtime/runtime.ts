@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deferred } from '../../core/waits/deferred.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
@@ -24,15 +25,17 @@ export const openRuntime: OpenRuntime = async (config) => {
   let running: ReturnType<typeof connectIfRunning> | null = null;
   let loading: Promise<RuntimeWork> | null = null;
   let opened: RuntimeWork | null = null;
+  const awaited = deferred<void>();
 
   const parts: RuntimeParts = {
     ...{ config, store, warehouses },
     connect: () => {
       temporal ??= import('../temporal-server/temporal.js').then(({ connectTemporal }) =>
-        connectTemporal(config, process.env),
+        connectTemporal(config, process.env, () => awaited.resolve()),
       );
       return temporal;
     },
+    awaitAnswer: () => Promise.race([parts.connect().catch(() => undefined), awaited.promise]).then(() => undefined),
     connectIfRunning: () => {
       running ??= connectIfRunning(config, process.env);
       return running;

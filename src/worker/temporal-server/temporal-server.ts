@@ -38,6 +38,8 @@ export interface TemporalServerOptions {
   readonly namespace?: string;
   /** Port of Temporal's web UI; default: no web UI. A running server keeps its own port. */
   readonly ui?: number | null;
+  /** Called once the process of the server is running. */
+  readonly awaited?: () => void;
 }
 
 /** A running embedded Temporal server. */
@@ -85,11 +87,12 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
 }
 
 async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
-  const { env, say, namespace = 'default' } = options;
+  const { env, say, namespace = 'default', awaited = () => undefined } = options;
   const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
   const lingerMs = linger >= 0 ? linger : LINGER_MS;
   const found = readRecord(files);
   if (found !== null && isAlive(found.pid, found.startTime)) {
+    awaited();
     const gone = () => (isAlive(found.pid, found.startTime) ? null : 'it ended');
     const wrong = await reportingWait(
       say,
@@ -113,6 +116,7 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     // The new server gets the port of the old one, because workers and clients keep calling that port.
     const port = await freePort(attempt === 1 ? found?.port : 0);
     const { record, end } = await startServer(files, { binary, version, port, uiPort }, env);
+    awaited();
     const address = addressOf(record);
     const wrong = await reportingWait(
       say,

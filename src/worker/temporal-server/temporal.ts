@@ -45,13 +45,29 @@ export interface Temporal {
   close(): Promise<void>;
 }
 
-/** Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers. */
-export async function connectTemporal(config: RuntimeConfig, env: Environment): Promise<Temporal> {
+/** The server of a runtime. */
+export interface ServerAccess {
+  /** Connects to the server, which is started if needed. */
+  connect(): Promise<Temporal>;
+  /** Connects, and resolves once nothing is left but the wait for an answer of the server, or once the connection has failed. */
+  awaitAnswer(): Promise<void>;
+}
+
+/**
+ * Connects to the configured address, or to the embedded server, which is started if needed. Throws `UsageError` if no server answers.
+ * `awaited`: called once nothing is left but the wait for an answer of the server.
+ */
+export async function connectTemporal(
+  config: RuntimeConfig,
+  env: Environment,
+  awaited: () => void = () => undefined,
+): Promise<Temporal> {
   const { say, stateDir, namespace, temporalUi: ui = null } = config;
   // The module is loaded here, because a command that only queries a running server does not install or start a server.
   const { ensureTemporalServer } = await import('./temporal-server.js');
   const embedded =
-    config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace, ui }) : null;
+    config.temporalAddress === null ? await ensureTemporalServer({ stateDir, env, say, namespace, ui, awaited }) : null;
+  awaited();
   if (embedded && ui !== null)
     say(
       embedded.uiUrl === null
@@ -79,7 +95,8 @@ export async function connectTemporal(config: RuntimeConfig, env: Environment): 
     },
     close: async () => {
       await opened.close();
-      for (const made of native) await made.close();
+      // The connection of a worker that never ran cannot be closed.
+      for (const made of native) await made.close().catch(() => undefined);
       await embedded?.detach();
     },
   };
