@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-export const command = join(root, 'dist', 'cli', 'main.js');
+export const command = join(root, 'dist', 'bin', 'searchflow.js');
 
 /** A folder for one run, removed at its end unless KEEP is set. */
 export function workFolder() {

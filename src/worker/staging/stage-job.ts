@@ -6,10 +6,10 @@ import type { Transport } from '../../api/transport.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { canonicalJson } from '../../core/text/json.js';
+import { canonicalJson, type Json } from '../../core/text/json.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
-import { type StageManifest, stageCsv } from '../../rows/index.js';
+import { type SliceSizes, type StageManifest, stageCsv } from '../../rows/index.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
@@ -69,19 +69,21 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   const stages = join(context.stateDir, 'stages', identity.job);
   makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);
+  const isStream = request.input === '-';
+  const stageAs = async (rowsPerSlice: SliceSizes) => {
+    const { units, keyOf } = how;
+    const source = isStream ? process.stdin : identity.input;
+    rmSync(draft, { recursive: true, force: true });
+    return stageCsv({ source, units, delimiter: request.delimiter, rowsPerSlice, keyOf, sha256, outDir: draft });
+  };
   try {
-    const manifest = await stageCsv({
-      source: request.input === '-' ? process.stdin : identity.input,
-      units: how.units,
-      delimiter: request.delimiter,
-      rowsPerSlice: how.rowsPerSlice,
-      keyOf: how.keyOf,
-      sha256,
-      outDir: draft,
-    });
+    // A stream can be read only once, so its slices get the size of the last stage.
+    let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
     const { operation: _, options, batch, ...others } = how.facts;
     const facts = [operation, manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch, others];
-    const generation = sha256(canonicalJson(facts)).slice(0, 12);
+    const known = stagedBefore(facts, before);
+    if (known && known.rowsPerSlice !== manifest.rowsPerSlice) manifest = await stageAs(sameSize(known));
+    const generation = known?.generation ?? generationOf([...facts, manifest.rowsPerSlice]);
     const stageDir = join(stages, generation);
     await moveWhole(draft, stageDir);
     return {
@@ -111,6 +113,28 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     // A refused input leaves no empty folder.
     for (const folder of [stages, dirname(stages)]) await rmdir(folder).catch(() => undefined);
   }
+}
+
+const generationOf = (facts: readonly Json[]): string => sha256(canonicalJson(facts)).slice(0, 12);
+
+const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes => ({
+  large: rowsPerSlice,
+  small: rowsPerSlice,
+});
+
+/**
+ * Returns an earlier stage of the same rows and request; null without one. Its generation and slices are kept, because the warehouse knows
+ * loaded rows by the numbers of their slices. In version 0.1.0 the size of slices was not part of the generation.
+ */
+function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJob | null {
+  if (before === null) return null;
+  const stages = [before.staged, ...(before.earlier ?? []).map(({ staged }) => staged)];
+  const first = generationOf(facts);
+  return (
+    stages.find(
+      ({ generation, rowsPerSlice }) => generation === first || generation === generationOf([...facts, rowsPerSlice]),
+    ) ?? null
+  );
 }
 
 /**

@@ -17,11 +17,13 @@ import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Number of requests in a slice; twenty requests take about two seconds at ten requests per second. */
+/** Least number of rows of a slice of contents, because each slice has a fixed cost. */
+const CONTENTS_PER_SLICE = { large: 1000, small: 100 };
+/** Least number of requests in a slice of contents; twenty requests take about two seconds at ten requests per second. */
 const REQUESTS_PER_SLICE = { large: 20, small: 2 };
 /** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
-const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 50 };
-const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 50 };
+const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 100 };
+const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 100 };
 /** Number of runs at the service in a slice; each run takes minutes. */
 const RUNS_PER_SLICE = 25;
 /**
@@ -91,9 +93,16 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
-    rowsPerSlice: { large: REQUESTS_PER_SLICE.large * batch, small: REQUESTS_PER_SLICE.small * batch },
+    rowsPerSlice: contentsSizes(batch),
     window: (rows, concurrency) => fill(concurrency, Math.ceil(rows / batch)),
     facts: { operation: 'contents', options, batch, ...schemeOf(request) },
+  };
+}
+
+function contentsSizes(batch: number): SliceSizes {
+  return {
+    large: Math.max(CONTENTS_PER_SLICE.large, REQUESTS_PER_SLICE.large * batch),
+    small: Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SLICE.small * batch),
   };
 }
 

@@ -12,7 +12,7 @@ let setting: Setting;
 let sandbox: Sandbox;
 beforeAll(async () => {
   temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 20, max: 80 }, credits: 1 } });
+  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 20, max: 80 }, credits: 10 } });
   sandbox = setting.sandbox;
 });
 afterAll(async () => {
@@ -22,7 +22,9 @@ afterAll(async () => {
 
 /** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
-const freshRows = () => plainRows(200, 1000 * ++used);
+const freshRows = (count = 200) => plainRows(count, 10_000 * ++used);
+/** Rows for several seconds: a slice learns of a pause with its next heartbeat, within a second. */
+const manyRows = () => freshRows(2000);
 
 it('fault 12: a key refused in the middle pauses the job, sends nothing more, and a resume finishes it', async () => {
   const rows = freshRows();
@@ -51,7 +53,7 @@ it('fault 13: used-up credits pause the job, and it continues with new ones', as
 });
 
 it('a pause by a person lets paid requests land, loads them, and sends nothing until the resume', async () => {
-  const rows = freshRows();
+  const rows = manyRows();
   const job = await setting.begin(rows);
   await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
   await job.pause();
@@ -71,7 +73,7 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
 });
 
 it('a cancel lets paid requests land, and the same start continues from there', async () => {
-  const rows = freshRows();
+  const rows = manyRows();
   const job = await setting.begin(rows);
   await expect.poll(() => sandbox.log().length, soon).toBeGreaterThan(5);
   await job.handle.cancel();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => temporal?.teardown());
 
-const rows = plainRows(1200);
+const rows = plainRows(4500);
 
 async function open(options: SettingOptions): Promise<Setting> {
   const setting = await openSetting(temporal, options);
@@ -29,8 +29,8 @@ it('continue-as-new neither loses nor repeats rows, and progress counts on throu
   const setting = await open({ sandbox: { latencyMs: 2 } });
   const job = await setting.begin(rows);
   const answers = await watch(job);
-  expect(await job.result()).toMatchObject({ phase: 'done', requests: 120, costMicros: 1_200_000 });
-  expect((await job.progress()).requests).toBe(120);
+  expect(await job.result()).toMatchObject({ phase: 'done', requests: 450, costMicros: 4_500_000 });
+  expect((await job.progress()).requests).toBe(450);
   expectSteady(answers, rows.length);
   const events = await eventsByRun(temporal.client, job.handle.workflowId, job.handle.firstExecutionRunId);
   expect(events.length).toBeGreaterThan(1);

@@ -33,7 +33,7 @@ it('a store and a warehouse run no function or operator that another user put in
     await journal.spent();
     await journal.usage('job');
     await journal.totals('job/');
-    const warehouse = createPostgresRows({ url });
+    const warehouse = createPostgresRows({ url: url.replace(/schema=[^&]*/, 'schema=warehouse') });
     await warehouse.holdsAnswers();
     await warehouse.close();
     expect((await client.query('SELECT what, count(*) FROM public.ran GROUP BY what')).rows).toEqual([]);

@@ -5,7 +5,9 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createTransport } from '../../../src/api/transport.js';
 import { freshnessOf } from '../../../src/core/purchase/freshness.js';
 import { entryAfter, type JobEntry, stageOf } from '../../../src/core/rows/job-entries.js';
+import { canonicalJson } from '../../../src/core/text/json.js';
 import { readSlice, sliceFile } from '../../../src/rows/index.js';
+import { sha256 } from '../../../src/worker/config/sha256.js';
 import { noteState, refuseOtherUse } from '../../../src/worker/staging/find-job.js';
 import {
   askedOf,
@@ -243,6 +245,30 @@ describe('staging a job again', () => {
     expect(kept.staged.generation).toBe(first.staged.generation);
     const other = await again({ options: { text: true }, defaultScheme: 'none' }, entryOf(first.staged));
     expect(other.request).toMatchObject({ options: { text: true }, defaultScheme: 'none' });
+  });
+
+  it('keeps generation and slices of an earlier stage, also of version 0.1.0, until its rows or request differ', async () => {
+    const rows = (count: number) =>
+      `site\n${Array.from({ length: count }, (_, index) => `https://a.example/${index}\n`).join('')}`;
+    const restage = (text: string, entry?: JobEntry, request: Partial<StageRequest> = {}) => {
+      writeFileSync(join(dir, 'sizes.csv'), text);
+      const asked = { ...common, urlColumn: 'site', input: 'sizes.csv', ...request };
+      return stageEnrichment({ ...context, jobs: async () => (entry ? [entry] : []) }, asked);
+    };
+    const { staged } = await restage(rows(5), undefined, { batch: 1 });
+    expect(staged).toMatchObject({ slices: 1, rowsPerSlice: 100 });
+    // The hash of version 0.1.0 has no size of slices.
+    const { manifest } = await restage(rows(5));
+    const facts = ['contents', manifest.contentHash, { text: true }, 'site', null, 1, {}];
+    const first = { ...staged, generation: sha256(canonicalJson(facts)).slice(0, 12), rowsPerSlice: 2, slices: 3 };
+    const kept = await restage(rows(5), entryOf(first), { batch: 1 });
+    expect(kept.staged).toMatchObject({ generation: first.generation, rowsPerSlice: 2, slices: 3 });
+    expect(await rowsOf(kept.staged)).toHaveLength(5);
+    const later = entryAfter(entryOf(first), entryOf(staged));
+    expect((await restage(rows(5), later, { batch: 1 })).staged.generation).toBe(staged.generation);
+    const other = await restage(rows(6), entryOf(first), { batch: 1 });
+    expect(other.staged).toMatchObject({ rowsPerSlice: 100, slices: 1 });
+    expect(other.staged.generation).not.toBe(first.generation);
   });
 
   it('keeps no options of a run with a template, because they are a part of its request', async () => {
