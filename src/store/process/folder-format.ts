@@ -17,11 +17,13 @@ const fileIn = (stateDir: string): string => join(stateDir, 'format');
  * people.
  */
 export function whyOtherFormat(stateDir: string, shown: string): string | null {
+  // Another process may be writing its first files. It writes the format first, so the format is read last.
+  const isUsed = hasRecords(stateDir);
   const format = existsSync(fileIn(stateDir)) ? readFileSync(fileIn(stateDir), 'utf8').trim() : null;
   if (format === FORMAT) return null;
   if (format !== null)
     return `The state folder ${shown} was written by a newer version of searchflow. Update searchflow, or use ${ANOTHER}.`;
-  if (!hasRecords(stateDir)) return null;
+  if (!isUsed) return null;
   return `${beforeFirstRelease(`The state folder ${shown}`, 'the rows of its jobs', `use ${ANOTHER}, which knows none of its purchases`)}.`;
 }
 
