@@ -64,7 +64,7 @@ export interface SearchflowPluginOptions extends WireOptions {
    * only the activities of searchflow's workflows are registered, so that you can use the other names.
    */
   readonly operations?: boolean;
-  /** Called with a sentence about warnings and long waits. Default: warnings go to the SDK's logger. */
+  /** Called with a sentence about warnings and long waits. Default: they go to the SDK's logger, as warnings. */
   readonly say?: (sentence: string) => void;
 }
 

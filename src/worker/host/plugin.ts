@@ -13,6 +13,7 @@ import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
+import { deferred } from '../../core/waits/deferred.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { parseServer, pathsOf } from '../config/allowlist.js';
@@ -40,14 +41,15 @@ export class SearchflowPlugin extends SimplePlugin {
 
   constructor(options: SearchflowPluginOptions) {
     refuseWrongOptions(options);
-    const { operations = true, say } = options;
-    const config = toConfig(options);
+    const { operations = true, say = (sentence: string) => Runtime.instance().logger.warn(sentence) } = options;
+    const config = toConfig({ ...options, say });
     const opened: Opened = { activities: null, journal: null, worker: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
       runContext: async (next) => {
-        const parts = await openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
+        const opening = openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
+        const parts = await unlessStopped(opening);
         try {
           const locks = opened.worker && (await ownQueueLocks(config, parts, opened.worker, this.#warn));
           try {
@@ -66,7 +68,7 @@ export class SearchflowPlugin extends SimplePlugin {
     });
     this.#opened = opened;
     this.#operations = operations;
-    this.#warn = say ?? ((sentence) => Runtime.instance().logger.warn(sentence));
+    this.#warn = say;
   }
 
   /**
@@ -132,6 +134,26 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
   if (worker.getState() === 'RUNNING') worker.shutdown();
   await ended;
 }
+
+/**
+ * Returns the parts when they are open. Rejects at a signal to stop, which the SDK heeds only once the worker runs; the parts are then
+ * closed as soon as they are open.
+ */
+async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<typeof openParts> {
+  const stopped = deferred<never>();
+  const stop = (signal: string) => stopped.reject(new Error(`The worker was stopped by ${signal} while it started`));
+  for (const signal of stopSignals) process.once(signal, stop);
+  try {
+    return await Promise.race([opening, stopped.promise]);
+  } catch (error) {
+    opening.then((parts) => parts.close()).catch(() => undefined);
+    throw error;
+  } finally {
+    for (const signal of stopSignals) process.off(signal, stop);
+  }
+}
+
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
 /** State that exists only while the worker runs. */
 interface Opened {
