@@ -16,9 +16,15 @@ const schemas = new WeakMap<ZodType, InputSchema>();
 /**
  * Returns the problems of a request's names of fields, at any depth: the service would ignore a misspelt field, and the answer would be
  * bought without its effect. Other unknown fields may be new fields of the service, and are no problems. `operation`: name for messages.
+ * `elsewhere`: fields that belong to the options of the call.
  */
-export function misspeltFields(operation: string, request: ZodType, input: unknown): readonly string[] {
-  return misspellings(operation, input, schemaOf(request));
+export function misspeltFields(
+  operation: string,
+  request: ZodType,
+  input: unknown,
+  elsewhere: readonly string[] = [],
+): readonly string[] {
+  return misspellings(operation, input, schemaOf(request), elsewhere);
 }
 
 function schemaOf(request: ZodType): InputSchema {

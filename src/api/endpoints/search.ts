@@ -13,7 +13,10 @@ const searchRequest = z.looseObject({
   /** Only with a deep `type`. */
   additionalQueries: z.array(z.string()).optional(),
   /** `auto` (default), `fast`, `neural`, `deep`, or another type of the service. */
-  type: z.string().optional(),
+  type: z
+    .string()
+    .meta({ examples: ['auto', 'fast', 'neural', 'deep'] })
+    .optional(),
   userLocation: userLocation.optional(),
   ...searchFilters,
   moderation: z.boolean().optional(),

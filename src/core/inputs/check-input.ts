@@ -1,5 +1,5 @@
 import { mayHoldSecret } from '../connections/secret.js';
-import { misspelt, nearest, sameName } from '../text/nearest.js';
+import { misspelt, nearest } from '../text/nearest.js';
 import { inputSchemas } from './input-schemas.js';
 
 /** The part of JSON Schema that describes inputs of workflows. */
@@ -67,11 +67,16 @@ export function schemaProblems(name: string, value: unknown, schema: InputSchema
 
 /**
  * Returns the problems of a request whose rows fill in some fields: misspelt names of fields, at any depth, and misspelt values. Other
- * unknown fields may be new fields of the service, and are no problems. Pure.
+ * unknown fields may be new fields of the service, and are no problems. `elsewhere`: fields of the options, the second argument. Pure.
  */
-export function misspellings(name: string, request: unknown, schema: InputSchema): readonly string[] {
+export function misspellings(
+  name: string,
+  request: unknown,
+  schema: InputSchema,
+  elsewhere: readonly string[] = [],
+): readonly string[] {
   const check = new Check(name, true, false);
-  check.value(request, schema, '');
+  check.value(request, schema, '', elsewhere);
   return check.problems;
 }
 
@@ -113,7 +118,7 @@ class Check {
       else if (additionalProperties === false) this.#unknown(field, full, path, known);
       else {
         const meant = misspelt(field, known);
-        const other = elsewhere.find((name) => sameName(name, field));
+        const other = misspelt(field, elsewhere);
         if (this.strict && meant) this.#unknown(field, full, path, [meant]);
         else if (this.strict && other)
           this.#report(() =>

@@ -133,6 +133,12 @@ describe('the activities of the operations table', () => {
     ['createMonitor', { ...monitor('typo'), triger: { period: '6h' } }, 'did you mean trigger?'],
     ['updateMonitor', { id: 'm', search: { quary: 'tin' } }, 'did you mean search.query?'],
     ['listMonitors', { cursr: 'x' }, 'did you mean cursor?'],
+    ['search', { query: 'copper', type: 'fsat' }, 'did you mean fast?'],
+    [
+      'search',
+      { query: 'copper', maxCostDollar: 1 },
+      'belongs to the options, the second argument of search, as maxCostDollars',
+    ],
   ];
   it.each(misspelt)('refuse a misspelt field of %s, which the service would ignore', async (name, input, sentence) => {
     const before = sent();
@@ -143,6 +149,29 @@ describe('the activities of the operations table', () => {
     });
     expect(sent()).toBe(before);
   });
+
+  const wrongOptions: readonly [string, unknown, string][] = [
+    ['a misspelt cap', { maxCostDollar: 0.001 }, 'did you mean maxCostDollars?'],
+    ['a cap in other letters', { max_cost_dollars: 0.001 }, 'did you mean maxCostDollars?'],
+    ['a text', { refreshAfterMs: '0' }, 'refreshAfterMs must be a number of at least 0 (got "0")'],
+    ['a number', 5, 'must be an object (got 5)'],
+    ['an unknown option', { cache: false }, 'cache is not a field of the options'],
+  ];
+  it.each(wrongOptions)(
+    'refuse %s as the options of a call, before anything is sent',
+    async (_name, call, sentence) => {
+      const before = sent();
+      for (const [name, input] of [
+        ['search', { query: 'copper' }],
+        ['getContents', { urls: [url] }],
+        ['createAgentRun', { query: 'copper' }],
+      ] as const) {
+        const failure = { type: 'InvalidRequest', nonRetryable: true, message: expect.stringContaining(sentence) };
+        await expect(runActivity(deps, name, input, call as Fields)).rejects.toMatchObject(failure);
+      }
+      expect(sent()).toBe(before);
+    },
+  );
 
   it('leave a failed free read to Temporal, and never repeat a call that changes something', async () => {
     const failOnce = { when: { nth: 1 }, do: { kind: 'status', status: 500 } } as const;
