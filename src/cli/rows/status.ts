@@ -1,5 +1,6 @@
 import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { progressText } from '../progress/progress-line.js';
@@ -34,8 +35,10 @@ export async function status(context: Context, job: string, flags: { readonly js
     const found = await runtime.rows.status(job);
     const { shown } = found;
     if (shown !== null && isUnderWay(shown.progress.phase)) {
-      const data = { kind: 'progress', ...shown.progress, running: shown.running, ...statusData(found) };
-      terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown));
+      const totalCostMicros = await runtime.rows.costMicros(job);
+      const { progress, running } = shown;
+      const data = { kind: 'progress', ...progress, totalCostMicros, running, ...statusData(found) };
+      terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
       return exitCodes.ok;
     }
     if (found.isUnopened) {
@@ -72,8 +75,14 @@ function statusData({ phase, message, since }: JobStatus): object {
   };
 }
 
-function runningText(found: JobStatus, { progress, running, refusals = [] }: NonNullable<JobStatus['shown']>): string {
+function runningText(
+  found: JobStatus,
+  { progress, running, refusals = [] }: NonNullable<JobStatus['shown']>,
+  totalMicros: number,
+): string {
   const now = Date.now();
   const line = progressText(new RowProgressReader().line(now, progress, running, null));
-  return [statusLine(found, now), line, ...refusals.map((refusal) => printable(refusal))].join('\n');
+  // The line has the cost of this run, but the rows of all runs.
+  const total = totalMicros > progress.costMicros ? [`Bought in all runs of the job: ${dollars(totalMicros)}.`] : [];
+  return [statusLine(found, now), line, ...total, ...refusals.map((refusal) => printable(refusal))].join('\n');
 }

@@ -32,7 +32,8 @@ export async function jobStatus(
   if (state.phase !== 'running') return { ...known, message: null, ...state };
   if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state.since };
   if (completed === staged.generation) return { ...known, phase: 'done' };
-  return { ...known, phase: 'waiting', since: state.since };
+  // A command that lives and whose job no server knows yet is starting the job.
+  return { ...known, phase: owned ? 'planning' : 'waiting', since: state.since };
 }
 
 /** Returns the state of a walk as Temporal knows it; null without an answer. `abandoned`: the command that owned the walk has ended. */

@@ -110,7 +110,15 @@ export class StoreRowJobs implements RowJobs {
   }
 
   async unknownOutcomes(job: string) {
+    return (await this.#totals(job)).unknown;
+  }
+
+  async costMicros(job: string) {
+    return (await this.#totals(job)).costMicros;
+  }
+
+  async #totals(job: string) {
     const { staged } = await findJob(this.#parts.store.entries, job);
-    return (await (await this.#parts.store.journal()).totals(`${staged.job}/`)).unknown;
+    return (await this.#parts.store.journal()).totals(`${staged.job}/`);
   }
 }

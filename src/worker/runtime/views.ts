@@ -36,6 +36,8 @@ export interface RowJobs {
   /** Summary of a complete job from warehouse and journal, without Temporal. */
   summary(job: string): Promise<JobSummary>;
   unknownOutcomes(job: string): Promise<readonly UnknownOutcome[]>;
+  /** Cost of all runs of a job in micro-dollars, from the journal. */
+  costMicros(job: string): Promise<number>;
   /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
   /** Writes the enriched CSV of a job from its warehouse, without Temporal. */

@@ -45,6 +45,12 @@ describe('without a worker a job', () => {
     expect(await ask({ owners: [{}] })).toMatchObject({ phase: 'waiting' });
   });
 
+  it('whose living command has not started its workflow yet is planning', async () => {
+    const { ask } = await begin(running);
+    expect(await ask({ owners: [{}], away: true })).toMatchObject({ phase: 'planning', since: 5 });
+    expect(await ask({ away: true })).toMatchObject({ phase: 'waiting' });
+  });
+
   it('that is paused shows its time and reason', async () => {
     const { ask } = await begin(paused);
     const status = { phase: 'paused', message: 'nothing is left', since: 1 };

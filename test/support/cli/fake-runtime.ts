@@ -151,6 +151,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     walks: async () => [],
     inFlight: () => 3,
     unknownOutcomes: async () => [],
+    costMicros: async () => 0,
     otherLimits: async () => [],
     limits: async () => idleView(flatProfile(10)),
     workerElsewhere: () => null,
