@@ -17,7 +17,10 @@ import type { SliceSizes, UnitCheck, UnitSource } from '../../rows/index.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
-/** Least number of rows of a slice of contents, because each slice has a fixed cost. */
+/**
+ * Least number of rows of a slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may be in
+ * flight: at a high rate a slice would otherwise end within a second.
+ */
 const CONTENTS_PER_SLICE = { large: 1000, small: 100 };
 /** Least number of requests in a slice of contents; twenty requests take about two seconds at ten requests per second. */
 const REQUESTS_PER_SLICE = { large: 20, small: 2 };
@@ -73,6 +76,8 @@ export interface OperationStage {
 
 interface Context {
   readonly origin: string;
+  /** Number of the job's paid requests in flight at once. */
+  readonly concurrency: number;
   readonly transport: Pick<Transport, 'check'>;
 }
 
@@ -83,7 +88,7 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
     : stageRequests(context, request);
 }
 
-function stageContents({ origin, transport }: Context, request: OperationRequest): OperationStage {
+function stageContents({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { batch, template, rowsPerRun = 1, variant } = request;
   if (template !== undefined) throw new UsageError('The operation contents takes a URL column and no template.');
   if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
@@ -93,16 +98,16 @@ function stageContents({ origin, transport }: Context, request: OperationRequest
   return {
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
-    rowsPerSlice: contentsSizes(batch),
+    rowsPerSlice: contentsSizes(batch, concurrency),
     window: (rows, concurrency) => fill(concurrency, Math.ceil(rows / batch)),
     facts: { operation: 'contents', options, batch, ...schemeOf(request) },
   };
 }
 
-function contentsSizes(batch: number): SliceSizes {
+function contentsSizes(batch: number, concurrency: number): SliceSizes {
   return {
     large: Math.max(CONTENTS_PER_SLICE.large, REQUESTS_PER_SLICE.large * batch),
-    small: Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SLICE.small * batch),
+    small: Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SLICE.small * batch, concurrency),
   };
 }
 
@@ -115,7 +120,7 @@ function urlsOf(request: OperationRequest): UnitSource & { readonly kind: 'url' 
   return { kind: 'url', column: urlColumn, kept: keptColumn, ...schemeOf(request) };
 }
 
-function stageRequests({ origin, transport }: Context, request: OperationRequest): OperationStage {
+function stageRequests({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { operation = 'contents', rowsPerRun = 1, variant, urlColumn } = request;
   checkRowsPerRun(operation, rowsPerRun);
   const sharesRuns = rowsPerRun > 1;
@@ -163,7 +168,7 @@ function stageRequests({ origin, transport }: Context, request: OperationRequest
           ? { kind: 'rows', row, rowsPerRun, check }
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
-    rowsPerSlice: rows === null ? sizesOf(options) : { large: rows, small: rows },
+    rowsPerSlice: rows === null ? sizesOf(options, concurrency) : { large: rows, small: rows },
     window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
     facts,
   };
@@ -210,8 +215,10 @@ const fromRows = (name: string, operation: string): string =>
   `${name}: the URLs of ${operation} come from the rows of the file. Remove it from the options.`;
 
 /** Sizes of slices: answers with page contents are large. */
-function sizesOf({ contents, text }: Fields): SliceSizes {
-  return contents === undefined && text === undefined ? WHOLE_REQUESTS_PER_SLICE : LARGE_ANSWERS_PER_SLICE;
+function sizesOf({ contents, text }: Fields, concurrency: number): SliceSizes {
+  const { large, small } =
+    contents === undefined && text === undefined ? WHOLE_REQUESTS_PER_SLICE : LARGE_ANSWERS_PER_SLICE;
+  return { large, small: Math.min(large, Math.max(small, concurrency)) };
 }
 
 function fill(concurrency: number, requestsPerSlice: number): number {
