@@ -24,6 +24,8 @@ export function reserveLimit(whose: Whose): LimitReservation | null {
   return whose.rateIsShare ? null : new LimitReservation(whose);
 }
 
+/** Idle time of a limit, in ms, after which its last second is certainly unused. */
+const IDLE_MS = 1500;
 /** Interval at which Temporal is asked whether the limit is free. */
 const ELSEWHERE_EVERY_MS = 2000;
 
@@ -35,6 +37,7 @@ export class LimitReservation implements Reservation {
   #elsewhere: TakeElsewhere | null = null;
   #askElsewhereAt = 0;
   #heldElsewhere = '';
+  #held = false;
   #releases: (() => Promise<void> | void)[] = [];
 
   constructor(whose: Whose) {
@@ -69,12 +72,15 @@ export class LimitReservation implements Reservation {
       lock.release();
       throw error;
     }
-    const usedByOthers = this.#elsewhere !== null || this.#lastUser() !== this.#me;
+    const usedByOthers = this.#elsewhere !== null || this.#wasUsedByOthers();
     writeNamed(this.#lastPath, this.#me);
+    this.#held = true;
     return { usedByOthers };
   }
 
   async release(): Promise<void> {
+    if (this.#held) writeNamed(this.#lastPath, `${this.#me}\n${Date.now()}`);
+    this.#held = false;
     // The lock of this machine is released last: its next holder immediately asks Temporal for the limit.
     for (const release of this.#releases.splice(0).reverse()) await release();
   }
@@ -87,12 +93,20 @@ export class LimitReservation implements Reservation {
     return `${this.#path}.last.json`;
   }
 
-  #lastUser(): string | null {
+  /**
+   * Whether another process of this machine may have used the limit just now. A process that was killed leaves no time of its last use, so
+   * it counts as using the limit.
+   */
+  #wasUsedByOthers(): boolean {
+    let last: string;
     try {
-      return readFileSync(this.#lastPath, 'utf8');
+      last = readFileSync(this.#lastPath, 'utf8');
     } catch {
-      return null;
+      return false;
     }
+    const [who, released] = last.split('\n');
+    const idleMs = released === undefined ? 0 : Date.now() - Number(released);
+    return who !== this.#me && !(idleMs > IDLE_MS);
   }
 
   #who(pid: number | undefined): string {

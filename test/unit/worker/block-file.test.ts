@@ -73,7 +73,7 @@ describe('the reservation of a limit', () => {
 
   it('is held by one folder at a time, and reports whether another process used the limit before', async () => {
     const { here, there, used } = folders();
-    expect(await here.take()).toEqual({ usedByOthers: true });
+    expect(await here.take()).toEqual({ usedByOthers: false });
     expect(await there.take()).toEqual({ heldBy });
     await here.release();
     expect(await there.take()).toEqual({ usedByOthers: false });
@@ -82,6 +82,25 @@ describe('the reservation of a limit', () => {
     expect(await here.take()).toEqual({ usedByOthers: true });
     await here.release();
     expect(await here.take()).toEqual({ usedByOthers: false });
+  });
+
+  it('counts as used by a process that was killed or has just released it, also if the clock went back', async () => {
+    const { here, used } = folders();
+    await here.take();
+    await here.release();
+    const now = Date.now();
+    vi.spyOn(Date, 'now').mockReturnValue(now);
+    for (const [last, usedByOthers] of [
+      ['killed', true],
+      [`other\n${now - 1500}`, true],
+      [`other\n${now - 1501}`, false],
+      [`other\n${now + 3_600_000}`, true],
+      ['other\nno time', true],
+    ] as const) {
+      used(last);
+      expect([last, await here.take()]).toEqual([last, { usedByOthers }]);
+      await here.release();
+    }
   });
 
   it('is left to a worker on another machine, which is asked again after two seconds', async () => {
