@@ -87,7 +87,9 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
     return { ...begun, phase: isWorkedOn ? 'running' : 'waiting' };
   }
   const since = about.closeTime?.getTime() ?? null;
-  if (about.status.name === 'CANCELLED') return { ...unknown, phase: 'cancelled', since };
+  // Temporal does not keep the message of a cancelled job, which names runs that are left running.
+  const { message: recorded = null } = state?.phase === 'cancelled' ? state : {};
+  if (about.status.name === 'CANCELLED') return { ...unknown, phase: 'cancelled', message: recorded, since };
   const { phase = null, message = null } = (await inTime(client, () => handle.end())) ?? {};
   return phase && { phase, message, since, shown: null };
 }

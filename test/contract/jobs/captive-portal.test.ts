@@ -1,5 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
@@ -25,6 +25,7 @@ const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
 
 it('fault 57: a portal that answers every call in mid-job pauses it, and a resume finishes it without losing a row', async () => {
   const { sandbox } = setting;
+  onTestFinished(() => sandbox.setFaults([]));
   const rows = freshRows(300);
   const job = await setting.begin(
     rows,
@@ -36,10 +37,10 @@ it('fault 57: a portal that answers every call in mid-job pauses it, and a resum
   const { message } = await job.progress();
   expect(message).toContain('answers are not from the service');
   expect(message).toContain(', then resume');
-  // Ten such answers pause the job; further requests were in flight at the tenth.
+  // Ten such answers in a row pause the job. Up to seven may come before the last answer of the service, and three are in flight at the tenth.
   const refused = sandbox.log().filter((entry) => entry.fault === 'body').length;
   expect(refused).toBeGreaterThanOrEqual(10);
-  expect(refused).toBeLessThanOrEqual(14);
+  expect(refused).toBeLessThanOrEqual(20);
   sandbox.setFaults([]);
   await job.resume();
   expect(await job.result()).toMatchObject({

@@ -386,6 +386,12 @@ describe('with a worker', () => {
     await job.handle.cancel();
     await expect.poll(async () => (await status(running)).phase).toBe('cancelled');
     expect((await status(running)).since).toBe((await job.handle.describe()).closeTime?.getTime());
+    // Temporal does not keep the message of a cancelled job.
+    const left = 'cancelled, with 1 runs at the service; 2 more did not end and are left running: see agent list';
+    expect(await status({ phase: 'cancelled', message: left, since: 1 })).toMatchObject({
+      phase: 'cancelled',
+      message: left,
+    });
     await walk.handle.terminate();
     await worker.close();
   });
