@@ -69,8 +69,9 @@ it.concurrent(
       writeFileSync(join(folder.dir, `${name}.csv`), `url\n${urls.join('\n')}\n`);
       return ['enrich', `${name}.csv`, '--batch', '1', '--qps', '8'];
     };
-    const first = run(file('first', 24));
-    await first.says('24 URLs to buy');
+    // The first job is long enough for the second command to start meanwhile, also on a busy machine.
+    const first = run(file('first', 60));
+    await first.says('60 URLs to buy');
     const second = run(file('second', 90));
     await second.says(STANDS_BY);
     expect(await first.ended).toBe(0);
