@@ -6,7 +6,7 @@ import type { ActivityDeps } from '../base/deps.js';
 import { isApiError, toFailure } from '../call/failure.js';
 import { contentsKeys, contentsPurchase } from '../rows/contents-purchase.js';
 import { buyNow, type CallOptions, failUnlessSuccess, lonePurchase, type OperationResult, packed } from './buy.js';
-import { buyWhole, checkCall, refuseMisspelt, sendOptions } from './whole-request.js';
+import { buyWhole, checkFields, sendOptions } from './whole-request.js';
 
 /** The most URLs of one request. */
 const PER_REQUEST = 100;
@@ -37,8 +37,7 @@ export function createContentsActivity(deps: ActivityDeps) {
     if (!byUrl || ids || options.context || call.variant) return buyWhole(deps, contentsEndpoint, input, call);
     const wire = sendOptions(call);
     refuseBad(deps, input, urls, wire);
-    refuseMisspelt(contentsEndpoint, options);
-    checkCall(call);
+    checkFields(contentsEndpoint, options, call);
     const keyOf = contentsKeys(deps, options, wire);
     const units = [...new Set(urls)].map((unit) => ({ key: keyOf(unit), unit }));
     const answers: ContentsResponse[] = [];

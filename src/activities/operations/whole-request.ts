@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { toJSONSchema, z } from 'zod';
+import { z } from 'zod';
 import { type Answer, readLeniently } from '../../api/answer/read-answer.js';
-import { misspeltFields } from '../../api/checks/misspelt-fields.js';
+import { jsonSchemaOf, misspeltFields } from '../../api/checks/misspelt-fields.js';
 import type { Input, SendOptions } from '../../api/transport.js';
 import { type AnyEndpoint, type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
-import { type InputSchema, schemaProblems } from '../../core/inputs/check-input.js';
+import { schemaProblems } from '../../core/inputs/check-input.js';
 import { transientTags } from '../../core/purchase/failure.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
@@ -59,37 +59,32 @@ export function checkRequest<I, O>(
   } catch (error) {
     throw toFailure(error);
   }
-  refuseMisspelt(endpoint, input);
-  checkCall(call);
+  checkFields(endpoint, input, call);
 }
 
-/** Throws if the service would ignore a misspelt field of a request. */
-export function refuseMisspelt({ name, request }: Pick<AnyEndpoint, 'name' | 'request'>, input: unknown): void {
-  const problems = misspeltFields(name, request, input, Object.keys(callOptions.properties ?? {}));
-  if (problems.length > 0) throw refused(problems);
-}
-
-/** Throws if an option of a call is unknown, such as a misspelt cap, or has a wrong value. */
-export function checkCall(call: CallOptions): void {
+/** Throws if the service would ignore a misspelt field of a request, and if an option of the call is unknown or has a wrong value. */
+export function checkFields(
+  { name, request }: Pick<AnyEndpoint, 'name' | 'request'>,
+  input: unknown,
+  call: CallOptions,
+): void {
   const isObject = typeof call === 'object' && call !== null;
   const given = isObject ? Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined)) : call;
-  const problems = schemaProblems('the options', given, callOptions);
-  if (problems.length > 0) throw refused(problems);
+  for (const problems of [
+    misspeltFields(name, request, input, Object.keys(callOptions.shape)),
+    schemaProblems('the options', given, jsonSchemaOf(callOptions)),
+  ])
+    if (problems.length > 0)
+      throw ApplicationFailure.nonRetryable(`${problems.join(' ')} Nothing was sent.`, 'InvalidRequest');
 }
 
-/** The options of a call as JSON Schema. */
-const callOptions = toJSONSchema(
-  z.strictObject({
-    refreshAfterMs: z.number().min(0).optional(),
-    variant: z.string().min(1).optional(),
-    beta: z.array(z.string()).optional(),
-    extraHeaders: z.record(z.string(), z.string()).optional(),
-    maxCostDollars: z.number().min(0).max(MOST_DOLLARS).optional(),
-  } satisfies Record<keyof CallOptions, z.ZodType>),
-) as InputSchema;
-
-const refused = (problems: readonly string[]) =>
-  ApplicationFailure.nonRetryable(`${problems.join(' ')} Nothing was sent.`, 'InvalidRequest');
+const callOptions = z.strictObject({
+  refreshAfterMs: z.number().min(0).optional(),
+  variant: z.string().min(1).optional(),
+  beta: z.array(z.string()).optional(),
+  extraHeaders: z.record(z.string(), z.string()).optional(),
+  maxCostDollars: z.number().min(0).max(MOST_DOLLARS).optional(),
+} satisfies Record<keyof CallOptions, z.ZodType>);
 
 /** Returns the options of a call that are sent to the service. */
 export function sendOptions({ variant, beta, extraHeaders }: CallOptions): SendOptions {

@@ -11,7 +11,7 @@ export const commonFields: readonly string[] = [
   'userIdentifier',
 ];
 
-const schemas = new WeakMap<ZodType, InputSchema>();
+const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
 
 /**
  * Returns the problems of a request's names of fields, at any depth: the service would ignore a misspelt field, and the answer would be
@@ -24,15 +24,17 @@ export function misspeltFields(
   input: unknown,
   elsewhere: readonly string[] = [],
 ): readonly string[] {
-  return misspellings(operation, input, schemaOf(request), elsewhere);
+  const schema = jsonSchemaOf(request);
+  return misspellings(operation, input, { ...schema, properties: { ...common, ...schema.properties } }, elsewhere);
 }
 
-function schemaOf(request: ZodType): InputSchema {
-  const known = schemas.get(request);
+const schemas = new WeakMap<ZodType, InputSchema>();
+
+/** Returns a type as JSON Schema, which is made at the first use, because making it takes milliseconds. */
+export function jsonSchemaOf(type: ZodType): InputSchema {
+  const known = schemas.get(type);
   if (known) return known;
-  const schema = toJSONSchema(request) as InputSchema;
-  const common = Object.fromEntries(commonFields.map((name) => [name, {}]));
-  const made = { ...schema, properties: { ...common, ...schema.properties } };
-  schemas.set(request, made);
+  const made = toJSONSchema(type) as InputSchema;
+  schemas.set(type, made);
   return made;
 }
