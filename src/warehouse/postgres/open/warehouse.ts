@@ -71,18 +71,15 @@ export class Warehouse {
 
   /** Whether the warehouse exists. Throws `WarehouseUnusable` if the schema is a store. */
   async exists(): Promise<boolean> {
-    const [jobs, ours] = await Promise.all(['searchflow_jobs', MIGRATIONS_TABLE].map((table) => this.#has(table)));
+    const [found] = await this.#saying((postgres) =>
+      postgres.query<{ jobs: boolean; migrations: boolean }>(
+        'SELECT to_regclass($1) IS NOT NULL AS jobs, to_regclass($2) IS NOT NULL AS migrations',
+        [`${this.schema}.searchflow_jobs`, `${this.schema}.${MIGRATIONS_TABLE}`],
+      ),
+    );
     // Migrating refuses every schema with our migrations that is not a warehouse.
-    if (!jobs && ours) await this.#migrate();
-    return jobs === true;
-  }
-
-  #has(table: string): Promise<boolean> {
-    return this.#saying(async (postgres) => {
-      const sql = 'SELECT to_regclass($1) IS NOT NULL AS there';
-      const [found] = await postgres.query<{ there: boolean }>(sql, [`${this.schema}.${table}`]);
-      return found?.there === true;
-    });
+    if (found?.migrations && !found.jobs) await this.#migrate();
+    return found?.jobs === true;
   }
 
   /** Creates missing tables, and checks that existing tables are unchanged. */
