@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
-import {
-  type SliceHeartbeat,
-  type SliceInput,
-  type SliceResult,
-  type StagedJob,
-  wantedRows,
-} from '../../core/rows/job.js';
+import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { readSlice } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
@@ -49,15 +43,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     const { slice, freshness, resumedAt } = input;
     const attempt = randomUUID();
     const segment = sliceSegment(staged.job, staged.generation, slice);
-    let state: SliceHeartbeat = {
-      slice,
-      units: 0,
-      landed: 0,
-      failed: 0,
-      costMicros: 0,
-      earlierMicros: 0,
-      waitingFor: null,
-    };
+    let state = newHeartbeat(slice);
     const control = cancellation({
       timeUpMs: staged.operation === CONTENTS ? SLICE_MS : WHOLE_REQUESTS_MS,
       progress: (progress) => {

@@ -55,16 +55,18 @@ const KEEP_STAGES = 3;
 /** Returns the entry of a job that is staged again. The stages of the former entry become earlier stages. */
 export function entryAfter(before: JobEntry | null, now: JobEntry): JobEntry {
   if (before === null) return now;
-  const others = [{ staged: before.staged, csv: before.csv }, ...(before.earlier ?? [])].filter(
-    ({ staged }) => staged.generation !== now.staged.generation,
-  );
+  const others = stagesOf(before).filter(({ staged }) => staged.generation !== now.staged.generation);
   return others.length === 0 ? now : { ...now, earlier: others.slice(0, KEEP_STAGES) };
+}
+
+/** Returns the current stage of an entry and its earlier stages, newest first; null has none. */
+export function stagesOf(entry: JobEntry | null): readonly Stage[] {
+  return entry === null ? [] : [{ staged: entry.staged, csv: entry.csv }, ...(entry.earlier ?? [])];
 }
 
 /** Returns the stage of a generation; null where the entry has no such stage. */
 export function stageOf(entry: JobEntry, generation: string): Stage | null {
-  const all = [{ staged: entry.staged, csv: entry.csv }, ...(entry.earlier ?? [])];
-  return all.find(({ staged }) => staged.generation === generation) ?? null;
+  return stagesOf(entry).find(({ staged }) => staged.generation === generation) ?? null;
 }
 
 /** The process of a command that started work, or follows it. */

@@ -265,6 +265,17 @@ export interface SliceHeartbeat {
   readonly waitingFor: string | null;
 }
 
+/** Returns the heartbeat of a slice that has bought nothing yet. */
+export const newHeartbeat = (slice: number): SliceHeartbeat => ({
+  slice,
+  units: 0,
+  landed: 0,
+  failed: 0,
+  costMicros: 0,
+  earlierMicros: 0,
+  waitingFor: null,
+});
+
 /** Answer of the `progress` query. Amounts in micro-dollars, times in Unix ms. */
 export interface JobProgress {
   readonly phase: JobPhase;

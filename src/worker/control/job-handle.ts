@@ -4,6 +4,7 @@ import {
   type JobPhase,
   type JobProgress,
   type JobSummary,
+  newHeartbeat,
   queryNames,
   type Resumption,
   type SliceHeartbeat,
@@ -17,15 +18,7 @@ import { isCancelRequested } from './work-owners.js';
 import { type PendingActivity, resultOf, WorkflowHandle } from './workflow-handle.js';
 
 /** Heartbeats shown for an activity without one. */
-const noSlice: SliceHeartbeat = {
-  slice: 0,
-  units: 0,
-  landed: 0,
-  failed: 0,
-  costMicros: 0,
-  earlierMicros: 0,
-  waitingFor: null,
-};
+const noSlice = newHeartbeat(0);
 const noWindow: WalkHeartbeat = { window: 0, pages: 0, waitingFor: null };
 
 /** Longest wait for the answer of a cancelled job about its agent runs. */

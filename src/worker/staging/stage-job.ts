@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
-import type { JobEntry } from '../../core/rows/job-entries.js';
+import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
@@ -103,7 +103,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
         slices: manifest.slices,
         rowsPerSlice: manifest.rowsPerSlice,
         ...(request.limit !== undefined && request.limit < manifest.rows ? { limit: request.limit } : {}),
-        window: how.window(manifest.rowsPerSlice, context.concurrency),
+        window: how.window(manifest.rowsPerSlice),
         stageDir,
         ...hostOf(identity.into, context.shared),
       },
@@ -127,14 +127,12 @@ const sameSize = ({ rowsPerSlice }: Pick<StagedJob, 'rowsPerSlice'>): SliceSizes
  * loaded rows by the numbers of their slices. In version 0.1.0 the size of slices was not part of the generation.
  */
 function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJob | null {
-  if (before === null) return null;
-  const stages = [before.staged, ...(before.earlier ?? []).map(({ staged }) => staged)];
   const first = generationOf(facts);
-  return (
-    stages.find(
-      ({ generation, rowsPerSlice }) => generation === first || generation === generationOf([...facts, rowsPerSlice]),
-    ) ?? null
+  const found = stagesOf(before).find(
+    ({ staged: { generation, rowsPerSlice } }) =>
+      generation === first || generation === generationOf([...facts, rowsPerSlice]),
   );
+  return found?.staged ?? null;
 }
 
 /**

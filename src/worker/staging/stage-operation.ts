@@ -65,8 +65,8 @@ export interface OperationStage {
   readonly units: UnitSource;
   readonly keyOf: (unit: string) => string;
   readonly rowsPerSlice: SliceSizes;
-  /** Returns the number of slices in progress at once. `concurrency`: number of the job's paid requests in flight at once. */
-  window(rowsPerSlice: number, concurrency: number): number;
+  /** Returns the number of slices in progress at once. */
+  window(rowsPerSlice: number): number;
   /** Fields of the staged job. */
   readonly facts: Pick<
     StagedJob,
@@ -99,7 +99,7 @@ function stageContents({ origin, concurrency, transport }: Context, request: Ope
     units: urlsOf(request),
     keyOf: contentsKeys({ origin, sha256 }, options),
     rowsPerSlice: contentsSizes(batch, concurrency),
-    window: (rows, concurrency) => fill(concurrency, Math.ceil(rows / batch)),
+    window: (rows) => fill(concurrency, Math.ceil(rows / batch)),
     facts: { operation: 'contents', options, batch, ...schemeOf(request) },
   };
 }
@@ -169,7 +169,7 @@ function stageRequests({ origin, concurrency, transport }: Context, request: Ope
           : { kind: 'template', template, check },
     keyOf: requests.keyOf,
     rowsPerSlice: rows === null ? sizesOf(options, concurrency) : { large: rows, small: rows },
-    window: (perSlice, concurrency) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
+    window: (perSlice) => (rows === null ? fill(concurrency, perSlice) : LONG_RUNNING_WINDOW),
     facts,
   };
 }
