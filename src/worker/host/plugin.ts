@@ -37,12 +37,12 @@ import { workerDefaults } from './worker-host.js';
 export class SearchflowPlugin extends SimplePlugin {
   readonly #opened: Opened;
   readonly #operations: boolean;
-  readonly #warn: (sentence: string) => void;
+  readonly #say: (sentence: string) => void;
 
   constructor(options: SearchflowPluginOptions) {
     refuseWrongOptions(options);
-    const { operations = true, say = (sentence: string) => Runtime.instance().logger.warn(sentence) } = options;
-    const config = toConfig({ ...options, say });
+    const { operations = true } = options;
+    const config = toConfig(options);
     const opened: Opened = { activities: null, journal: null, worker: null };
     super({
       name: 'searchflow',
@@ -51,7 +51,7 @@ export class SearchflowPlugin extends SimplePlugin {
         const opening = openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
         const parts = await unlessStopped(opening);
         try {
-          const locks = opened.worker && (await ownQueueLocks(config, parts, opened.worker, this.#warn));
+          const locks = opened.worker && (await ownQueueLocks(config, parts, opened.worker));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -68,7 +68,7 @@ export class SearchflowPlugin extends SimplePlugin {
     });
     this.#opened = opened;
     this.#operations = operations;
-    this.#warn = say;
+    this.#say = config.say;
   }
 
   /**
@@ -115,7 +115,7 @@ export class SearchflowPlugin extends SimplePlugin {
       ...others,
       webpackConfigHook: (config) => {
         const { plugins = [], ...rest } = webpackConfigHook(config);
-        return { ...rest, plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#warn)] };
+        return { ...rest, plugins: [...plugins, new HiddenWorkflows(others.workflowsPath, this.#say)] };
       },
     };
   }
@@ -168,7 +168,6 @@ async function ownQueueLocks(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
   { connection, namespace, taskQueue }: WorkerOptions,
-  warn: (sentence: string) => void,
 ) {
   const own = connection ?? (await NativeConnection.connect());
   const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
@@ -191,7 +190,7 @@ async function ownQueueLocks(
     await owners.resolveOrphans('worker');
     owners.watch('worker');
     const warning = otherLimitsText(await store.otherLimits());
-    if (warning !== null) warn(warning);
+    if (warning !== null) config.say(warning);
   } catch (error) {
     await leaveAll();
     throw error;
@@ -296,7 +295,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     temporalAddress: null,
     namespace: 'default',
     taskQueue: DEFAULT_TASK_QUEUE,
-    say: options.say ?? (() => undefined),
+    say: options.say ?? ((sentence) => Runtime.instance().logger.warn(sentence)),
   };
 }
 
