@@ -87,9 +87,11 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
     return { ...begun, phase: isWorkedOn ? 'running' : 'waiting' };
   }
   const since = about.closeTime?.getTime() ?? null;
-  // Temporal does not keep the message of a cancelled job, which names runs that are left running.
-  const { message: recorded = null } = state?.phase === 'cancelled' ? state : {};
-  if (about.status.name === 'CANCELLED') return { ...unknown, phase: 'cancelled', message: recorded, since };
+  if (about.status.name === 'CANCELLED') {
+    // Temporal does not keep the message of a cancelled job, which names runs that are left running.
+    const message = (state?.phase === 'cancelled' && state.message) || null;
+    return { ...unknown, phase: 'cancelled', message, since };
+  }
   const { phase = null, message = null } = (await inTime(client, () => handle.end())) ?? {};
   return phase && { phase, message, since, shown: null };
 }

@@ -19,17 +19,14 @@ export function keepWatcher(
   const log = openSync(files.log, 'a', 0o600);
   try {
     const lockFd = inherits ? String(INHERITED_FD) : 'none';
-    const child = spawn(
-      process.execPath,
-      [inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js'), files.stateDir, String(lingerMs), lockFd],
-      {
-        detached: true,
-        // An unexpected error of the watcher goes to the server's log.
-        stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
-        env: bareEnvironment(env),
-        windowsHide: true,
-      },
-    );
+    const watcher = inPackage('dist', 'worker', 'temporal-server', 'server-watcher.js');
+    const child = spawn(process.execPath, [watcher, files.stateDir, String(lingerMs), lockFd], {
+      detached: true,
+      // An unexpected error of the watcher goes to the server's log.
+      stdio: ['ignore', 'ignore', log, inherits ? lock.fd : 'ignore'],
+      env: bareEnvironment(env),
+      windowsHide: true,
+    });
     // If the watcher cannot be started, the server runs without a watcher until the next command of the folder starts one.
     child.once('error', () => undefined);
     if (child.pid !== undefined && inherits) lock.handOver(child.pid);
