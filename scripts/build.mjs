@@ -26,7 +26,13 @@ const sourcesHash = () =>
   hashFiles([
     ...filesIn(src),
     ...filesIn(suites),
-    ...['tsconfig.json', 'tsconfig.testing.json', 'package-lock.json', 'scripts/build.mjs'].map((file) => inRoot(file)),
+    ...[
+      'tsconfig.json',
+      'tsconfig.testing.json',
+      'package-lock.json',
+      'scripts/build.mjs',
+      'scripts/bundle-command.mjs',
+    ].map((file) => inRoot(file)),
   ]);
 
 /** Whether `dist` was built from the current sources. */
