@@ -102,7 +102,8 @@ class Turn {
       await stats.during(stats.slotWaits, () => slots.take(this.#key, stop));
       this.#slot = true;
     }
-    await inFlight.enter(stop);
+    const [group] = purchaseRequest.segment.split('/', 1);
+    await inFlight.enter(stop, group);
     this.#permit = true;
     this.#pass = await health.pass(stop);
     const grant = await limiter.acquire(purchaseRequest.rateCost, stop);

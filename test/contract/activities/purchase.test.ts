@@ -35,6 +35,20 @@ describe('purchase', () => {
     expect(await s.journal.totals('job/')).toMatchObject({ requests: 3, costMicros: 5000, openMicros: 0, unknown: [] });
   });
 
+  it('shares the permits of requests in flight with other jobs in turn', async () => {
+    const s = await setting();
+    const purchase = createPurchase({ ...s, inFlight: new InFlight(1) });
+    const send = async (batch: readonly Unit[]) => success(batch);
+    const large = purchase(s.request(send, { units: units(100), unitsPerRequest: 1 }), s.control);
+    await expect.poll(() => s.sent.length, { interval: 1 }).toBeGreaterThan(0);
+    const segment = 'small/gen/000000';
+    await purchase(s.request(send, { segment, units: units(3, 100), unitsPerRequest: 1 }), s.control);
+    await large;
+    const order = s.sent.flat();
+    expect(order.indexOf('u102') - order.indexOf('u100')).toBe(4);
+    expect(order.indexOf('u102')).toBeLessThan(90);
+  });
+
   it('uses answers from elsewhere unchanged, and buys the others', async () => {
     const s = await setting();
     const lookedUp: (readonly string[])[] = [];

@@ -26,8 +26,8 @@ describe('a refused key or an empty account', () => {
 
 describe('the permits of paid requests in flight', () => {
   /** Waits for a permit, then adds the name to `inside`. */
-  const entering = (permits: InFlight, inside: string[], name: string, signal = never) =>
-    permits.enter(signal).then(() => void inside.push(name));
+  const entering = (permits: InFlight, inside: string[], name: string, signal = never, group?: string) =>
+    permits.enter(signal, group).then(() => void inside.push(name));
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
   it('are as many as allowed, and go to the longest waiting request', async () => {
@@ -64,6 +64,29 @@ describe('the permits of paid requests in flight', () => {
     permits.leave();
     await entering(permits, inside, 'd');
     expect(inside).toEqual(['a', 'c', 'd']);
+  });
+
+  it('go to jobs in rotation, so that a small job does not wait for a large one', async () => {
+    const permits = new InFlight(1);
+    const inside: string[] = [];
+    const stopped = new AbortController();
+    await entering(permits, inside, 'first');
+    for (const name of ['large 1', 'large 2', 'large 3', 'large 4'])
+      void entering(permits, inside, name, never, 'large');
+    const gone = entering(permits, inside, 'stopped', stopped.signal, 'stopped');
+    for (const name of ['small 1', 'small 2']) void entering(permits, inside, name, never, 'small');
+    stopped.abort(new Error('stopped'));
+    await expect(gone).rejects.toThrow('stopped');
+    for (let count = 0; count < 3; count++) {
+      permits.leave();
+      await nextTurn();
+    }
+    void entering(permits, inside, 'other', never, 'other');
+    for (let count = 0; count < 4; count++) {
+      permits.leave();
+      await nextTurn();
+    }
+    expect(inside.slice(1)).toEqual(['large 1', 'small 1', 'large 2', 'small 2', 'large 3', 'other', 'large 4']);
   });
 
   it('are not taken by a request that was cancelled before', async () => {
