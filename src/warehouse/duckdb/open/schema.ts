@@ -13,11 +13,13 @@ import { duckDbTables } from '../dialect/sql-dialect.js';
 /** All tables of a file. Anti-join and append is faster than keys, so only small tables have keys. */
 export const tables = [...rowTables(false), loadParts, ...eventTables(duckDbDialect), ...monitorTables];
 
+const compressed = { ...duckDbTables, suffix: compressionOf };
+
 /** Statements that create all tables and views of the newest version in an empty file. */
 export const createSchema = (): string =>
   [
-    makeRowTables(duckDbRowDialect, duckDbTables, [loadParts]),
-    makeEventTables(duckDbDialect, { ...duckDbTables, suffix: compressionOf }),
+    makeRowTables(duckDbRowDialect, compressed, [loadParts]),
+    makeEventTables(duckDbDialect, compressed),
     makeMonitorTables(duckDbTables),
     makeResultViews(duckDbResults),
   ].join('\n');
