@@ -37,10 +37,11 @@ const LIMITS = {
 } as const;
 
 /**
- * Number of rows in one row group. A checkpoint reads the last group and writes that group again. With DuckDB's own 122,880 rows a group
- * has 170 MB of events, and writing such a group again took about a fifth of the CPU of loads; see docs/decisions/0013.
+ * Number of rows in one row group, the least that DuckDB allows. A transaction writes each full group once, straight into the file. All
+ * other rows are written into the log, and then by a checkpoint, which also writes the last group again; see docs/decisions/0013. A large
+ * slice of contents is one group (`CONTENTS_PER_SLICE`).
  */
-const ROW_GROUP_ROWS = 6144;
+const ROW_GROUP_ROWS = 2048;
 
 /** Memory (MB) and threads of a statement by default. */
 export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
