@@ -15,7 +15,7 @@ import {
 } from '../../rows/load-slice.js';
 import type { RowTransaction } from '../../rows/row-sql.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
-import { USUAL, type Warehouse } from '../open/warehouse.js';
+import { type Needs, USUAL, type Warehouse } from '../open/warehouse.js';
 import { rowTransaction } from './row-transaction.js';
 
 /**
@@ -28,6 +28,10 @@ const PART_BYTES = 2_097_152;
  * values.
  */
 const MEMORY_FACTOR = 60;
+
+/** Bytes of answers above which a whole slice gets more than the usual memory: DuckDB keeps answers until they are compressed. */
+const LARGE_SLICE = 16_777_216;
+const LARGE_SLICE_NEEDS: Needs = { memory: 256 };
 
 interface Line {
   readonly file: string;
@@ -52,8 +56,9 @@ export async function loadWholeOrInParts(
   batch: LoadBatch,
   freshness: Freshness | undefined,
 ): Promise<Loaded> {
+  const needs = (await largest(batch.unitFiles)) > LARGE_SLICE ? LARGE_SLICE_NEEDS : {};
   try {
-    return await warehouse.transaction((connection) => loadSlice(rowTransaction(connection), batch, freshness));
+    return await warehouse.transaction((connection) => loadSlice(rowTransaction(connection), batch, freshness), needs);
   } catch (error) {
     const parts = error instanceof TooMuchAtOnce || (await largest(batch.unitFiles)) > MAX_OBJECT;
     if (!parts) throw error;
@@ -176,12 +181,14 @@ function asRecord(line: Buffer): UnitRecord | null {
 
 async function writeLines(file: string, lines: readonly Line[]): Promise<void> {
   const texts: Buffer[] = [];
-  for (const { file: from, offset, length } of lines) {
+  for (const from of new Set(lines.map((line) => line.file))) {
     const handle = await open(from);
     try {
-      const text = Buffer.alloc(length);
-      await handle.read(text, 0, length, offset);
-      texts.push(text);
+      for (const { offset, length } of lines.filter((line) => line.file === from)) {
+        const text = Buffer.alloc(length);
+        await handle.read(text, 0, length, offset);
+        texts.push(text);
+      }
     } finally {
       await handle.close();
     }

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { RowTransaction } from '../../rows/row-sql.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { withMendedFiles } from '../driver/mended-files.js';
+import { withPartFiles } from '../driver/part-files.js';
 import { largest, MAX_OBJECT, stagedRows, unitRecords, unpackedSize } from '../driver/read-files.js';
 import { sqlTransaction } from '../driver/sql-transaction.js';
 
@@ -21,7 +22,7 @@ export function rowTransaction(connection: DuckDBConnection, longest = MAX_OBJEC
     async readUnits(files, careful, work) {
       if (files.length === 0) return false;
       const read = async (from: readonly string[]) => work(unitRecords(from, Math.min(longest, await largest(from))));
-      return careful ? withMendedFiles(files, read) : read(files);
+      return (careful ? withMendedFiles : withPartFiles)(files, read);
     },
   };
 }
