@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { RawJson } from '../../core/text/json.js';
 import { MAX_NESTING } from './nesting.js';
 
@@ -5,6 +6,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OBJECT = 0x7b;
 const LIST = 0x5b;
+const LINE_FEED = 0x0a;
+const RETURN = 0x0d;
 
 /**
  * Splits a JSON object into the bytes of its members by name, without parsing them. Returns null where the JSON is not an object,
@@ -53,18 +56,25 @@ export function pathAt(json: Uint8Array, offset: number): readonly (string | num
 
 /** Returns a JSON value on one line, otherwise unchanged. Raw line feeds occur only between the parts of a JSON value. */
 export function rawJson(json: Uint8Array): RawJson {
-  const { buffer, byteOffset, byteLength } = json;
-  const text = Buffer.from(buffer, byteOffset, byteLength).toString();
+  const bytes = bufferOf(json);
+  const isPlain = bytes[0] !== 0xef && !bytes.includes(LINE_FEED) && !bytes.includes(RETURN) && isUtf8(bytes);
+  if (isPlain) return new RawJson(bytes);
+  const text = bytes.toString();
   const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   return new RawJson(/[\r\n]/.test(plain) ? plain.replace(/[\r\n]/g, ' ').trim() : plain);
 }
 
+/** The same bytes as a `Buffer`, whose searches are faster. */
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
 /** Passes each part of an object or list to `onPart`; returns false where the JSON is neither, ends early or is nested too deep. */
 function eachPart(
-  json: Uint8Array,
+  bytes: Uint8Array,
   kind: typeof OBJECT | typeof LIST,
   onPart: (name: string | null, value: Uint8Array) => void,
 ): boolean {
+  const json = bufferOf(bytes);
   const end = json.length;
   let at = 0;
   let depth = 0;
@@ -79,8 +89,8 @@ function eachPart(
   for (; at < end; at++) {
     const byte = json[at] as number;
     if (byte === QUOTE) {
-      const start = at++;
-      for (; at < end && json[at] !== QUOTE; at++) if (json[at] === BACKSLASH) at++;
+      const start = at;
+      at = endOfText(json, at);
       if (depth === 1 && name === null && kind === OBJECT) {
         name = textOf(json.subarray(start, at + 1));
         if (name === null) return false;
@@ -101,6 +111,26 @@ function eachPart(
     }
   }
   return at < end && depth === 0 && trimmed(json.subarray(at + 1)).length === 0;
+}
+
+/** Characters of a text that are looked at one by one. The start of a search takes longer than reading a short text. */
+const SHORT = 24;
+
+/** Returns the offset of the quote that ends the text which begins at `start`; the length of the JSON if the text does not end. */
+function endOfText(json: Buffer, start: number): number {
+  let at = start + 1;
+  for (const short = Math.min(json.length, at + SHORT); at < short; at++) {
+    if (json[at] === QUOTE) return at;
+    if (json[at] === BACKSLASH) at++;
+  }
+  for (;;) {
+    const quote = json.indexOf(QUOTE, at);
+    if (quote < 0) return json.length;
+    let escapes = 0;
+    while (quote - escapes > at && json[quote - escapes - 1] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return quote;
+    at = quote + 1;
+  }
 }
 
 function textOf(json: Uint8Array): string | null {

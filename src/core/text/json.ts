@@ -18,9 +18,16 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** JSON that is kept byte for byte as a text on one line. Digits, the order of names and repeated names stay as they are. */
+/**
+ * JSON that is kept byte for byte on one line, as a text or as UTF-8. Digits, the order of names and repeated names stay as they are. Bytes of
+ * an answer are not decoded until their text is needed, because a copy of each answer as a text takes a fifth of the CPU of contents.
+ */
 export class RawJson {
-  constructor(readonly text: string) {}
+  constructor(readonly json: string | Uint8Array) {}
+
+  get text(): string {
+    return typeof this.json === 'string' ? this.json : new TextDecoder().decode(this.json);
+  }
 }
 
 /** The text of a JSON value, raw or not. */

@@ -17,7 +17,7 @@ import type {
   UnknownOutcome,
 } from '../../core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
-import type { Json } from '../../core/text/json.js';
+import { type Json, RawJson } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { SpendSums } from '../spend/spend-sums.js';
@@ -28,9 +28,9 @@ import { Reserve } from './reserve.js';
 import type { Segment } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type DamagedSegment, SegmentStore } from './segment-store.js';
-import type { UnitLine } from './segment-writer.js';
+import { bytesOf, LINE_END, type UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
-import { unitLine } from './unit-record.js';
+import { unitHead } from './unit-record.js';
 import { UnlandedUnits } from './unlanded-units.js';
 
 const ORPHANED = 'the process ended before an answer landed';
@@ -308,8 +308,7 @@ export class FileJournal implements Journal, Spend {
   ): Promise<void> {
     const append = () => this.#segments.append(segment, units, line);
     if (!this.#reserve) return append();
-    const bytes = units.reduce((sum, { json }) => sum + Buffer.byteLength(json) + 1, 0);
-    await this.#reserve.into(bytes, append);
+    await this.#reserve.into(bytesOf(units), append);
   }
 
   /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy of the damaged file. */
@@ -383,5 +382,8 @@ export class FileJournal implements Journal, Spend {
 }
 
 function toLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): UnitLine {
-  return { outcome, json: unitLine(outcome, operation, requestId, at) };
+  const { result } = outcome;
+  const head = unitHead(outcome, operation, requestId, at);
+  const json = result instanceof RawJson ? result.json : JSON.stringify(result);
+  return { outcome, head, result: json, bytes: Buffer.byteLength(head) + Buffer.byteLength(json) + LINE_END.length };
 }

@@ -6,13 +6,20 @@ import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
 
-const NEWLINE = 10;
+/** The end of a line of the unit file, after its result. */
+export const LINE_END = '}\n';
 
-/** A unit's outcome, and its line of JSON for the unit file (without newline). */
+/** A unit's outcome, and its line for the unit file: the head, the result and `LINE_END`. */
 export interface UnitLine {
   readonly outcome: UnitOutcome;
-  readonly json: string;
+  readonly head: string;
+  readonly result: string | Uint8Array;
+  /** Length of the line. */
+  readonly bytes: number;
 }
+
+/** Length of these lines in bytes. */
+export const bytesOf = (units: readonly UnitLine[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0);
 
 interface Pending {
   readonly units: readonly UnitLine[];
@@ -93,18 +100,21 @@ export class SegmentWriter {
 
   async #write(batch: readonly Pending[]): Promise<SegmentLine[]> {
     this.#files ??= await this.#open();
-    let room = 0;
-    for (const item of batch) for (const unit of item.units) room += Buffer.byteLength(unit.json) + 1;
+    const room = batch.reduce((sum, { units }) => sum + bytesOf(units), 0);
     // The buffer is reused, because the kernel would allocate a new buffer of this size each time.
     if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
     const bodies = this.#bodies;
     let used = 0;
     const lines = batch.map((item) => {
-      const entries = item.units.map(({ outcome, json }): UnitEntry => {
+      const entries = item.units.map(({ outcome, head, result, bytes: length }): UnitEntry => {
         const from = used;
-        used += bodies.write(json, used);
-        bodies[used++] = NEWLINE;
-        const length = used - from;
+        used += bodies.write(head, used);
+        if (typeof result === 'string') used += bodies.write(result, used);
+        else {
+          bodies.set(result, used);
+          used += result.length;
+        }
+        used += bodies.write(LINE_END, used);
         const crc = crc32(bodies.subarray(from, used));
         return [
           outcome.key,

@@ -1,12 +1,16 @@
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
-/**
- * Returns the line of a unit's outcome, without newline: a `UnitRecord`, which journals keep and warehouses load. The result comes last and
- * unchanged, because a warehouse takes the text after the first `,"result":` as the result. So the whole status (`told`) is a JSON text: its
- * escaped quotes keep this sequence out of the status. `at`: Unix ms.
- */
+/** Returns the line of a unit's outcome, without newline: a `UnitRecord`, which journals keep and warehouses load. `at`: Unix ms. */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
+  return `${unitHead(outcome, operation, requestId, at)}${jsonText(outcome.result)}}`;
+}
+
+/**
+ * Returns the line of a unit's outcome up to its result. The result comes last and unchanged, because a warehouse takes the text after the
+ * first `,"result":` as the result. So the whole status (`told`) is a JSON text: its escaped quotes keep this sequence out of the status.
+ */
+export function unitHead(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;
   const head = JSON.stringify({
     key: outcome.key,
@@ -22,5 +26,5 @@ export function unitLine(outcome: UnitOutcome, operation: string, requestId: str
     misread,
     ...(wholeStatus === undefined ? {} : { told: JSON.stringify(wholeStatus) }),
   });
-  return `${head.slice(0, -1)},"result":${jsonText(outcome.result)}}`;
+  return `${head.slice(0, -1)},"result":`;
 }

@@ -8,6 +8,7 @@ import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { matchContents } from '../../../src/api/endpoints/match.js';
 import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
+import { jsonText } from '../../../src/core/text/json.js';
 
 let server: Server;
 let transport: Transport;
@@ -30,7 +31,12 @@ async function contents(results: string, more = '') {
   const { units } = matchContents(urls, answer.data, { raw: rawResults(answer) ?? [], misread: answer.misread });
   return {
     answer,
-    units: units.map(({ status, errorTag, result, misread }) => ({ status, errorTag, result, misread })),
+    units: units.map(({ status, errorTag, result, misread }) => ({
+      status,
+      errorTag,
+      text: jsonText(result),
+      misread,
+    })),
   };
 }
 
@@ -52,10 +58,10 @@ describe('fault 58: a field of another type', () => {
     expect(units[0]).toEqual({
       status: 'success',
       errorTag: null,
-      result: { text: kept },
+      text: kept,
       misread: expect.stringContaining(said),
     });
-    expect(units[1]).toEqual({ status: 'success', errorTag: null, result: { text: other }, misread: undefined });
+    expect(units[1]).toEqual({ status: 'success', errorTag: null, text: other, misread: undefined });
   });
 
   it('is null in the value for the caller, and all other fields are unchanged', async () => {
@@ -102,7 +108,7 @@ describe('the text of a result', () => {
 
   it('is unchanged, digit by digit', async () => {
     const { units } = await contents(`[{"id":"https://a.example/","odd":${odd}}]`);
-    expect(units[0]?.result).toEqual({ text: `{"id":"https://a.example/","odd":${odd}}` });
+    expect(units[0]?.text).toBe(`{"id":"https://a.example/","odd":${odd}}`);
   });
 
   it('is on one line, from its first to its last character, for any content', () => {
@@ -116,6 +122,25 @@ describe('the text of a result', () => {
       '5',
     ]);
     expect(elementsOf(Buffer.from('[]'))).toEqual([]);
-    for (const json of ['', '{}', '[1', '[1] 2']) expect(elementsOf(Buffer.from(json)), json).toBeNull();
+    for (const json of ['', '{}', '[1', '[1] 2', `["${'long '.repeat(20)}]`])
+      expect(elementsOf(Buffer.from(json)), json).toBeNull();
+  });
+
+  it.each([0, 1, 2, 22, 23, 24, 25, 26, 60])('ends at its own quote after %i characters and escapes', (length) => {
+    const filler = 'x'.repeat(length);
+    const texts = ['', '\\', '\\\\', '"', '\\"', '\\\\"', '", "'].flatMap((end) => [
+      `${filler}${end}`,
+      `${end}${filler}`,
+      `${end}${filler}${end}${filler}${end}`,
+    ]);
+    const json = JSON.stringify(texts);
+    expect(elementsOf(Buffer.from(json))?.map((one) => rawJson(one).text)).toEqual(
+      texts.map((one) => JSON.stringify(one)),
+    );
+  });
+
+  it('is the text that the bytes stand for, if they are not UTF-8', () => {
+    expect(rawJson(Buffer.from('"a\xff"', 'latin1')).json).toBe('"a\ufffd"');
+    expect(rawJson(Buffer.from('"aé"')).json).toEqual(Buffer.from('"aé"'));
   });
 });
