@@ -28,6 +28,8 @@ export class Reserve {
   /** Bytes of the largest answer so far; 0: no answer has landed. */
   #largest = 0;
   readonly #changes = new Serial();
+  /** The numbers of requests of the calls of `keep` that wait, in order. */
+  readonly #asked: number[] = [];
 
   /** Frees the reserve of a killed process. */
   constructor(path: string) {
@@ -41,23 +43,36 @@ export class Reserve {
 
   /** Reserves space for the answers of this many requests. Rejects if the disk has too little space: then no request may be sent. */
   keep(requests: number): Promise<void> {
+    this.#asked.push(requests);
     return this.#changes.run(async () => {
-      const each =
-        this.#largest === 0 ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
-      const wanted = Math.min(MOST_BYTES, requests * (each + LINE_BYTES));
-      const before = this.#size;
-      if (wanted <= before) return;
+      // One growth, with one sync of the disk, serves all calls that wait.
+      const all = Math.max(...this.#asked);
+      this.#asked.shift();
       try {
-        await this.#grow(wanted);
+        await this.#growFor(all);
       } catch (error) {
-        await this.#shrink(before).catch(() => undefined);
-        if (!isFull(error)) throw withPath(error, this.#path);
-        throw new Error(
-          `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight. Nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
-          { cause: error },
-        );
+        if (all === requests) throw error;
+        await this.#growFor(requests);
       }
     });
+  }
+
+  async #growFor(requests: number): Promise<void> {
+    const each =
+      this.#largest === 0 ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
+    const wanted = Math.min(MOST_BYTES, requests * (each + LINE_BYTES));
+    const before = this.#size;
+    if (wanted <= before) return;
+    try {
+      await this.#grow(wanted);
+    } catch (error) {
+      await this.#shrink(before).catch(() => undefined);
+      if (!isFull(error)) throw withPath(error, this.#path);
+      throw new Error(
+        `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight. Nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
+        { cause: error },
+      );
+    }
   }
 
   /** Writes an answer of this many bytes, and uses the reserve if the disk is full. */

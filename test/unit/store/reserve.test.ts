@@ -30,6 +30,13 @@ it('space is reserved for each request in flight, by the size of the largest ans
   expect(size()).toBe(0);
 });
 
+it('space is reserved for all waiting requests at once, and each of them waits for its own space', async () => {
+  const { reserve, size } = open();
+  const sizes = await Promise.all([1, 2, 3, 4].map((requests) => reserve.keep(requests).then(size)));
+  expect(sizes).toEqual(Array(4).fill(4 * (1_048_576 + LINE)));
+  await reserve.close();
+});
+
 it('an answer that finds the disk full is written into its reserved space', async () => {
   const { reserve, size } = open();
   await reserve.keep(2);
