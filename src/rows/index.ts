@@ -1,6 +1,6 @@
 export { CsvError } from './csv-error.js';
 export { urlColumnNames } from './header.js';
-export type { SliceSizes } from './slice-writer.js';
+export { MANY_ROWS, type SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { type StageOptions, stageCsv } from './stage-csv.js';
 export {

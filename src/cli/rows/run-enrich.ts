@@ -52,7 +52,8 @@ export async function runEnrich(
   if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; press Ctrl-D to end.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
     if (!manner.dryRun) await checkWarehouse(config, request.into);
-    const plan = await session.runtime.rows.plan(request);
+    const isAgreed = !manner.dryRun && !request.reparse && (manner.yes || config.service === 'sandbox');
+    const plan = await session.runtime.rows.plan(request, { isAgreed });
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
       else terminal.data(planText(plan, config));

@@ -192,6 +192,8 @@ export interface Journal {
   release(owner: string): Promise<void>;
   /** Resolves when any of these keys has landed or been released. */
   waitForAny(keys: readonly string[], signal?: AbortSignal): Promise<void>;
+  /** Whether no unit has landed or was ever bought. */
+  isEmpty(): Promise<boolean>;
   /** Returns the units among these keys that have landed; claims nothing. */
   lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]>;
   /** Reads the bodies of landed units and marks missing and damaged bodies, so that `rebuyBefore` applies to their units. */

@@ -223,6 +223,10 @@ export class FileJournal implements Journal, Spend {
     return this.#claims.waitForAny(keys, signal);
   }
 
+  async isEmpty(): Promise<boolean> {
+    return this.#segments.segments.length === 0;
+  }
+
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
     return keys.flatMap((key) => this.#units.find(key, freshness) ?? []);
   }

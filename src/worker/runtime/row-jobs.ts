@@ -13,7 +13,7 @@ import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
-import type { RowJobs } from './views.js';
+import type { PlanOptions, RowJobs } from './views.js';
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
 function isFileGone({ into, host = hostname() }: StagedJob): boolean {
@@ -31,8 +31,8 @@ export class StoreRowJobs implements RowJobs {
     this.#work = work;
   }
 
-  async plan(asked: EnrichRequest): Promise<JobPlan> {
-    return (await this.#work.load()).plan(asked);
+  async plan(asked: EnrichRequest, options?: PlanOptions): Promise<JobPlan> {
+    return (await this.#work.load()).plan(asked, options);
   }
 
   async start(plan: JobPlan): Promise<JobHandle> {

@@ -28,6 +28,7 @@ import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
+import type { PlanOptions } from './views.js';
 
 /** Staging and worker, which are loaded when a command first needs them: their libraries take most of a second to load. */
 export interface LazyWork {
@@ -63,11 +64,12 @@ export class RuntimeWork {
     return this.#here.parts?.inFlight.sent ?? 0;
   }
 
-  async plan(asked: EnrichRequest): Promise<JobPlan> {
+  async plan(asked: EnrichRequest, { isAgreed = false }: PlanOptions = {}): Promise<JobPlan> {
     const transport = openTransport(this.#config);
     try {
       const jobs = () => this.#store.entries.all();
-      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs };
+      const onManyRows = isAgreed ? () => void this.#parts.awaitAnswer() : undefined;
+      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs, onManyRows };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
       const plan = await makePlan({

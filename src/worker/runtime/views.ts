@@ -18,10 +18,15 @@ import type {
   WorkflowAccess,
 } from '../config/runtime-types.js';
 
+export interface PlanOptions {
+  /** Whether the run will follow without a question. Then the Temporal server starts while many rows are read. Default: no. */
+  readonly isAgreed?: boolean;
+}
+
 /** The row jobs of a folder, or of its store. */
 export interface RowJobs {
-  /** Reads and stages the input, and returns a preview of a run. Starts no Temporal server and buys nothing. */
-  plan(request: EnrichRequest): Promise<JobPlan>;
+  /** Reads and stages the input, and returns a preview of a run. Buys nothing, and needs no Temporal server. */
+  plan(request: EnrichRequest, options?: PlanOptions): Promise<JobPlan>;
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
   /**

@@ -13,6 +13,8 @@ const RUN_SECONDS = 60;
 export interface Quote {
   /** Adds units of one slice. */
   add(units: readonly string[]): void;
+  /** Adds a number of units, and returns it. Null if the price of a unit depends on its text. */
+  readonly addNumber: ((units: number) => number) | null;
   total(): {
     readonly requests: number;
     /** Price by the price table, in micro-dollars. */
@@ -30,14 +32,18 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
   const requests = rowRequests({ origin: staged.origin, sha256 }, staged);
   let [sent, micros] = [0, 0];
   let rateCost = { rateClass: 'contents', weight: 1 };
+  const addNumber = (units: number) => {
+    sent += Math.ceil(units / staged.batch);
+    micros += estimateContents(staged.options, units, prices);
+    return units;
+  };
   return {
+    addNumber: requests === null ? addNumber : null,
     add(units) {
+      if (requests === null) return void addNumber(units.length);
       sent += Math.ceil(units.length / staged.batch);
-      if (requests === null) micros += estimateContents(staged.options, units.length, prices);
-      else {
-        for (const unit of units) micros += requests.listMicros(unit, prices);
-        if (units[0] !== undefined) rateCost = requests.rateCost(units[0]);
-      }
+      for (const unit of units) micros += requests.listMicros(unit, prices);
+      if (units[0] !== undefined) rateCost = requests.rateCost(units[0]);
     },
     total() {
       const qps = Math.min(...bucketsFor(rate, rateCost.rateClass).map((bucket) => bucket.qps));

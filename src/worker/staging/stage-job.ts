@@ -9,7 +9,7 @@ import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
-import { type SliceSizes, type StageManifest, stageCsv } from '../../rows/index.js';
+import { MANY_ROWS, type SliceSizes, type StageManifest, stageCsv } from '../../rows/index.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
@@ -33,6 +33,8 @@ export interface StageContext {
   jobs?(): Promise<readonly JobEntry[]>;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
+  /** Called while many rows are read, once their first rows are known to be good, unless the last run of the job was complete. */
+  readonly onManyRows?: (() => void) | undefined;
   readonly warehouse?: DatabaseAddress | null;
 }
 
@@ -70,11 +72,18 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);
   const isStream = request.input === '-';
+  let onManyRows = before === null || before.completed !== before.staged.generation ? context.onManyRows : undefined;
+  const onProgress = ({ rows }: { readonly rows: number }) => {
+    if (rows <= MANY_ROWS) return;
+    onManyRows?.();
+    onManyRows = undefined;
+  };
   const stageAs = async (rowsPerSlice: SliceSizes) => {
     const { units, keyOf } = how;
     const source = isStream ? process.stdin : identity.input;
     rmSync(draft, { recursive: true, force: true });
-    return stageCsv({ source, units, delimiter: request.delimiter, rowsPerSlice, keyOf, sha256, outDir: draft });
+    const { delimiter } = request;
+    return stageCsv({ source, units, delimiter, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
   };
   try {
     // A stream can be read only once, so its slices get the size of the last stage.

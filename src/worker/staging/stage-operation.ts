@@ -19,7 +19,7 @@ import { sha256 } from '../config/sha256.js';
 
 /**
  * Least number of rows of a slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may be in
- * flight: at a high rate a slice would otherwise end within a second. A large slice is one row group of a DuckDB file, which is written
+ * flight: at a high rate a slice would otherwise end within a second. A large slice fills a row group of a DuckDB file, which is written
  * once. At ten requests of 100 URLs per second it takes two seconds.
  */
 const CONTENTS_PER_SLICE = { large: 2048, small: 100 };
@@ -106,9 +106,11 @@ function stageContents({ origin, concurrency, transport }: Context, request: Ope
 }
 
 function contentsSizes(batch: number, concurrency: number): SliceSizes {
+  // Each slice but the last is a number of whole requests.
+  const whole = (rows: number) => Math.ceil(rows / batch) * batch;
   return {
-    large: CONTENTS_PER_SLICE.large,
-    small: Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SMALL_SLICE * batch, concurrency),
+    large: whole(CONTENTS_PER_SLICE.large),
+    small: whole(Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SMALL_SLICE * batch, concurrency)),
   };
 }
 

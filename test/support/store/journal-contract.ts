@@ -57,6 +57,15 @@ export function journalContract(
       expect(second.mine.map((unit) => unit.key)).toEqual([keyOf(3)]);
     });
 
+    it('is empty until the first intent, also after a restart', async () => {
+      const { journal, reopen } = await open();
+      await journal.claim([keyOf(1)], 'a');
+      expect(await journal.isEmpty()).toBe(true);
+      await journal.intend(intent('a', [1]));
+      expect(await journal.isEmpty()).toBe(false);
+      expect(await (await reopen()).isEmpty()).toBe(false);
+    });
+
     it('never hands out a landed unit again, also after a restart', async () => {
       const { journal, reopen } = await open();
       await buy(journal, 'a', [1, 2]);

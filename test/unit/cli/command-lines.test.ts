@@ -86,6 +86,7 @@ describe('a command line', () => {
           limit: 3,
           batch: 100,
         },
+        { isAgreed: false },
       ],
     ]);
     expect(config).toMatchObject({ rate: { qps: 4 }, rateIsShare: true, concurrency: 9, keepLandingMs: 172_800_000 });
@@ -121,7 +122,7 @@ describe('a command line', () => {
   ])('%s requests exactly that', async (line, request) => {
     const { asked, refusal } = await type(`${line} --dry-run`);
     expect(refusal).toBe('');
-    expect(asked[0]).toEqual(['plan', expect.objectContaining(request)]);
+    expect(asked[0]).toEqual(['plan', expect.objectContaining(request), { isAgreed: false }]);
   });
 
   it.each([
@@ -193,9 +194,11 @@ describe('a command line', () => {
     expect(asked[0]).toEqual([
       'plan',
       expect.objectContaining({ urlColumn: 'source', job: 'brands-live', options: { text: true } }),
+      { isAgreed: false },
     ]);
     expect(config).toMatchObject({ service: 'live', rate: { qps: 2 } });
-    expect((await type('start --live --yes')).code).toBe(0);
+    const agreed = await type('start --live --yes');
+    expect([agreed.code, agreed.asked[0]?.[2]]).toEqual([0, { isAgreed: true }]);
   });
 
   it('of export checks its targets, writes them, and reports what it wrote', async () => {

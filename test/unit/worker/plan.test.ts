@@ -56,6 +56,7 @@ async function planned(setting: {
   const keys = rows.flatMap(({ k }) => (k === null ? [] : [k])).slice(0, 25);
   const journal = {
     verify: async () => undefined,
+    isEmpty: async () => landed === 0,
     lookup: async (wanted: readonly string[], freshness?: Freshness) => {
       const first = freshness?.rebuyBefore === undefined ? 0 : gone;
       return keys

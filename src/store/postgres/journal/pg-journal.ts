@@ -198,6 +198,13 @@ export class PgJournal implements Journal, Spend {
     }
   }
 
+  async isEmpty(): Promise<boolean> {
+    const [row] = await this.#postgres.query<{ empty: boolean }>(
+      `SELECT NOT EXISTS (SELECT FROM ${this.#schema}.units) AND NOT EXISTS (SELECT FROM ${this.#schema}.purchases) AS empty`,
+    );
+    return row?.empty === true;
+  }
+
   async lookup(keys: readonly string[], freshness?: Freshness): Promise<readonly Landed[]> {
     if (keys.length === 0) return [];
     const rows = await this.#call<LandedRow>('landed', [[...new Set(keys)], ...freshnessArgs(freshness)]);
