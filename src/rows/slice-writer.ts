@@ -5,13 +5,14 @@ import { sliceFile } from './stage-manifest.js';
 
 /**
  * Numbers of rows in a slice. `large` is for files of many rows. `small` is for files of few rows, so that progress is visible, and for
- * large rows.
+ * large rows. A file with more than `SMALL_SLICES` small slices has larger ones, of a multiple of `small` rows.
  */
 export interface SliceSizes {
   readonly large: number;
   readonly small: number;
 }
 
+const SMALL_SLICES = 20;
 /** Files with more rows than this have large slices, unless their rows are large. */
 export const MANY_ROWS = 20_000;
 /** Maximum number of characters of the first rows that are buffered before the size of slices is decided. */
@@ -60,7 +61,10 @@ export class SliceWriter {
 
   /** Ends the last slice. */
   async end(): Promise<void> {
-    if (this.#peek !== null) await this.#decide(this.#sizes.small);
+    if (this.#peek !== null) {
+      const { large, small } = this.#sizes;
+      await this.#decide(Math.min(large, small * Math.max(1, Math.ceil(this.#peek.length / small / SMALL_SLICES))));
+    }
     if (this.#inSlice > 0) await this.#endSlice();
   }
 

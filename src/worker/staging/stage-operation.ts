@@ -28,13 +28,13 @@ const REQUESTS_PER_SMALL_SLICE = 2;
 /** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
 const WHOLE_REQUESTS_PER_SLICE = { large: 1000, small: 100 };
 const LARGE_ANSWERS_PER_SLICE = { large: 250, small: 100 };
-/** Number of runs at the service in a slice; each run takes minutes. */
-const RUNS_PER_SLICE = 25;
+/** Number of runs at the service in a slice; each run takes minutes. Each slice in progress costs a heartbeat every few seconds. */
+const RUNS_PER_SLICE = 50;
 /**
  * Number of slices in progress at once, for a long-running operation. So many slices fill fifty slots even if most runs of each slice have
  * ended.
  */
-const LONG_RUNNING_WINDOW = 8;
+const LONG_RUNNING_WINDOW = 4;
 const MAX_ROWS_PER_RUN = 100;
 
 /** Stands for the URL of a row in checks of the other fields. */

@@ -4,11 +4,12 @@ import { eventsByRun, expectSteady, watch } from '../../support/jobs/checks.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import type { Job } from '../../support/jobs/host.js';
 import { boughtAgain, openSetting, type Setting, type SettingOptions } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { startOwnTemporal } from '../../support/temporal.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
-  temporal = await openTemporal();
+  // A job of this size has twenty slices.
+  temporal = await startOwnTemporal(['limit.historyCount.suggestContinueAsNew=40']);
 });
 afterAll(() => temporal?.teardown());
 

@@ -128,6 +128,9 @@ describe('stageCsv', () => {
     const small = await stage(lines(450));
     expect(small.slices.map((slice) => slice.length)).toEqual([200, 200, 50]);
     expect(small.manifest).toMatchObject({ slices: 3, rowsPerSlice: 200 });
+    // At most twenty small slices; then their size is a multiple.
+    expect((await stage(lines(4000))).manifest).toMatchObject({ slices: 20, rowsPerSlice: 200 });
+    expect((await stage(lines(4001))).manifest).toMatchObject({ slices: 11, rowsPerSlice: 400 });
     const large = await stage(lines(21_000));
     expect(large.manifest).toMatchObject({ slices: 11, rowsPerSlice: 2000, distinctUnits: 21_000 });
     expect(large.rows.map((row) => row.n)).toEqual(Array.from({ length: 21_000 }, (_, index) => index + 1));
