@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Control, Progress } from '../purchase/purchase-request.js';
+import { onInterrupt } from './interrupts.js';
 
 /** Time in ms that paid calls in flight get to land after their activity is cancelled. */
 export const LAND_MS = 10_000;
@@ -10,7 +11,8 @@ export const YIELD_AFTER_MS = 30_000;
 
 /**
  * The signals of one running activity. `stop` fires when the activity is cancelled (a pause, a cancel, the end of the worker) or when the
- * activity's time is up. `cut` fires ten seconds after a cancellation. `done` clears the timers.
+ * activity's time is up. Temporal reports a pause with the next heartbeat, and the workflow itself reports it to its own process at once.
+ * `cut` fires ten seconds after a cancellation. `done` clears the timers.
  */
 export function cancellation(options: {
   readonly timeUpMs?: number;
@@ -22,17 +24,24 @@ export function cancellation(options: {
   const timers: NodeJS.Timeout[] = [];
   const timeIsUp = () => timeUp.abort(new Error('time is up'));
   if (options.timeUpMs !== undefined) timers.push(setTimeout(timeIsUp, options.timeUpMs));
+  const interrupted = new AbortController();
   const onCancel = () => timers.push(setTimeout(() => cut.abort(new Error('cut: cancelled')), LAND_MS));
+  const leave = onInterrupt(() => {
+    if (interrupted.signal.aborted || cancellationSignal.aborted) return;
+    interrupted.abort(new Error('interrupted'));
+    onCancel();
+  });
   if (cancellationSignal.aborted) onCancel();
   else cancellationSignal.addEventListener('abort', onCancel, { once: true });
   return {
-    stop: AbortSignal.any([cancellationSignal, timeUp.signal]),
+    stop: AbortSignal.any([cancellationSignal, interrupted.signal, timeUp.signal]),
     timeUp: timeUp.signal,
     cut: cut.signal,
     yieldAfterMs: YIELD_AFTER_MS,
     progress: options.progress,
     timeIsUp,
     done: () => {
+      leave();
       for (const timer of timers) clearTimeout(timer);
       cancellationSignal.removeEventListener('abort', onCancel);
     },

@@ -18,6 +18,9 @@ export const workflowNames = {
 export const signalNames = { pause: 'pause', resume: 'resume', handOver: 'handOver', stop: 'stop' } as const;
 export const queryNames = { progress: 'progress', holder: 'holder' } as const;
 
+/** Calls from workflows to the process that runs them, which are no part of their histories. `interrupt`: the activities stop. */
+export type WorkflowSinks = { readonly searchflow: { interrupt(): void } };
+
 /**
  * The memo of workflows that this program starts itself. The program has checked the input of such a workflow, or takes the input from an
  * earlier start.

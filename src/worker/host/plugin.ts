@@ -27,7 +27,7 @@ import { otherLimitsText } from '../team/team.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts, type Parts } from './parts.js';
 import { refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
-import { workerDefaults } from './worker-host.js';
+import { workflowSinks } from './worker-host.js';
 
 /**
  * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
@@ -82,18 +82,13 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 
   /**
-   * Adds defaults to the options of the worker. Throws `UsageError` if an activity of the worker has the name of an activity of the plugin.
+   * Adds the activities and a sink of the workflows, and leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
+   * name of an activity of the plugin.
    */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
-    const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval, shutdownForceTime } = workerDefaults;
-    return super.configureWorker({
-      maxHeartbeatThrottleInterval,
-      defaultHeartbeatThrottleInterval,
-      shutdownForceTime,
-      ...options,
-    });
+    return super.configureWorker({ ...options, sinks: { ...options.sinks, ...workflowSinks } });
   }
 
   /**

@@ -2,15 +2,21 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import {
   type ActivityInterceptorsFactory,
+  type InjectedSinks,
   type NativeConnection,
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
+import { interruptActivities } from '../../activities/base/interrupts.js';
 import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import type { WorkflowSinks } from '../../core/rows/job.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 
-/** Worker options for these activities: heartbeats every second, a small workflow cache, and a shutdown that is longer than a landing. */
+/**
+ * Options of the workers of commands: heartbeats every second, with which progress and a pause pass, a small workflow cache, and a shutdown
+ * that is longer than a landing.
+ */
 export const workerDefaults = {
   maxHeartbeatThrottleInterval: '1s',
   defaultHeartbeatThrottleInterval: '1s',
@@ -36,6 +42,11 @@ export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workfl
     : { workflowsPath: inPackage('dist', 'workflows', 'index.js') };
 }
 
+/** The functions that the workflows call in their process. */
+export const workflowSinks: InjectedSinks<WorkflowSinks> = {
+  searchflow: { interrupt: { fn: ({ runId }) => interruptActivities(runId) } },
+};
+
 /** A running worker; `stop` drains it. */
 export interface RunningWorker {
   /** Resolves when the worker has stopped; rejects if it failed. */
@@ -57,6 +68,7 @@ export function createWorker(
     namespace: config.namespace,
     taskQueue: config.taskQueue,
     activities: createActivities(deps),
+    sinks: workflowSinks,
     ...(watch ? { interceptors: { activity: [watch] } } : {}),
   });
 }

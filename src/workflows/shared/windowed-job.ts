@@ -6,15 +6,18 @@ import {
   condition,
   defineQuery,
   isCancellation,
+  proxySinks,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type JobPhase, queryNames } from '../../core/rows/job.js';
+import { type JobPhase, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { handleSignals, type SignalHandlers } from './handle-signals.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
+
+const { searchflow } = proxySinks<WorkflowSinks>();
 
 /** The part of a job's state that every job keeps across continue-as-new. */
 export interface WindowedState {
@@ -119,6 +122,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   /** Interrupts the pieces in progress. Calls in flight land; the rest of each piece returns to the queue. */
   protected interrupt(): void {
     this.#scope.cancel();
+    searchflow.interrupt();
   }
 
   /** The state of an opened job. */
@@ -205,6 +209,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     } catch (error) {
       if (error instanceof ContinueAsNew) throw error;
       const isCancelled = isCancellation(error);
+      if (isCancelled) searchflow.interrupt();
       const message = isCancelled ? await CancellationScope.nonCancellable(() => this.afterCancel()) : null;
       this.message = message ?? this.endingText(error);
       this.phase = isCancelled ? 'cancelled' : 'failed';

@@ -1,5 +1,5 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { RowJobHandle } from '../../../src/worker/control/job-handle.js';
 import { expectWhole, parked, refusal, sentAfter, soon } from '../../support/jobs/checks.js';
@@ -71,6 +71,27 @@ it('a pause by a person lets paid requests land, loads them, and sends nothing u
   await job.resume();
   await expectWhole(sandbox, job, rows);
 });
+
+it.each(['pause', 'cancel'] as const)(
+  'a %s stops the slices of its process at once, not with a heartbeat',
+  async (how) => {
+    // With the SDK's own options the next heartbeat of a slice is sent after eight seconds.
+    const worker = { maxHeartbeatThrottleInterval: '1 minute', defaultHeartbeatThrottleInterval: '30s' } as const;
+    const slow = await openSetting(temporal, { config: { rate: { qps: 20 } }, worker });
+    onTestFinished(() => slow.close());
+    const job = await slow.begin(manyRows());
+    await expect.poll(() => slow.sandbox.log().length, soon).toBeGreaterThan(5);
+    const sent = slow.sandbox.log().length;
+    if (how === 'pause') {
+      await job.pause();
+      await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+    } else {
+      await job.handle.cancel();
+      await expect(job.result()).rejects.toThrow(/cancelled/i);
+    }
+    expect(slow.sandbox.log().length - sent).toBeLessThan(60);
+  },
+);
 
 it('a cancel lets paid requests land, and the same start continues from there', async () => {
   const rows = manyRows();

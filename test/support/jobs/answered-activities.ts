@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
+import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
 import { startedByUs } from '../../../src/core/rows/job.js';
 import { codePath } from './host.js';
 
@@ -43,6 +43,7 @@ export class AnsweredActivities {
     const taskQueue = `answered-${randomUUID()}`;
     const worker = await Worker.create({
       ...workerDefaults,
+      sinks: workflowSinks,
       maxHeartbeatThrottleInterval: '20ms',
       defaultHeartbeatThrottleInterval: '20ms',
       shutdownForceTime: '1s',

@@ -5,7 +5,7 @@ import { Worker, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../../../dist/activities/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
-import { workerDefaults } from '../../../dist/worker/host/worker-host.js';
+import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
 import type { JournalTotals } from '../../../src/core/purchase/journal.js';
 import {
   type EnrichCsvInput,
@@ -35,6 +35,7 @@ export async function startHost(
   const parts = await openParts(config);
   const worker = await Worker.create({
     ...workerDefaults,
+    sinks: workflowSinks,
     namespace: temporal.namespace,
     workflowBundle: { codePath },
     connection: temporal.nativeConnection,
