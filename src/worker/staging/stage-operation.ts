@@ -18,11 +18,15 @@ import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 
 /**
- * Least number of rows of a slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may be in
- * flight: at a high rate a slice would otherwise end within a second. A large slice fills a row group of a DuckDB file, which is written
- * once. At ten requests of 100 URLs per second it takes two seconds.
+ * Least number of rows of a small slice of contents, because each slice has a fixed cost. A slice has at least as many rows as requests may
+ * be in flight: at a high rate a slice would otherwise end within a second.
  */
-const CONTENTS_PER_SLICE = { large: 2048, small: 100 };
+const SMALL_CONTENTS = 100;
+/**
+ * Rows of a large slice of contents: a hundred requests, but at most as many rows as fill a row group of a DuckDB file, which is then written
+ * once. So at ten requests per second a slice takes at most ten seconds, except for requests of few URLs.
+ */
+const LARGE_CONTENTS = { requests: 100, least: 1000, most: 4096 };
 /** Least number of requests in a small slice of contents. */
 const REQUESTS_PER_SMALL_SLICE = 2;
 /** Rows of a slice if each row is a request. Large answers get fewer rows, because a slice is loaded as a whole. */
@@ -106,11 +110,12 @@ function stageContents({ origin, concurrency, transport }: Context, request: Ope
 }
 
 function contentsSizes(batch: number, concurrency: number): SliceSizes {
+  const { requests, least, most } = LARGE_CONTENTS;
   // Each slice but the last is a number of whole requests.
   const whole = (rows: number) => Math.ceil(rows / batch) * batch;
   return {
-    large: whole(CONTENTS_PER_SLICE.large),
-    small: whole(Math.max(CONTENTS_PER_SLICE.small, REQUESTS_PER_SMALL_SLICE * batch, concurrency)),
+    large: whole(Math.min(most, Math.max(least, requests * batch))),
+    small: whole(Math.max(SMALL_CONTENTS, REQUESTS_PER_SMALL_SLICE * batch, concurrency)),
   };
 }
 

@@ -37,11 +37,11 @@ const LIMITS = {
 } as const;
 
 /**
- * Number of rows in one row group, the least that DuckDB allows. A transaction writes each full group once, straight into the file. All
- * other rows are written into the log, and then by a checkpoint, which also writes the last group again; see docs/decisions/0013. A large
- * slice of contents is one group (`CONTENTS_PER_SLICE`).
+ * Number of rows in one row group. A transaction writes each full group once, straight into the file. All other rows are written into the
+ * log, and then by a checkpoint, which also writes the last group again; see docs/decisions/0013. A large slice of contents fills a group
+ * (`LARGE_CONTENTS`). Groups of 2,048 rows take a sixth more CPU for events, and groups of 6,144 rows would need larger slices.
  */
-const ROW_GROUP_ROWS = 2048;
+const ROW_GROUP_ROWS = 4096;
 
 /** Memory (MB) and threads of a statement by default. */
 export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
