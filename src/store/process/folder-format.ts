@@ -35,13 +35,15 @@ export async function recordFormat(stateDir: string): Promise<void> {
 }
 
 /** Files of a state folder that every version writes after the format. */
-const records = ['jobs', 'owners', 'allowed.json', 'temporal.db'];
+const records = ['jobs', 'allowed.json', 'temporal.db'];
 
-/** Whether a folder has such a file, or a journal with more than caps. */
+/** Whether a folder has such a file, an owner of work, or a journal with more than caps. Locks may be older than the format. */
 function hasRecords(stateDir: string): boolean {
-  const journal = join(stateDir, 'journal');
   return (
     records.some((name) => existsSync(join(stateDir, name))) ||
-    (existsSync(journal) && readdirSync(journal).some((file) => file !== 'caps.json' && !file.startsWith('.')))
+    filesOf(join(stateDir, 'owners')).some((file) => file.endsWith('.json')) ||
+    filesOf(join(stateDir, 'journal')).some((file) => file !== 'caps.json' && !file.startsWith('.'))
   );
 }
+
+const filesOf = (dir: string): readonly string[] => (existsSync(dir) ? readdirSync(dir) : []);

@@ -45,6 +45,7 @@ describe('a state folder of another format is refused, and nothing in it is chan
   it.each([
     ['jobs of a version before 0.1.0', job, ['enrich', 'in.csv'], before],
     ['a journal of a version before 0.1.0', purchase, ['jobs'], before],
+    ['an owner of a version before 0.1.0', { '.searchflow/owners/1a2b.json': '{}' }, ['jobs'], before],
     ['a schedule of a version before 0.1.0', schedule, ['worker'], before],
     ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
     ['a damaged format', { ...job, '.searchflow/format': '' }, ['jobs'], newer],
@@ -66,6 +67,12 @@ describe('a state folder of another format is refused, and nothing in it is chan
     );
     expect(present()).toEqual(found);
   });
+});
+
+it('a state folder that has only locks is not refused, because another command may be writing its first files', async () => {
+  const { dir } = folderWith({ '.searchflow/owners/claims.lock': '', '.searchflow/worker.lock': '' });
+  const env = { XDG_STATE_HOME: join(dir, 'user') };
+  expect(await runCommand(['jobs'], { cwd: dir, env })).toMatchObject({ code: 0 });
 });
 
 it('a state folder gets its format with its first job or purchase, and not from caps or a command that only reads', async () => {
