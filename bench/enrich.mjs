@@ -38,7 +38,7 @@ async function warehouses(into, dir) {
   if (into !== 'postgres') {
     return {
       plainScript: 'plain-enrich.mjs',
-      speed: 0.6,
+      speed: 0.5,
       fresh: async (name) => join(dir, `${name}.duckdb`),
       drop: async (file) => rmSync(file, { force: true }),
       stop: async () => undefined,
@@ -49,7 +49,7 @@ async function warehouses(into, dir) {
   const server = await startPostgres({ flags: ['fsync=on'] });
   return {
     plainScript: 'plain-enrich-postgres.mjs',
-    speed: 0.5,
+    speed: 0.4,
     fresh: (name) => server.database(name.replaceAll('-', '_')),
     drop: async () => undefined,
     stop: () => server.stop(),
@@ -92,8 +92,9 @@ export async function run({ rows = 100_000, runs = 3, into = 'duckdb' }) {
     const met = [
       bar('rows/s, ours / plain', speed, (value) => value >= targets.speed, `>= ${targets.speed}`),
       bar('CPU seconds, ours / plain', cpu, (value) => value <= 2, '<= 2.0'),
+      bar('peak memory, MB', median(ours.map(({ peakMb }) => peakMb)), (value) => value <= 500, '<= 500'),
     ];
-    return into === 'postgres' ? met[0] : met.every(Boolean);
+    return met.every(Boolean);
   } finally {
     sandbox.stop();
     await targets.stop();

@@ -66,7 +66,7 @@ async function runSpeed(address, { events = 300_000, runs = 3, latency = '0,50',
         if (single) speeds.single.push(single.speed / plainSpeed);
       }
       sandbox.stop();
-      const least = latencyMs === 0 ? 1 : 4;
+      const least = latencyMs === 0 ? 0.8 : 1;
       met.push(
         bar(`events/s at ${latencyMs} ms, ours / plain`, median(speeds.ours), (value) => value >= least, `>= ${least}`),
       );
@@ -80,7 +80,7 @@ async function runSpeed(address, { events = 300_000, runs = 3, latency = '0,50',
           ),
         );
       }
-      met.push(bar('peak memory, MB', peak, (value) => value <= 600, '<= 600'));
+      met.push(bar('peak memory, MB', peak, (value) => value <= 500, '<= 500'));
     }
     return met.every(Boolean);
   } finally {

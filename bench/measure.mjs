@@ -62,7 +62,7 @@ export async function writeRows(path, rows) {
 }
 
 /** CPU seconds and peak memory (MB) of a process as the kernel counts them, polled while it lives. */
-function watch(pid) {
+export function watch(pid) {
   const seen = { cpu: 0, peakMb: 0 };
   const poll = () => {
     try {
