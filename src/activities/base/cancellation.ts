@@ -25,16 +25,13 @@ export function cancellation(options: {
   const timeIsUp = () => timeUp.abort(new Error('time is up'));
   if (options.timeUpMs !== undefined) timers.push(setTimeout(timeIsUp, options.timeUpMs));
   const interrupted = new AbortController();
+  const leave = onInterrupt(() => interrupted.abort(new Error('interrupted')));
+  const cancelled = AbortSignal.any([cancellationSignal, interrupted.signal]);
   const onCancel = () => timers.push(setTimeout(() => cut.abort(new Error('cut: cancelled')), LAND_MS));
-  const leave = onInterrupt(() => {
-    if (interrupted.signal.aborted || cancellationSignal.aborted) return;
-    interrupted.abort(new Error('interrupted'));
-    onCancel();
-  });
-  if (cancellationSignal.aborted) onCancel();
-  else cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  if (cancelled.aborted) onCancel();
+  else cancelled.addEventListener('abort', onCancel, { once: true });
   return {
-    stop: AbortSignal.any([cancellationSignal, interrupted.signal, timeUp.signal]),
+    stop: AbortSignal.any([cancelled, timeUp.signal]),
     timeUp: timeUp.signal,
     cut: cut.signal,
     yieldAfterMs: YIELD_AFTER_MS,
@@ -43,7 +40,7 @@ export function cancellation(options: {
     done: () => {
       leave();
       for (const timer of timers) clearTimeout(timer);
-      cancellationSignal.removeEventListener('abort', onCancel);
+      cancelled.removeEventListener('abort', onCancel);
     },
   };
 }
