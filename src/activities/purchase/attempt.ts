@@ -1,5 +1,6 @@
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Grant } from '../../core/limiter/limiter.js';
+import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { isApiError } from '../call/failure.js';
 import type { RequestBudget } from './budget-gate.js';
@@ -102,8 +103,7 @@ class Turn {
       await stats.during(stats.slotWaits, () => slots.take(this.#key, stop));
       this.#slot = true;
     }
-    const [group] = purchaseRequest.segment.split('/', 1);
-    await inFlight.enter(stop, group);
+    await inFlight.enter(stop, jobOf(purchaseRequest.segment));
     this.#permit = true;
     this.#pass = await health.pass(stop);
     const grant = await limiter.acquire(purchaseRequest.rateCost, stop);

@@ -2,6 +2,9 @@ import type { Json, RawJson } from '../text/json.js';
 import type { Freshness } from './freshness.js';
 import type { Price, SpendCap } from './spend.js';
 
+/** The job of a segment: its name up to the first `/`; `calls` for single calls. */
+export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
+
 /** The outcome of one unit: the `status` in the warehouse. */
 export type UnitStatus = 'success' | 'error';
 

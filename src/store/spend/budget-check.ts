@@ -1,4 +1,4 @@
-import type { Intent } from '../../core/purchase/journal.js';
+import { type Intent, jobOf } from '../../core/purchase/journal.js';
 import {
   FIRST_ANSWERS,
   FIRST_REQUESTS,
@@ -13,7 +13,6 @@ import {
   committed,
   endOfDay,
   endOfMonth,
-  jobOf,
   type SpendSums,
   startOfDay,
   startOfMonth,

@@ -1,3 +1,4 @@
+import { jobOf } from '../../core/purchase/journal.js';
 import {
   ANSWERS_KEPT,
   costMultiple,
@@ -49,9 +50,6 @@ interface Cell extends Amounts {
 /** Amount that counts against a cap: landed, in flight, and possibly charged. */
 export const committed = ({ landedMicros, openMicros, unknownMicros }: Omit<PeriodSpend, 'since'>): number =>
   landedMicros + openMicros + unknownMicros;
-
-/** The job of a segment: its name up to the first `/`; `calls` for single calls. */
-export const jobOf = (segment: string): string => segment.split('/', 1)[0] as string;
 
 /**
  * Spending by job, day and month, which is updated with each purchase, so that the remaining budget of a team is known without reading a

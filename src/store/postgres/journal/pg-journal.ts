@@ -7,6 +7,7 @@ import {
   type Intent,
   type Journal,
   type JournalTotals,
+  jobOf,
   type Landed,
   type LandedAnswer,
   type UnitOutcome,
@@ -15,7 +16,6 @@ import {
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup } from '../../../core/purchase/spend.js';
 import type { Json } from '../../../core/text/json.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
-import { jobOf } from '../../spend/spend-sums.js';
 import {
   type ClaimRow,
   costOf,

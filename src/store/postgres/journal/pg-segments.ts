@@ -1,6 +1,5 @@
-import type { JournalTotals, UnknownOutcome } from '../../../core/purchase/journal.js';
+import { type JournalTotals, jobOf, type UnknownOutcome } from '../../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
-import { jobOf } from '../../spend/spend-sums.js';
 import { hex } from './journal-values.js';
 
 /** See `Journal.prune`. Segments with requests in flight are left alone. */
