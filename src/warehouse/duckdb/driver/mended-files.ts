@@ -1,17 +1,15 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { mendSurrogates } from '../../shared/mend-escapes.js';
+import { withTemporaryFolder } from './temporary-folder.js';
 
 /** Runs `work` with repaired copies of files of JSON lines, and removes the copies. */
 export async function withMendedFiles<T>(
   files: readonly string[],
   work: (copies: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
-  try {
+  return withTemporaryFolder(async (dir) => {
     const copies = files.map((_, index) => join(dir, `${index}.jsonl`));
     for (const [index, file] of files.entries()) {
       await pipeline(
@@ -20,10 +18,8 @@ export async function withMendedFiles<T>(
         createWriteStream(copies[index] as string, { mode: 0o600 }),
       );
     }
-    return await work(copies);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+    return work(copies);
+  });
 }
 
 async function* mended(chunks: AsyncIterable<string>): AsyncGenerator<string> {

@@ -1,6 +1,6 @@
-import { type FileHandle, mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withTemporaryFolder } from './temporary-folder.js';
 
 /**
  * Bytes of one part. DuckDB reads up to 2,048 lines of a file at once, and each function of a statement copies them, some four times. So
@@ -22,8 +22,7 @@ export async function withPartFiles<T>(
 ): Promise<T> {
   const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
   if (sizes.every((size) => size <= SMALL_BYTES)) return work(files);
-  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
-  try {
+  return withTemporaryFolder(async (dir) => {
     const parts: string[] = [];
     for (const [index, file] of files.entries()) {
       if ((sizes[index] as number) <= SMALL_BYTES) parts.push(file);
@@ -34,10 +33,8 @@ export async function withPartFiles<T>(
           parts.push(path);
         }
     }
-    return await work(parts);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+    return work(parts);
+  });
 }
 
 /** The parts of a file. A part is valid until the next one is read. */

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../../core/purchase/journal.js';
@@ -15,6 +14,7 @@ import {
 } from '../../rows/load-slice.js';
 import type { RowTransaction } from '../../rows/row-sql.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
+import { withTemporaryFolder } from '../driver/temporary-folder.js';
 import { type Needs, USUAL, type Warehouse } from '../open/warehouse.js';
 import { rowTransaction } from './row-transaction.js';
 
@@ -70,8 +70,7 @@ export async function loadWholeOrInParts(
 async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshness | undefined): Promise<Loaded> {
   const lines = await newestLines(batch.unitFiles);
   const rows = await warehouse.transaction((connection) => pendingRows(rowTransaction(connection), batch, freshness));
-  const dir = await mkdtemp(join(tmpdir(), 'searchflow-'));
-  try {
+  await withTemporaryFolder(async (dir) => {
     for (const part of cut(rows, lines, batch)) {
       const file = join(dir, 'part.jsonl');
       await writeLines(
@@ -87,9 +86,7 @@ async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshn
         { memory },
       );
     }
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  });
   return warehouse.transaction(async (connection) => {
     const tx = rowTransaction(connection);
     await tx.run('DELETE FROM load_parts WHERE job = $1 AND slice = $2', [batch.job, batch.slice]);
