@@ -5,9 +5,10 @@ import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
+import { UNIT_END } from './unit-record.js';
 
 /** The end of a line of the unit file, after its result. */
-export const LINE_END = '}\n';
+export const LINE_END = `${UNIT_END}\n`;
 
 /** A unit's outcome, and its line for the unit file: the head, the result and `LINE_END`. */
 export interface UnitLine {

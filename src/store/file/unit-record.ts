@@ -1,9 +1,12 @@
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
+/** What follows the result in the line of a unit's outcome. */
+export const UNIT_END = '}';
+
 /** Returns the line of a unit's outcome, without newline: a `UnitRecord`, which journals keep and warehouses load. `at`: Unix ms. */
 export function unitLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
-  return `${unitHead(outcome, operation, requestId, at)}${jsonText(outcome.result)}}`;
+  return `${unitHead(outcome, operation, requestId, at)}${jsonText(outcome.result)}${UNIT_END}`;
 }
 
 /**
