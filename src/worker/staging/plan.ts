@@ -48,9 +48,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const count =
     complete && !limited
       ? { ...noUnits, landed: staged.distinctUnits }
-      : !limited && costs.addNumber !== null && (await isUnknown(parts))
-        ? { ...noUnits, toBuy: costs.addNumber(staged.distinctUnits) }
-        : await countUnits(parts, { costs, restCosts, freshness, skip });
+      : await countUnits(parts, { costs, restCosts, freshness, skip });
   if (count.gone > 0) {
     notes.push(
       `${count.gone} answers were bought before, and neither the journal nor the warehouse has them any more. ` +
@@ -166,20 +164,20 @@ interface UnitCounts {
 
 const noUnits: UnitCounts = { toBuy: 0, landed: 0, gone: 0, left: 0, restToBuy: 0, bad: 0, known: 0, knownMicros: 0 };
 
-/** Whether neither the journal nor the warehouse has any answer, so that no unit of the job can be known. */
-async function isUnknown({ journal, warehouse }: PlanParts): Promise<boolean> {
-  return (await journal.isEmpty()) && !(await holdsAnswers(warehouse));
-}
-
 /** Counts the distinct units of the staged rows. */
 async function countUnits(
   { staged, journal, warehouse, request, now }: PlanParts,
   { costs, restCosts, freshness, skip }: Counting,
 ): Promise<UnitCounts> {
+  const asks = await holdsAnswers(warehouse);
+  // The rows are not read again if no unit of theirs can be known.
+  if (costs.addNumber && staged.limit === undefined && !asks && (await journal.isEmpty())) {
+    costs.addNumber(staged.distinctUnits);
+    return { ...noUnits, toBuy: staged.distinctUnits };
+  }
   const seen = new DigestMap(staged.distinctUnits);
   const sums = { ...noUnits };
   const last = wantedRows(staged);
-  const asks = await holdsAnswers(warehouse);
   let unbought = new Map<string, string>();
   const decide = async () => {
     const known = asks ? await warehouse.known([...unbought.keys()], freshness) : new Map<string, number>();

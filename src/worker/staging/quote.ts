@@ -13,8 +13,8 @@ const RUN_SECONDS = 60;
 export interface Quote {
   /** Adds units of one slice. */
   add(units: readonly string[]): void;
-  /** Adds a number of units, and returns it. Null if the price of a unit depends on its text. */
-  readonly addNumber: ((units: number) => number) | null;
+  /** Adds a number of units. Null if the price of a unit depends on its text. */
+  readonly addNumber: ((units: number) => void) | null;
   total(): {
     readonly requests: number;
     /** Price by the price table, in micro-dollars. */
@@ -35,12 +35,11 @@ export function quote(staged: StagedJob, prices: PriceTable, rate: RateProfile):
   const addNumber = (units: number) => {
     sent += Math.ceil(units / staged.batch);
     micros += estimateContents(staged.options, units, prices);
-    return units;
   };
   return {
     addNumber: requests === null ? addNumber : null,
     add(units) {
-      if (requests === null) return void addNumber(units.length);
+      if (requests === null) return addNumber(units.length);
       sent += Math.ceil(units.length / staged.batch);
       for (const unit of units) micros += requests.listMicros(unit, prices);
       if (units[0] !== undefined) rateCost = requests.rateCost(units[0]);
