@@ -19,7 +19,7 @@ import {
   urlColumnText,
 } from '../progress/plan.js';
 import { summaryData, summaryText } from '../progress/summary.js';
-import { agreed, type Purchase } from '../shared/ask.js';
+import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';
@@ -52,8 +52,8 @@ export async function runEnrich(
   if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; press Ctrl-D to end.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
     if (!manner.dryRun) await checkWarehouse(config, request.into);
-    const isAgreed = !manner.dryRun && !request.reparse && (manner.yes || config.service === 'sandbox');
-    const plan = await session.runtime.rows.plan(request, { isAgreed });
+    const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
+    const plan = await session.runtime.rows.plan(request, { isAgreed: runs });
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
       else terminal.data(planText(plan, config));

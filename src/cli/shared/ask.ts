@@ -25,6 +25,10 @@ export interface Purchase {
   readonly always: boolean;
 }
 
+/** Whether any purchase is confirmed before its plan is known. */
+export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: Pick<Purchase, 'yes'>): boolean =>
+  service === 'sandbox' || yes;
+
 /**
  * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` if a person is
  * needed and stdin is not a terminal. The sandbox is free and needs no confirmation.
@@ -34,7 +38,7 @@ export async function agreed(
   { service, askAboveMicros = Number.POSITIVE_INFINITY }: Pick<RuntimeConfig, 'service' | 'askAboveMicros'>,
   { micros, sentence, question, yes, bounded, always }: Purchase,
 ): Promise<boolean> {
-  if (service === 'sandbox' || yes) return true;
+  if (isAgreed({ service }, { yes })) return true;
   if (!always && micros !== null && micros <= askAboveMicros) return true;
   if (context.terminal.asks) return askYesNo(context, question);
   if (bounded) return true;
