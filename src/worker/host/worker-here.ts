@@ -1,7 +1,7 @@
 import type { StagedJob } from '../../core/rows/job.js';
 import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
-import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
+import { warehouseFile } from '../../warehouse/index.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
@@ -117,8 +117,6 @@ export class WorkerHere {
     const early =
       this.#config.temporalAddress === null && this.#role === 'command' && !this.#takesOver ? create() : null;
     early?.catch(() => undefined);
-    // DuckDB is loaded while the thread of the worker starts. If it cannot be loaded, its first use says so.
-    if (early) loadDuckDb().catch(() => undefined);
     await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.

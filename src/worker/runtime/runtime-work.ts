@@ -9,7 +9,7 @@ import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { warehouseFile } from '../../warehouse/index.js';
+import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
@@ -98,6 +98,12 @@ export class RuntimeWork {
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
     let claimed = await this.#claimJob(work, plan);
     try {
+      // DuckDB is loaded while the server starts. If it cannot be loaded, its first use says so.
+      if (warehouseFile(staged.into) !== null)
+        this.#parts
+          .awaitAnswer()
+          .then(() => (this.clientOnly ? null : loadDuckDb()))
+          .catch(() => undefined);
       await this.#here.run();
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
