@@ -1,12 +1,8 @@
-// Temporal actions per 1,000 rows or events, counted by the server, of a worker with the plugin that nobody watches.
+// Temporal actions per 1,000 rows or events, counted by the server, of a worker with the plugin and without watchers.
 //   npm run bench -- actions [--only contents,search,agent,events] [--qps 10]
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { bar, sandboxProcess, startScript, workFolder, writeRows } from './measure.mjs';
-import { startTemporal } from './temporal.mjs';
-
-const from = '2025-01-01T00:00:00.000Z';
-const until = '2026-01-01T00:00:00.000Z';
+import { bar, writeRows } from './measure.mjs';
+import { eventsOf, pluginJob, sumOf } from './plugin-job.mjs';
 
 const rowsOf = async (dir, rows) => {
   await writeRows(join(dir, 'rows.csv'), rows);
@@ -36,53 +32,16 @@ const shapes = {
     sandbox: { agentRuns: { durationMs: { min: 18_000, max: 22_000 } } },
     start: async (dir) => ['runAgentRows', { ...(await rowsOf(dir, 1000)), query: 'CEO of {{name}}', effort: 'low' }],
   },
-  events: {
-    number: 100_000,
-    most: 2,
-    sandbox: { events: { count: 100_000, from, to: until, order: 'newest' } },
-    start: async () => ['backfillEvents', { into: 'out.duckdb', from, until }],
-  },
+  events: { number: 100_000, most: 2, ...eventsOf(100_000) },
 };
 
 async function measure(name, qps) {
-  const { number, most, sandbox: more, start } = shapes[name];
-  const { dir, remove } = workFolder();
-  const temporal = await startTemporal(dir);
-  const sandbox = await sandboxProcess({ qps, latencyMs: 300, retryAfter: 'none', logEntries: 1000, ...more });
-  const worker = await startScript('bench/plugin-worker.mjs', {
-    address: temporal.address,
-    url: sandbox.url,
-    dir,
-    qps,
-  });
-  try {
-    const [workflow, input] = await start(dir);
-    await delay(1000);
-    const before = await temporal.actions();
-    const begun = performance.now();
-    const handle = await temporal.client.workflow.start(workflow, {
-      workflowId: `bench-${name}`,
-      taskQueue: 'bench',
-      args: [input],
-    });
-    await handle.result();
-    const seconds = (performance.now() - begun) / 1000;
-    // The server counts some actions a moment later.
-    await delay(1000);
-    const after = await temporal.actions();
-    const kinds = Object.keys(after)
-      .map((type) => [type, after[type] - (before[type] ?? 0)])
-      .filter(([, count]) => count > 0)
-      .sort((a, b) => b[1] - a[1]);
-    const all = kinds.reduce((sum, [, count]) => sum + count, 0);
-    console.log(`${name}: ${seconds.toFixed(0)} s; ${kinds.map(([type, count]) => `${type} ${count}`).join(', ')}`);
-    return bar(`${name}: actions per 1,000`, (all * 1000) / number, (value) => value <= most, `<= ${most}`);
-  } finally {
-    await worker.stop();
-    await sandbox.stop();
-    await temporal.stop();
-    remove();
-  }
+  const { number, most, sandbox, start } = shapes[name];
+  const limited = { qps, latencyMs: 300, retryAfter: 'none', ...sandbox };
+  const { seconds, actions } = await pluginJob({ sandbox: limited, qps, start });
+  const kinds = actions.toSorted((a, b) => b[1] - a[1]).map(([type, count]) => `${type} ${count}`);
+  console.log(`${name}: ${seconds.toFixed(0)} s; ${kinds.join(', ')}`);
+  return bar(`${name}: actions per 1,000`, (sumOf(actions) * 1000) / number, (value) => value <= most, `<= ${most}`);
 }
 
 export async function run({ only = Object.keys(shapes).join(','), qps = 10 }) {

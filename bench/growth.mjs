@@ -1,29 +1,24 @@
 // Time, CPU, memory, disk, Temporal actions and history for ten times as many rows or events, twice: nothing grows faster than linearly.
-// A worker with the plugin runs the jobs, without a rate limit, on one sandbox.
+// A worker with the plugin runs the jobs, without a rate limit, each on a sandbox of its own.
 //   npm run bench -- growth [--sizes 10000,100000,1000000] [--only rows,events]
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { bar, sandboxProcess, startScript, watch, workFolder, writeRows } from './measure.mjs';
-import { startTemporal } from './temporal.mjs';
+import { bar, writeRows } from './measure.mjs';
+import { eventsOf, pluginJob, sumOf } from './plugin-job.mjs';
 
-const from = '2025-01-01T00:00:00.000Z';
-const until = '2026-01-01T00:00:00.000Z';
 const LIMIT = 10_000;
 /** How much more a row may cost at ten times as many rows. */
 const MARGIN = 1.2;
 
 const kinds = {
-  rows: {
-    sandbox: () => ({ prebuilt: true }),
-    start: async (dir, count) => {
+  rows: (count) => ({
+    sandbox: { prebuilt: true },
+    start: async (dir) => {
       await writeRows(join(dir, 'rows.csv'), count);
       return ['enrichCsv', { input: 'rows.csv', into: 'out.duckdb', options: { text: true } }];
     },
-  },
-  events: {
-    sandbox: (count) => ({ events: { count, from, to: until, order: 'newest' } }),
-    start: async () => ['backfillEvents', { into: 'out.duckdb', from, until }],
-  },
+  }),
+  events: eventsOf,
 };
 
 /** Size in MB of the files of a folder. */
@@ -33,40 +28,13 @@ const sizeOf = (dir) =>
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size / 1e6, 0);
 
 async function measure(kind, count) {
-  const { dir, remove } = workFolder();
-  const temporal = await startTemporal(dir);
-  const sandbox = await sandboxProcess({ logEntries: 1000, ...kinds[kind].sandbox(count) });
-  const [workflow, input] = await kinds[kind].start(dir, count);
-  const options = { address: temporal.address, url: sandbox.url, dir, qps: LIMIT };
-  const worker = await startScript('bench/plugin-worker.mjs', options);
-  const watched = watch(worker.pid);
-  try {
-    const cpuBefore = watched.seen.cpu;
-    const before = sumOf(await temporal.actions());
-    const begun = performance.now();
-    const workflowId = `bench-${kind}-${count}`;
-    const handle = await temporal.client.workflow.start(workflow, { workflowId, taskQueue: 'bench', args: [input] });
-    await handle.result();
-    const seconds = (performance.now() - begun) / 1000;
-    const { historyLength } = await temporal.client.workflow.getHandle(workflowId).describe();
-    return {
-      seconds,
-      'CPU s': watched.seen.cpu - cpuBefore,
-      'peak MB': watched.seen.peakMb,
-      'disk MB': sizeOf(dir),
-      actions: sumOf(await temporal.actions()) - before,
-      'events of the last history': historyLength,
-    };
-  } finally {
-    watched.stop();
-    await worker.stop();
-    await sandbox.stop();
-    await temporal.stop();
-    remove();
-  }
+  const look = async (dir, handle) => ({ disk: sizeOf(dir), history: (await handle.describe()).historyLength });
+  const { seconds, cpu, peakMb, disk, actions, history } = await pluginJob({ qps: LIMIT, look, ...kinds[kind](count) });
+  return {
+    ...{ seconds, 'CPU s': cpu, 'peak MB': peakMb, 'disk MB': disk },
+    ...{ actions: sumOf(actions), 'events of the last history': history },
+  };
 }
-
-const sumOf = (actions) => Object.values(actions).reduce((sum, count) => sum + count, 0);
 
 export async function run({ sizes = '10000,100000,1000000', only = 'rows,events' }) {
   const met = [];

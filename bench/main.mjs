@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// npm run bench -- enrich|memory|rate|limits|events|agents|actions|growth [options]. Each prints figures and ends with exit code 1 if a bar is
-// missed.
+// npm run bench -- enrich|memory|rate|limits|events|agents|actions|growth [options]. Each prints figures and ends with exit code 1 if a
+// bar is missed.
 const [name, ...rest] = process.argv.slice(2);
 const known = ['enrich', 'memory', 'rate', 'limits', 'events', 'agents', 'actions', 'growth'];
 if (!known.includes(name)) {
