@@ -42,6 +42,7 @@ export async function startServer(
 ): Promise<StartedServer> {
   await recordFormat(files.stateDir);
   const lock = await lockDatabase(files);
+  await endStrayServer(files);
   dropUnfinished(files);
   boundLog(files);
   const log = openSync(files.log, 'a', 0o600);
@@ -119,6 +120,15 @@ function serverArguments(files: ServerFiles, plan: ServerPlan): string[] {
   ];
 }
 
+/**
+ * Ends the server of a folder that was deleted and made again. At its end, that server would delete files of the new database, which
+ * have the same paths.
+ */
+async function endStrayServer(files: ServerFiles): Promise<void> {
+  const stray = existsSync(files.database) ? null : serverOf(files);
+  if (stray !== null) await endProcess(stray);
+}
+
 /** Removes a database whose server was killed while it created the tables, because no server can open it. */
 function dropUnfinished(files: ServerFiles): void {
   if (existsSync(files.unfinished)) {
@@ -152,6 +162,11 @@ export function databaseHolder(files: ServerFiles): ProcessIdentity | null {
   } catch {
     // If the lock file has no record, all processes are searched.
   }
+  return serverOf(files);
+}
+
+/** The server with the path of this database in its arguments, from all processes (Linux). */
+function serverOf(files: ServerFiles): ProcessIdentity | null {
   if (process.platform !== 'linux') return null;
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {

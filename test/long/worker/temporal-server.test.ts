@@ -178,6 +178,15 @@ it('ends the server of a folder that was deleted', async () => {
   await untilGone(watcher);
 });
 
+it('ends the former server of a folder that was deleted and made again before the new server starts', async () => {
+  const former = await users.elsewhere(LONG);
+  rmSync(users.stateDir, { recursive: true, maxRetries: 10 });
+  const { pid, reused } = await users.here(LONG);
+  expect(reused).toBe(false);
+  expect(isAlive(former.server.pid, null)).toBe(false);
+  expect(isAlive(pid, null)).toBe(true);
+});
+
 it('a damaged database is named with the reason and a remedy, and no process stays', async () => {
   mkdirSync(users.stateDir, { recursive: true });
   writeFileSync(files().database, randomBytes(20_000));
