@@ -56,7 +56,7 @@ export function matchContents(
 ): MatchedContents {
   const results = data.results;
   const statusOf = lookup(data.statuses ?? [], (status: Status) => status.id);
-  const byId = lookup(results, (result: Result) => result.id);
+  const byResultId = lookup(results, (result: Result) => result.id);
   const byUrl = lookup(results, (result: Result) => result.url);
   const used = new Set<Result>();
   const rawOf = raw?.length === results.length ? new Map(results.map((result, nth) => [result, raw[nth]])) : null;
@@ -68,7 +68,7 @@ export function matchContents(
     // A failed URL rarely has a result, and the lookup by normalised URL is slower than all other steps, so a failed URL is
     // looked up only by exact text.
     const failed = status?.status === 'error';
-    const result = byId(url, failed) ?? (failed ? undefined : byUrl(url));
+    const result = byResultId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
     const unit = toUnit(url, status, result, result ? kept(result) : null);
     const problems = misreadOf?.(result, status) ?? '';
@@ -154,18 +154,24 @@ function lookup<T>(
   items: readonly T[],
   idOf: (item: T) => string | null | undefined,
 ): (url: string, exactly?: boolean) => T | undefined {
-  const exact = new Map<string, T>();
-  for (const item of items) {
-    const id = idOf(item);
-    if (typeof id === 'string' && !exact.has(id)) exact.set(id, item);
-  }
+  let exact: Map<string, T> | null = null;
   let loose: Map<string, T> | null = null;
   return (url, exactly) => {
+    exact ??= byId(items, idOf);
     const found = exact.get(url);
     if (found !== undefined || exactly || exact.size === 0) return found;
     loose ??= normalised(exact);
     return loose.get(normalise(url));
   };
+}
+
+function byId<T>(items: readonly T[], idOf: (item: T) => string | null | undefined): Map<string, T> {
+  const found = new Map<string, T>();
+  for (const item of items) {
+    const id = idOf(item);
+    if (typeof id === 'string' && !found.has(id)) found.set(id, item);
+  }
+  return found;
 }
 
 function normalised<T>(exact: ReadonlyMap<string, T>): Map<string, T> {
