@@ -47,13 +47,14 @@ export async function serviceProcess(options) {
   };
 }
 
-/** Writes a CSV of `rows` rows with distinct URLs. */
-export async function writeRows(path, rows) {
+/** Writes a CSV of `rows` rows with distinct URLs, numbered from `start`. */
+export async function writeRows(path, rows, start = 0) {
   const file = createWriteStream(path);
   file.write('id,name,url\n');
-  for (let from = 0; from < rows; from += 1000) {
+  const end = start + rows;
+  for (let from = start; from < end; from += 1000) {
     let text = '';
-    for (let row = from; row < Math.min(rows, from + 1000); row++) {
+    for (let row = from; row < Math.min(end, from + 1000); row++) {
       text += `${row},"Company, number ${row}",https://site-${row % 9973}.example/company/${row}\n`;
     }
     if (!file.write(text)) await new Promise((resolve) => file.once('drain', resolve));

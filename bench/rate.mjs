@@ -1,24 +1,31 @@
 // Share of a strict rate limit that is used, and waits for Retry-After: the service's own request log is the judge.
 import { join } from 'node:path';
 import { enrichEnv } from './enrich.mjs';
+import { startPostgres } from '../test/support/postgres-server.mjs';
 import { bar, command, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
 
-/** Runs a job on the sandbox; returns the log of requests and the CPU seconds of the command. */
-async function job(dir, sandbox, { rows, qps, name, batch, op = 'contents' }) {
+/** Runs a job on the sandbox; returns the CPU seconds of the command. */
+async function runJob(dir, sandbox, { rows, qps, name, batch, op = 'contents', start = 0, env = {} }) {
   const csv = join(dir, `${name}.csv`);
-  await writeRows(csv, rows);
+  await writeRows(csv, rows, start);
   const request = op === 'contents' ? ['--batch', String(batch)] : ['--op', op, '--query', '{{name}}'];
   const args = [
     ...[command, 'enrich', csv, '--into', join(dir, `${name}.duckdb`)],
     ...['--qps', String(qps), '--yes', '--json', ...request],
   ];
-  const { cpu: cpuSeconds } = await timed(args, { cwd: dir, env: enrichEnv(sandbox.url, join(dir, name)) });
+  const { cpu } = await timed(args, { cwd: dir, env: { ...enrichEnv(sandbox.url, join(dir, name)), ...env } });
+  return cpu;
+}
+
+/** Runs a job on the sandbox; returns the log of requests and the CPU seconds of the command. */
+async function job(dir, sandbox, options) {
+  const cpuSeconds = await runJob(dir, sandbox, options);
   return { log: await sandbox.get('log'), cpuSeconds };
 }
 
 /** The part of the limit that a job uses from the third second. */
 function usedOf(log, limit, seconds) {
-  const first = log[0].at;
+  const first = Math.min(...log.slice(0, 1000).map(({ at }) => at));
   const window = log.filter((entry) => entry.at >= first + 2000 && entry.at < first + 2000 + seconds * 1000);
   return window.filter((entry) => entry.status === 200).length / (limit * seconds);
 }
@@ -41,6 +48,36 @@ async function fast(dir, { op, seconds, qps }) {
   ];
 }
 
+/** Commands that share the limit of 100 a second through PostgreSQL, each with its own state folder and job. */
+async function shared(dir, { processes, seconds, qps }) {
+  const sandbox = await sandboxProcess({ qps, latencyMs: 300, retryAfter: 'none', logEntries: 1_000_000 });
+  // With the settings of a production server: every commit is on the disk.
+  const server = await startPostgres({ flags: ['fsync=on'] });
+  try {
+    const store = await server.database();
+    const rows = Math.ceil((qps * (seconds + 10)) / processes);
+    const cpus = await Promise.all(
+      Array.from({ length: processes }, (_, nth) =>
+        runJob(dir, sandbox, {
+          ...{ rows, start: nth * rows, qps, name: `shared-${nth}`, batch: 1 },
+          env: { SEARCHFLOW_STORE: store },
+        }),
+      ),
+    );
+    const log = await sandbox.get('log');
+    const used = usedOf(log, qps, seconds);
+    const cpuMs = (1000 * cpus.reduce((sum, cpu) => sum + cpu, 0)) / (rows * processes);
+    const what = `contents, one row a request, ${processes} commands on PostgreSQL, ${qps}/s`;
+    console.log(`${log.filter((entry) => entry.limited).length} of ${log.length} requests refused, ${cpuMs.toFixed(2)} CPU ms`);
+    return [
+      bar(`${what}: part of the limit used from the third second`, used, (value) => value >= 0.97, '>= 0.97'),
+    ];
+  } finally {
+    await server.stop();
+    sandbox.stop();
+  }
+}
+
 export async function run({ seconds = 60, qps = 10, fastQps = 100, fastSeconds = 30, only }) {
   const { dir, remove } = workFolder();
   const limit = Number(qps);
@@ -49,6 +86,8 @@ export async function run({ seconds = 60, qps = 10, fastQps = 100, fastSeconds =
     for (const op of ['contents', 'search'])
       if (only === undefined || only === op)
         met.push(...(await fast(dir, { op, seconds: Number(fastSeconds), qps: Number(fastQps) })));
+    if (only === undefined || only === 'shared')
+      met.push(...(await shared(dir, { processes: 4, seconds: Number(fastSeconds), qps: Number(fastQps) })));
     if (only !== undefined) return met.every(Boolean);
     const strict = await sandboxProcess({ qps: limit, latencyMs: 400, retryAfter: 'none' });
     const { log } = await job(dir, strict, {
