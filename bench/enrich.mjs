@@ -1,6 +1,8 @@
 // Rows a second, CPU and memory beside a plain script, in alternation, against one unlimited sandbox in a process of its own.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import pg from 'pg';
 import { bar, command, median, root, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
 
 /** Arguments of our run: rate limit and concurrency above the capacity of the machine. */
@@ -33,12 +35,35 @@ export function enrichEnv(url, dir) {
   };
 }
 
+const LAST_LOAD = 'SELECT epoch_ms(max(loaded_at)) FROM load_ledger';
+
+/** Time of the last load (Unix ms) of a DuckDB file. */
+async function lastLoad(file) {
+  const database = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
+  const connection = await database.connect();
+  const [[at]] = await (await connection.runAndReadAll(LAST_LOAD)).getRows();
+  connection.closeSync();
+  database.closeSync();
+  return Number(at);
+}
+
+/** Time of the last load (Unix ms) of a PostgreSQL database. */
+async function lastLoadOfPostgres(address) {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  const { rows } = await client.query('SELECT max(loaded_at) AS at FROM searchflow.load_ledger');
+  await client.end();
+  return rows[0].at.getTime();
+}
+
 /** Warehouse of each run: a fresh one each time, with its plain script and its bars. */
 async function warehouses(into, dir) {
   if (into !== 'postgres') {
     return {
       plainScript: 'plain-enrich.mjs',
       speed: 0.5,
+      span: 0.6,
+      lastLoad,
       fresh: async (name) => join(dir, `${name}.duckdb`),
       drop: async (file) => rmSync(file, { force: true }),
       stop: async () => undefined,
@@ -50,37 +75,46 @@ async function warehouses(into, dir) {
   return {
     plainScript: 'plain-enrich-postgres.mjs',
     speed: 0.4,
+    span: 0.4,
+    lastLoad: lastLoadOfPostgres,
     fresh: (name) => server.database(name.replaceAll('-', '_')),
     drop: async () => undefined,
     stop: () => server.stop(),
   };
 }
 
+const inSeconds = (from, to) => ((to - from) / 1000).toFixed(2);
+
+/** Prints of each run the seconds before the first request, until the last load, and until the end. */
 export async function run({ rows = 100_000, runs = 3, into = 'duckdb' }) {
   const { dir, remove } = workFolder();
-  const sandbox = await sandboxProcess({ prebuilt: true, logEntries: 1000 });
+  const sandbox = await sandboxProcess({ prebuilt: true });
   const targets = await warehouses(into, dir);
   try {
     const csv = join(dir, 'rows.csv');
     await writeRows(csv, Number(rows));
+    const firstRequest = async (run) => {
+      const log = await sandbox.get('log');
+      return sandbox.startedAt + log.find(({ at }) => sandbox.startedAt + at >= run.startedAt).at;
+    };
     const ours = [];
     const plain = [];
     for (let turn = 0; turn <= Number(runs); turn++) {
       const target = await targets.fresh(`plain-${turn}`);
       const plainRun = await timed([join(root, 'bench', targets.plainScript), csv, sandbox.url, target], { cwd: root });
+      plainRun.first = await firstRequest(plainRun);
+      plainRun.last = plainRun.endedAt;
       await targets.drop(target);
       const state = join(dir, `turn-${turn}`);
       const name = `bench-${turn}`;
-      const args = enrichArgs(
-        csv,
-        name,
-        into === 'postgres' ? await targets.fresh(name) : join(state, `${name}.duckdb`),
-      );
-      const ourRun = await timed(args, { cwd: dir, env: enrichEnv(sandbox.url, state) });
+      const ourTarget = into === 'postgres' ? await targets.fresh(name) : join(state, `${name}.duckdb`);
+      const ourRun = await timed(enrichArgs(csv, name, ourTarget), { cwd: dir, env: enrichEnv(sandbox.url, state) });
+      ourRun.first = await firstRequest(ourRun);
+      ourRun.last = await targets.lastLoad(ourTarget);
       if (existsSync(state)) rmSync(state, { recursive: true, force: true });
       const note = turn === 0 ? ' (warm-up, not counted)' : '';
-      const shown = ({ seconds, cpu, peakMb }) =>
-        `${seconds.toFixed(2)} s, ${(Number(rows) / seconds).toFixed(0)} rows/s, ${cpu.toFixed(2)} CPU s, ${peakMb.toFixed(0)} MB`;
+      const shown = ({ seconds, startedAt, first, last, endedAt, cpu, peakMb }) =>
+        `${inSeconds(startedAt, first)} + ${inSeconds(first, last)} + ${inSeconds(last, endedAt)} s, ${(Number(rows) / seconds).toFixed(0)} rows/s, ${cpu.toFixed(2)} CPU s, ${peakMb.toFixed(0)} MB`;
       console.log(`plain ${shown(plainRun)}; ours ${shown(ourRun)}${note}`);
       if (turn > 0) {
         plain.push(plainRun);
@@ -89,8 +123,16 @@ export async function run({ rows = 100_000, runs = 3, into = 'duckdb' }) {
     }
     const speed = median(ours.map((our, index) => plain[index].seconds / our.seconds));
     const cpu = median(ours.map((our, index) => our.cpu / plain[index].cpu));
+    const spanOf = ({ first, last }) => last - first;
+    const span = median(ours.map((our, index) => spanOf(plain[index]) / spanOf(our)));
     const met = [
-      bar('rows/s, ours / plain', speed, (value) => value >= targets.speed, `>= ${targets.speed}`),
+      bar(
+        'rows/s from the first request to the last load, ours / plain',
+        span,
+        (value) => value >= targets.span,
+        `>= ${targets.span}`,
+      ),
+      bar('rows/s of the whole command, ours / plain', speed, (value) => value >= targets.speed, `>= ${targets.speed}`),
       bar('CPU seconds, ours / plain', cpu, (value) => value <= 2, '<= 2.0'),
       bar('peak memory, MB', median(ours.map(({ peakMb }) => peakMb)), (value) => value <= 500, '<= 500'),
     ];

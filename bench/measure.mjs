@@ -31,10 +31,17 @@ export async function startScript(path, options) {
   return { line, pid: child.pid, stop };
 }
 
-/** The sandbox as a process of its own; `get` reads its bill, log, … */
+/** The sandbox as a process of its own; `get` reads its bill, log, … `startedAt`: Unix ms at which the times of its log begin. */
 export async function sandboxProcess(options) {
-  const { line: url, pid, stop } = await startScript('bench/sandbox-process.mjs', options);
-  return { url, pid, stop, get: async (path) => (await fetch(`${url}/__sandbox/${path}`)).json() };
+  const { line, pid, stop } = await startScript('bench/sandbox-process.mjs', options);
+  const [url, startedAt] = line.split(' ');
+  return {
+    url,
+    startedAt: Number(startedAt),
+    pid,
+    stop,
+    get: async (path) => (await fetch(`${url}/__sandbox/${path}`)).json(),
+  };
 }
 
 /** The strict service as a process of its own; `get` reads its `log`, `purchases` or `runs`, `next` queues faults. */
@@ -80,8 +87,9 @@ export function watch(pid) {
   return { seen, stop: () => clearInterval(timer) };
 }
 
-/** Runs node with these arguments to its end; returns seconds, CPU seconds and peak memory of that process alone. */
+/** Runs node with these arguments to its end; returns its start and end (Unix ms), seconds, CPU seconds and peak memory of that process alone. */
 export async function timed(args, { env = {}, cwd } = {}) {
+  const startedAt = Date.now();
   const started = performance.now();
   const child = spawn(process.execPath, args, {
     cwd,
@@ -97,7 +105,8 @@ export async function timed(args, { env = {}, cwd } = {}) {
   watched.stop();
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}\n${stderr.slice(-3000)}`);
-  return { seconds, cpu: watched.seen.cpu, peakMb: watched.seen.peakMb, stdout, stderr };
+  const { cpu, peakMb } = watched.seen;
+  return { startedAt, endedAt: startedAt + seconds * 1000, seconds, cpu, peakMb, stdout, stderr };
 }
 
 export function median(numbers) {

@@ -1,7 +1,7 @@
 // Share of a strict rate limit that is used, and waits for Retry-After: the service's own request log is the judge.
 import { join } from 'node:path';
-import { enrichEnv } from './enrich.mjs';
 import { startPostgres } from '../test/support/postgres-server.mjs';
+import { enrichEnv } from './enrich.mjs';
 import { bar, command, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
 
 /** Runs a job on the sandbox; returns the CPU seconds of the command. */
@@ -68,10 +68,10 @@ async function shared(dir, { processes, seconds, qps }) {
     const used = usedOf(log, qps, seconds);
     const cpuMs = (1000 * cpus.reduce((sum, cpu) => sum + cpu, 0)) / (rows * processes);
     const what = `contents, one row a request, ${processes} commands on PostgreSQL, ${qps}/s`;
-    console.log(`${log.filter((entry) => entry.limited).length} of ${log.length} requests refused, ${cpuMs.toFixed(2)} CPU ms`);
-    return [
-      bar(`${what}: part of the limit used from the third second`, used, (value) => value >= 0.97, '>= 0.97'),
-    ];
+    console.log(
+      `${log.filter((entry) => entry.limited).length} of ${log.length} requests refused, ${cpuMs.toFixed(2)} CPU ms`,
+    );
+    return [bar(`${what}: part of the limit used from the third second`, used, (value) => value >= 0.97, '>= 0.97')];
   } finally {
     await server.stop();
     sandbox.stop();
