@@ -32,7 +32,9 @@ export function splitSpan(span: Span, evidence: Evidence, records = WINDOW_RECOR
   const part = Math.max(MIN_SPAN_MS, Math.ceil((shown / times.length) * records));
   if (span.from === null) return doubling(span.to, part);
   const length = span.to - span.from;
-  const parts = Math.min(MAX_PARTS, Math.ceil(length / part), Math.floor(length / MIN_SPAN_MS));
+  const wanted = Math.min(Math.ceil(length / part), Math.floor(length / MIN_SPAN_MS));
+  // More windows than that are made in two steps, so that few windows are only split again.
+  const parts = wanted > MAX_PARTS ? Math.min(MAX_PARTS, Math.ceil(wanted / MAX_PARTS)) : wanted;
   return parts < 2 ? null : cut(span.from, span.to, parts);
 }
 

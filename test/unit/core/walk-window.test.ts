@@ -66,6 +66,18 @@ describe('splitting a window', () => {
     expect(parts.length).toBeLessThanOrEqual(64);
   });
 
+  it('splits a window into few parts if it needs more parts than one split makes, and each of them into many', () => {
+    const times = Array.from({ length: 200 }, (_, n) => now - n * 1000);
+    const span = { from: now - 300 * hour, to: now };
+    const parts = splitSpan(span, { hasMore: true, times }) ?? [];
+    // The window has about 1,080,000 records: 135 windows.
+    expect(parts).toHaveLength(3);
+    const windows = parts.flatMap((part) => splitSpan(part, { hasMore: true, times }) ?? []);
+    expectWhole(span, windows);
+    expect(windows.length).toBeGreaterThan(100);
+    expect(windows.length).toBeLessThan(145);
+  });
+
   it('loses no moment of any window, for any first page, in either order', () => {
     fc.assert(
       fc.property(fc.option(bound), bound, fc.array(bound, { maxLength: 50 }), (from, to, times) => {
