@@ -45,6 +45,8 @@ export class RuntimeWork {
   readonly #warehouses: Warehouses;
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
+  /** The start of the worker while many rows are staged; null: the worker starts with the job. */
+  #early: Promise<void> | null = null;
 
   constructor(parts: RuntimeParts) {
     this.#parts = parts;
@@ -68,7 +70,7 @@ export class RuntimeWork {
     const transport = openTransport(this.#config);
     try {
       const jobs = () => this.#store.entries.all();
-      const onManyRows = isAgreed ? () => void this.#parts.awaitAnswer() : undefined;
+      const onManyRows = isAgreed ? (isNew: boolean) => this.#startEarly(isNew) : undefined;
       const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs, onManyRows };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
@@ -93,6 +95,16 @@ export class RuntimeWork {
     }
   }
 
+  /**
+   * Starts the server, and for a new job the worker, while rows are staged. An earlier run may belong to a dead command; this command takes
+   * such a run over before its worker starts, so that the worker does not end the run.
+   */
+  #startEarly(isNew: boolean): void {
+    if (!isNew) return void this.#parts.awaitAnswer();
+    this.#early ??= this.#here.run();
+    this.#early.catch(() => undefined);
+  }
+
   async start(plan: JobPlan): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
@@ -104,7 +116,7 @@ export class RuntimeWork {
           .awaitAnswer()
           .then(() => (this.clientOnly ? null : loadDuckDb()))
           .catch(() => undefined);
-      await this.#here.run();
+      await (this.#early ?? this.#here.run());
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {

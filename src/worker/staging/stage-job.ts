@@ -33,8 +33,11 @@ export interface StageContext {
   jobs?(): Promise<readonly JobEntry[]>;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
-  /** Called while many rows are read, once their first rows are known to be good, unless the last run of the job was complete. */
-  readonly onManyRows?: (() => void) | undefined;
+  /**
+   * Called while many rows are read, once their first rows are known to be good, unless the last run of the job was complete. `isNew`: the
+   * job has no earlier run.
+   */
+  readonly onManyRows?: ((isNew: boolean) => void) | undefined;
   readonly warehouse?: DatabaseAddress | null;
 }
 
@@ -75,7 +78,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   let onManyRows = before === null || before.completed !== before.staged.generation ? context.onManyRows : undefined;
   const onProgress = ({ rows }: { readonly rows: number }) => {
     if (rows <= MANY_ROWS) return;
-    onManyRows?.();
+    onManyRows?.(before === null);
     onManyRows = undefined;
   };
   const stageAs = async (rowsPerSlice: SliceSizes) => {
