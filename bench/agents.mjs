@@ -56,7 +56,7 @@ export async function run({ rows, slots, qps, min, max, kills }) {
   const startWorker = () => start([command, 'worker', '--qps', String(qps)], { cwd: dir, env });
   let worker = startWorker();
   try {
-    while (!worker.err().includes('A worker on')) await delay(50);
+    while (!worker.err().includes('Worker running on')) await delay(50);
     const share = Math.ceil(rows / JOBS);
     const begun = performance.now();
     const jobs = await Promise.all(
