@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // npm run bench -- NAME [--option value …] [--save NAME]. Prints figures and ends with exit code 1 if a bar is missed. `--save` writes
-// bench/results/NAME.json.
+// bench/results/NAME.json and docs/benchmarks.md.
 import { allMet, save } from './results.mjs';
 
 const known = [
@@ -28,5 +28,6 @@ await run(options);
 if (saveAs !== undefined) {
   const given = rest.join(' ').replace(`--save ${saveAs}`, '').trim();
   await save(saveAs, `npm run bench -- ${name} ${given}`.trim(), options);
+  await import('../scripts/make-benchmarks-doc.mjs');
 }
 process.exit(allMet() ? 0 : 1);
