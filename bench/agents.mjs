@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { enrichEnv } from './enrich.mjs';
-import { bar, command, median, serviceProcess, workFolder } from './measure.mjs';
+import { command, median, serviceProcess, workFolder } from './measure.mjs';
+import { bar } from './results.mjs';
 
 const JOBS = 3;
 
@@ -43,22 +44,24 @@ function mostInASecond(starts) {
   return most;
 }
 
-export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max = 30_000, kills = 0 }) {
+export const defaults = { rows: 1000, slots: 50, qps: 10, min: 5000, max: 30_000, kills: 0 };
+
+export async function run({ rows, slots, qps, min, max, kills }) {
   const { dir, remove } = workFolder();
   const service = await serviceProcess({
-    qps: Number(qps),
-    agents: { slots: Number(slots), durationMs: { min: Number(min), max: Number(max) } },
+    qps,
+    agents: { slots, durationMs: { min, max } },
   });
   const env = { ...process.env, ...enrichEnv(service.url, dir) };
   const startWorker = () => start([command, 'worker', '--qps', String(qps)], { cwd: dir, env });
   let worker = startWorker();
   try {
-    while (!worker.err().includes('A worker on')) await delay(50);
-    const share = Math.ceil(Number(rows) / JOBS);
+    while (!worker.err().includes('Worker running on')) await delay(50);
+    const share = Math.ceil(rows / JOBS);
     const begun = performance.now();
     const jobs = await Promise.all(
       Array.from({ length: JOBS }, async (_, index) => {
-        const count = Math.min(share, Number(rows) - share * index);
+        const count = Math.min(share, rows - share * index);
         const lines = Array.from({ length: count }, (_row, row) => `${index}-${row},Company ${index}-${row}`);
         const file = join(dir, `companies${index}.csv`);
         await writeFile(file, `id,name\n${lines.join('\n')}\n`);
@@ -67,7 +70,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
         return start([command, ...args, '--qps', String(qps), '--yes', '--json'], { cwd: dir, env });
       }),
     );
-    for (let kill = 0; kill < Number(kills); kill++) {
+    for (let kill = 0; kill < kills; kill++) {
       await delay(3000 + Math.random() * 7000);
       worker.child.kill('SIGKILL');
       await worker.ended;
@@ -82,7 +85,7 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
     }
     const { starts, runs } = await service.get('runs');
     const admitted = starts.filter(({ refused }) => refused === null);
-    const [from, to] = [admitted[Number(slots) - 1]?.at ?? admitted[0].at, admitted.at(-1).at];
+    const [from, to] = [admitted[slots - 1]?.at ?? admitted[0].at, admitted.at(-1).at];
     const queries = new Set(admitted.map(({ query }) => query));
     const refused = (why) => starts.filter((one) => one.refused === why).length;
     const summaries = jobs.map(({ out }) => JSON.parse(out().trim().split('\n').at(-1)));
@@ -96,42 +99,14 @@ export async function run({ rows = 1000, slots = 50, qps = 10, min = 5000, max =
     console.log(`an end is read after ${median(seen).toFixed(0)} ms at the median; ${unknown} unknown outcomes`);
     const early = starts.flatMap(({ earlyMs }) => (earlyMs === undefined ? [] : [earlyMs.toFixed(1)]));
     if (early.length > 0) console.log(`refused for their rate, so many ms too early: ${early.join(', ')}`);
-    const least = Number(slots) * 0.96;
-    const met = [
-      bar(
-        'in progress on average, from the first full house to the last start',
-        meanInProgress(runs, from, to),
-        (mean) => mean >= least,
-        `>= ${least}`,
-      ),
-      bar(
-        'part of the starts refused because no slot was free',
-        refused('slots') / starts.length,
-        (part) => part <= 0.02,
-        '<= 0.02',
-      ),
-      bar(
-        'part of the starts refused for their rate',
-        refused('rate') / starts.length,
-        (part) => part <= 0.01,
-        '<= 0.01',
-      ),
-      bar('most units in a second', mostInASecond(admitted), (units) => units <= Number(qps), `<= ${qps}`),
-      bar('runs a distinct request', admitted.length / queries.size, (each) => each === 1, '1'),
-      bar(
-        'distinct requests with a run, as a part of all',
-        (queries.size + unknown) / Number(rows),
-        (part) => part >= 1,
-        '1',
-      ),
-      bar(
-        'seconds from an end to its result, median',
-        (await lone(dir, service.url, Number(slots))) / 1000,
-        (s) => s <= 1.5,
-        '<= 1.5',
-      ),
-    ];
-    return met.every(Boolean);
+    const inProgress = meanInProgress(runs, from, to);
+    bar('in progress on average, from the first full house to the last start', inProgress, `>= ${slots * 0.96}`);
+    bar('part of the starts refused because no slot was free', refused('slots') / starts.length, '<= 0.02');
+    bar('part of the starts refused for their rate', refused('rate') / starts.length, '<= 0.01');
+    bar('most units in a second', mostInASecond(admitted), `<= ${qps}`);
+    bar('runs a distinct request', admitted.length / queries.size, '= 1');
+    bar('distinct requests with a run, as a part of all', (queries.size + unknown) / rows, '>= 1');
+    bar('seconds from an end to its result, median', (await lone(dir, service.url, slots)) / 1000, '<= 1.5');
   } finally {
     worker.child.kill('SIGINT');
     await worker.ended;

@@ -1,89 +1,61 @@
 // Events a second beside a plain script with one cursor, against one server in a process of its own; at no latency and at 50 ms.
-// `--memory yes` and `--limit 10` take other measurements, see events-more.mjs.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { findTemporalBinary } from '../dist/worker/temporal-server/temporal-binary.js';
-import { lastLine, runLimit, runMemory, walk } from './events-more.mjs';
-import { bar, median, root, sandboxProcess, timed, workFolder } from './measure.mjs';
+import { from, history, lastLine, until, walk, withTemporal } from './events-walk.mjs';
+import { median, medians, root, sandboxProcess, timed, workFolder } from './measure.mjs';
+import { bar, row } from './results.mjs';
 
-const from = '2025-01-01T00:00:00.000Z';
-const until = '2026-01-01T00:00:00.000Z';
+export const defaults = { events: 300_000, runs: 3, latency: '0,50', parallel: 16, one: 'yes' };
+/** At a latency, the plain script takes so long that fewer events are enough. */
+const MOST_SLOW = 100_000;
 
-async function startTemporal() {
-  const { path } = await findTemporalBinary({ env: process.env, say: () => undefined, stateDir: '.searchflow' });
-  const extraArgs = ['--dynamic-config-value', 'system.enableActivityEagerExecution=true'];
-  return TestWorkflowEnvironment.createLocal({ server: { executable: { type: 'existing-path', path }, extraArgs } });
-}
+export const run = ({ latency, events, ...options }) =>
+  withTemporal(async (address) => {
+    for (const latencyMs of String(latency).split(',').map(Number))
+      await measure({ ...options, address, latencyMs, events: latencyMs === 0 ? events : Math.min(events, MOST_SLOW) });
+  });
 
-export async function run({ memory, limit, ...options }) {
-  const temporal = await startTemporal();
-  try {
-    if (memory !== undefined) return await runMemory(temporal.address, options);
-    if (limit !== undefined) return await runLimit(temporal.address, { limit, ...options });
-    return await runSpeed(temporal.address, options);
-  } finally {
-    await temporal.teardown();
-  }
-}
-
-async function runSpeed(address, { events = 300_000, runs = 3, latency = '0,50', parallel = 16, one = 'yes' }) {
+async function measure({ address, latencyMs, events, runs, parallel, one }) {
   const { dir, remove } = workFolder();
-  const met = [];
+  const sandbox = await sandboxProcess({ latencyMs, logEntries: 1000, events: history(events) });
+  const script = join(root, 'bench', 'plain-events.mjs');
+  const figures = ({ seconds, cpu, peakMb }) => ({
+    seconds,
+    'events/s': events / seconds,
+    'CPU s': cpu,
+    'peak MB': peakMb,
+  });
+  const walks = {
+    'plain script': async (file) => {
+      const ran = await timed([script, sandbox.url, file, from, until], { cwd: root });
+      rmSync(file);
+      return figures({ ...ran, seconds: lastLine(ran).seconds });
+    },
+    [`${parallel} windows`]: async (into) => figures(await walk({ url: sandbox.url, into, address, parallel }, events)),
+  };
+  if (one === 'yes' && latencyMs === 0)
+    walks['one window'] = async (into) => figures(await walk({ url: sandbox.url, into, address, parallel: 1 }, events));
   try {
-    for (const latencyMs of String(latency).split(',').map(Number)) {
-      const wanted = latencyMs === 0 ? Number(events) : Math.min(Number(events), 100_000);
-      const sandbox = await sandboxProcess({
-        latencyMs,
-        logEntries: 1000,
-        events: { count: wanted, from, to: until, order: 'newest' },
-      });
-      const speeds = { plain: [], ours: [], single: [] };
-      let peak = 0;
-      for (let turn = 0; turn <= Number(runs); turn++) {
-        const plainFile = join(dir, `plain-${latencyMs}-${turn}.duckdb`);
-        const plain = lastLine(
-          await timed([join(root, 'bench', 'plain-events.mjs'), sandbox.url, plainFile, from, until], { cwd: root }),
-        );
-        rmSync(plainFile);
-        const ours = async (windows) => {
-          const into = join(dir, `ours-${latencyMs}-${turn}-${windows}.duckdb`);
-          const options = { url: sandbox.url, into, address, from, until, parallel: windows };
-          return walk(options, wanted);
-        };
-        const many = await ours(Number(parallel));
-        const single = one === 'yes' && latencyMs === 0 ? await ours(1) : null;
+    const found = Object.fromEntries(Object.keys(walks).map((name) => [name, []]));
+    for (let turn = 0; turn <= runs; turn++) {
+      for (const [name, measured] of Object.entries(walks)) {
+        const ran = await measured(join(dir, `${turn}.duckdb`));
         const note = turn === 0 ? ' (warm-up, not counted)' : '';
-        const plainSpeed = plain.events / plain.seconds;
-        console.log(
-          `${latencyMs} ms: plain ${plainSpeed.toFixed(0)}/s; ours ${many.speed.toFixed(0)}/s, ${many.cpu.toFixed(1)} CPU s, ` +
-            `${many.peakMb.toFixed(0)} MB, ${many.pages} pages${single ? `; one at a time ${single.speed.toFixed(0)}/s` : ''}${note}`,
-        );
-        if (turn === 0 && Number(runs) > 0) continue;
-        peak = Math.max(peak, many.peakMb);
-        speeds.plain.push(plainSpeed);
-        speeds.ours.push(many.speed / plainSpeed);
-        if (single) speeds.single.push(single.speed / plainSpeed);
+        console.log(`${latencyMs} ms, ${name}: ${ran['events/s'].toFixed(0)}/s${note}`);
+        if (turn > 0) found[name].push(ran);
       }
-      sandbox.stop();
-      const least = latencyMs === 0 ? 0.8 : 1;
-      met.push(
-        bar(`events/s at ${latencyMs} ms, ours / plain`, median(speeds.ours), (value) => value >= least, `>= ${least}`),
-      );
-      if (speeds.single.length > 0) {
-        met.push(
-          bar(
-            'events/s with one window at a time, ours / plain',
-            median(speeds.single),
-            (value) => value >= 0.8,
-            '>= 0.8',
-          ),
-        );
-      }
-      met.push(bar('peak memory, MB', peak, (value) => value <= 500, '<= 500'));
     }
-    return met.every(Boolean);
+    const { 'plain script': plain, ...ours } = found;
+    for (const [name, list] of Object.entries(found))
+      row({ program: name, latency: `${latencyMs} ms`, ...medians(list) });
+    for (const [name, list] of Object.entries(ours)) {
+      const ratio = median(list.map((one, index) => plain[index].seconds / one.seconds));
+      bar(`events/s at ${latencyMs} ms, ${name} / plain`, ratio, latencyMs === 0 ? '>= 0.8' : '>= 1');
+    }
+    const peak = Math.max(...ours[`${parallel} windows`].map((one) => one['peak MB']));
+    bar(`peak memory at ${latencyMs} ms, MB`, peak, '<= 500');
   } finally {
+    await sandbox.stop();
     remove();
   }
 }

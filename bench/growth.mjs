@@ -3,8 +3,9 @@
 //   npm run bench -- growth [--sizes 10000,100000,1000000] [--only rows,events]
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { bar, writeRows } from './measure.mjs';
+import { writeRows } from './measure.mjs';
 import { eventsOf, pluginJob, sumOf } from './plugin-job.mjs';
+import { bar, row } from './results.mjs';
 
 const LIMIT = 10_000;
 /** How much more a row may cost at ten times as many rows. */
@@ -36,22 +37,23 @@ async function measure(kind, count) {
   };
 }
 
-export async function run({ sizes = '10000,100000,1000000', only = 'rows,events' }) {
-  const met = [];
+export const defaults = { sizes: '10000,100000,1000000', only: 'rows,events' };
+
+export async function run({ sizes, only }) {
   for (const kind of only.split(',')) {
     let last = null;
     for (const count of sizes.split(',').map(Number)) {
       const figures = await measure(kind, count);
-      const shown = Object.entries(figures).map(([name, value]) => `${name} ${value.toFixed(1)}`);
-      console.log(`${count} ${kind}: ${shown.join(', ')}`);
+      row({ job: kind, size: count, ...figures });
       for (const name of last ? Object.keys(figures) : []) {
         const growth = figures[name] / last.figures[name] / (count / last.count);
-        met.push(
-          bar(`${kind}: ${name}, growth per row to ${count}`, growth, (value) => value <= MARGIN, `<= ${MARGIN}`),
+        bar(
+          `${kind}: ${name}, growth per ${kind.slice(0, -1)} to ${count.toLocaleString('en-US')}`,
+          growth,
+          `<= ${MARGIN}`,
         );
       }
       last = { count, figures };
     }
   }
-  return met.every(Boolean);
 }

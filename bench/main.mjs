@@ -1,13 +1,33 @@
 #!/usr/bin/env node
-// npm run bench -- enrich|memory|rate|limits|events|agents|actions|growth [options]. Each prints figures and ends with exit code 1 if a
-// bar is missed.
-const [name, ...rest] = process.argv.slice(2);
-const known = ['enrich', 'memory', 'rate', 'limits', 'events', 'agents', 'actions', 'growth'];
-if (!known.includes(name)) {
-  console.error(`npm run bench -- ${known.join('|')} [--option value …]`);
+// npm run bench -- NAME [--option value …] [--save NAME]. Prints figures and ends with exit code 1 if a bar is missed. `--save` writes
+// bench/results/NAME.json and docs/benchmarks.md.
+import { allMet, save } from './results.mjs';
+
+const known = [
+  ...['enrich', 'memory', 'start', 'rate', 'limits', 'agents', 'actions', 'growth', 'peers'],
+  ...['events', 'events-memory', 'events-limit'],
+];
+
+function refuse(message) {
+  console.error(`${message}\nnpm run bench -- ${known.join('|')} [--option value …] [--save name]`);
   process.exit(2);
 }
-const options = {};
-for (let index = 0; index < rest.length; index += 2) options[rest[index].replace(/^--/, '')] = rest[index + 1];
-const { run } = await import(`./${name}.mjs`);
-process.exit((await run(options)) ? 0 : 1);
+
+const [name, ...rest] = process.argv.slice(2);
+if (!known.includes(name)) refuse(name === undefined ? 'Name a bench.' : `There is no bench ${name}.`);
+const { run, defaults } = await import(`./${name}.mjs`);
+const options = { ...defaults };
+let saveAs;
+for (let index = 0; index < rest.length; index += 2) {
+  const [option, value] = [rest[index].replace(/^--/, ''), rest[index + 1]];
+  if (option === 'save') saveAs = value;
+  else if (option in defaults) options[option] = typeof defaults[option] === 'number' ? Number(value) : value;
+  else refuse(`${name} has no option --${option}; it has ${Object.keys(defaults).join(', ')}.`);
+}
+await run(options);
+if (saveAs !== undefined) {
+  const given = rest.join(' ').replace(`--save ${saveAs}`, '').trim();
+  await save(saveAs, `npm run bench -- ${name} ${given}`.trim(), options);
+  await import('../scripts/make-benchmarks-doc.mjs');
+}
+process.exit(allMet() ? 0 : 1);

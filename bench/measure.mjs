@@ -3,6 +3,7 @@ import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DuckDBInstance } from '@duckdb/node-api';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const command = join(root, 'dist', 'bin', 'searchflow.js');
@@ -69,29 +70,30 @@ export async function writeRows(path, rows, start = 0) {
   await new Promise((resolve) => file.end(resolve));
 }
 
-/** CPU seconds and peak memory (MB) of a process as the kernel counts them, polled while it lives. */
+/** CPU seconds and peak memory (MB) of a process as the kernel counts them; null if it has ended. */
+export function usageOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return peak ? { cpu: (Number(fields[11]) + Number(fields[12])) / 100, peakMb: Number(peak) / 1024 } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The usage of a process, polled while it lives. */
 export function watch(pid) {
   const seen = { cpu: 0, peakMb: 0 };
-  const poll = () => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      seen.cpu = (Number(fields[11]) + Number(fields[12])) / 100;
-      const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      if (peak) seen.peakMb = Number(peak) / 1024;
-    } catch {
-      // The process has ended: the last figures count.
-    }
-  };
-  const timer = setInterval(poll, 50);
+  const timer = setInterval(() => Object.assign(seen, usageOf(pid)), 50);
   return { seen, stop: () => clearInterval(timer) };
 }
 
-/** Runs node with these arguments to its end; returns its start and end (Unix ms), seconds, CPU seconds and peak memory of that process alone. */
-export async function timed(args, { env = {}, cwd } = {}) {
+/** Runs a program with these arguments to its end, by default Node; returns its start and end (Unix ms), seconds, CPU seconds and peak memory of that process alone. */
+export async function timed(args, { env = {}, cwd, program = process.execPath } = {}) {
   const startedAt = Date.now();
   const started = performance.now();
-  const child = spawn(process.execPath, args, {
+  const child = spawn(program, args, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -104,18 +106,29 @@ export async function timed(args, { env = {}, cwd } = {}) {
   const code = await new Promise((resolve) => child.once('close', resolve));
   watched.stop();
   const seconds = (performance.now() - started) / 1000;
-  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}\n${stderr.slice(-3000)}`);
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}\n${stderr.slice(-3000)}`);
   const { cpu, peakMb } = watched.seen;
   return { startedAt, endedAt: startedAt + seconds * 1000, seconds, cpu, peakMb, stdout, stderr };
+}
+
+/** The first row of a query on a DuckDB file. */
+export async function readRow(file, sql) {
+  const database = await DuckDBInstance.create(file, { access_mode: 'READ_ONLY' });
+  const connection = await database.connect();
+  try {
+    const [first] = (await connection.runAndReadAll(sql)).getRows();
+    return first;
+  } finally {
+    connection.closeSync();
+    database.closeSync();
+  }
 }
 
 export function median(numbers) {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 }
 
-/** Prints a figure beside its bar, and whether it is met. */
-export function bar(name, value, test, wanted) {
-  const met = test(value);
-  console.log(`${met ? 'met   ' : 'MISSED'} ${name}: ${value.toFixed(3)} (bar: ${wanted})`);
-  return met;
+/** The median of each figure of some runs. */
+export function medians(runs) {
+  return Object.fromEntries(Object.keys(runs[0]).map((name) => [name, median(runs.map((run) => run[name]))]));
 }

@@ -1,27 +1,34 @@
-// A plain script, as one writes it in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB. No durability, no rate limit, no
-// retries.
+// A plain script, as one writes it in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB [EXA-JS]. No durability, no rate limit, no
+// retries. With the path of an installed exa-js, that client sends the requests.
 import { createReadStream } from 'node:fs';
+import { createRequire } from 'node:module';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { Pool } from 'undici';
 
-const [csv, base, file] = process.argv.slice(2);
+const [csv, base, file, exaJs] = process.argv.slice(2);
 const CONCURRENCY = 32;
 const pool = new Pool(base, { connections: CONCURRENCY });
+const exa = exaJs && new (createRequire(import.meta.url)(exaJs).Exa)('exa-js', base);
 const database = await DuckDBInstance.create(file);
 const connection = await database.connect();
 await connection.run(`create table pages (id varchar, name varchar, url varchar, status varchar, error_tag varchar,
   title varchar, author varchar, published_date varchar, text varchar, request_id varchar, cost double, response varchar)`);
 const appender = await connection.createAppender('pages');
 
-async function enrich(rows) {
+async function contentsOf(urls) {
+  if (exa) return exa.getContents(urls, { text: true });
   const { body } = await pool.request({
     path: '/contents',
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': 'plain' },
-    body: JSON.stringify({ urls: rows.map((row) => row.url), text: true }),
+    body: JSON.stringify({ urls, text: true }),
   });
-  const answer = await body.json();
+  return body.json();
+}
+
+async function enrich(rows) {
+  const answer = await contentsOf(rows.map((row) => row.url));
   const results = new Map(answer.results.map((result) => [result.id, result]));
   const statuses = new Map(answer.statuses.map((status) => [status.id, status]));
   const cost = answer.costDollars.total / rows.length;

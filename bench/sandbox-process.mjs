@@ -1,4 +1,5 @@
-// The sandbox in a process of its own: node bench/sandbox-process.mjs '{"qps":10}'. Prints its URL and its start (Unix ms) and waits for the end of its input.
+// The sandbox in a process of its own: node bench/sandbox-process.mjs '{"qps":10}'. Prints its URL and its start (Unix ms), and waits for
+// the end of its input.
 import { startSandbox } from 'searchflow/sandbox';
 
 const startedAt = Date.now();

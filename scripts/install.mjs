@@ -46,7 +46,7 @@ export function install(say) {
 }
 
 /** The npm that runs this script, else the one on PATH. */
-function npmCommand() {
+export function npmCommand() {
   const path = process.env.npm_execpath;
   if (path && basename(path).startsWith('npm-')) return { file: process.execPath, args: [path], shell: false };
   return { file: 'npm', args: [], shell: process.platform === 'win32' };
