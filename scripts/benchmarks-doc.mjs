@@ -96,7 +96,7 @@ events of the history are those of the job's Temporal workflow.
 ${show({ growth: '' })}
 
 Each bar compares the figure of a row or event with that at a tenth of the size. A history is bounded: the job continues as new when Temporal
-suggests it.${results.growth?.bars.some(({ met }) => !met) ? ' The cause of the missed bar is not known yet.' : ''}
+suggests it.
 `;
   const others = Object.keys(results).filter((name) => !placed.has(name));
   const rest =
