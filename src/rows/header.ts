@@ -1,5 +1,5 @@
+import { type CsvRecord, MAX_CELLS } from './csv/csv-records.js';
 import { CsvError, quoted } from './csv-error.js';
-import { type CsvRecord, MAX_CELLS } from './csv-records.js';
 import { toUrl } from './url-problem.js';
 
 /** Names by which a column of URLs is detected, in any case and without surrounding white space. */

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { type CsvRecord, CsvRecords } from '../../../src/rows/csv-records.js';
+import { type CsvRecord, CsvRecords } from '../../../src/rows/csv/csv-records.js';
 
 function readAll(text: string, delimiter: string | null = null, chunk = text.length): CsvRecord[] {
   const records = new CsvRecords(delimiter);

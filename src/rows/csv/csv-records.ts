@@ -1,4 +1,4 @@
-import { CsvError, cellPosition } from './csv-error.js';
+import { CsvError, cellPosition } from '../csv-error.js';
 
 /** Maximum number of characters of a record. A record with a quote that is never closed is refused at this size, too. */
 export const MAX_RECORD = 16 * 1024 * 1024;
