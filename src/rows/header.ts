@@ -1,4 +1,4 @@
-import { type CsvRecord, MAX_CELLS } from './csv/csv-records.js';
+import { type CsvRecord, MAX_CELLS } from './csv/csv-record.js';
 import { CsvError, quoted } from './csv-error.js';
 import { toUrl } from './url-problem.js';
 

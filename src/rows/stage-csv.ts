@@ -3,7 +3,7 @@ import { DigestMap } from '../core/purchase/digest-map.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
 import { makeFolder } from '../files/make-folder.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
-import { type CsvRecord, CsvRecords } from './csv/csv-records.js';
+import type { CsvRecord } from './csv/csv-record.js';
 import { CsvError } from './csv-error.js';
 import { TextDecoding } from './decode.js';
 import { readHeader } from './header.js';
@@ -91,6 +91,8 @@ async function stageRows(
   writer: SliceWriter,
 ): Promise<Facts> {
   const decoding = new TextDecoding();
+  // The parser is loaded only where rows are staged.
+  const { CsvRecords } = await import('./csv/csv-records.js');
   const records = new CsvRecords(delimiter);
   const units = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];

@@ -1,5 +1,5 @@
 import type { Sha256 } from '../core/purchase/unit-key.js';
-import type { CsvRecord } from './csv/csv-records.js';
+import type { CsvRecord } from './csv/csv-record.js';
 import { cellPosition } from './csv-error.js';
 import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
