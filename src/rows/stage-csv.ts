@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly units: UnitSource;
   /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;
+  /** Encoding of an input without a byte order mark, a label such as `windows-1252`. Absent: UTF-8. */
+  readonly encoding?: string;
   readonly rowsPerSlice: SliceSizes;
   /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
@@ -90,7 +92,8 @@ async function stageRows(
   source: Awaited<ReturnType<typeof openSource>>,
   writer: SliceWriter,
 ): Promise<Facts> {
-  const decoding = new TextDecoding();
+  const name = typeof options.source === 'string' ? options.source : undefined;
+  const decoding = new TextDecoding(options.encoding, name);
   // The parser is loaded only where rows are staged.
   const { CsvRecords } = await import('./csv/csv-records.js');
   const records = new CsvRecords(delimiter);

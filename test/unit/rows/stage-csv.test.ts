@@ -230,7 +230,10 @@ describe('stageCsv', () => {
       Buffer.from('\nhttps://c.com,x\n'),
     ]);
     expect(await refusal(latin1)).toBe(
-      'line 3, character 18: the text is not valid UTF-8 (the byte 0xe9); save the file as UTF-8',
+      `line 3, character 18: ${join(dir, `input-${count}.csv`)} is not valid UTF-8 (the byte 0xe9 at offset 43). Name its encoding, such as --encoding windows-1252, or save it as UTF-8`,
+    );
+    expect(await refusal(Readable.from([latin1.subarray(0, 20), latin1.subarray(20)]))).toContain(
+      'line 3, character 18: the input is not valid UTF-8 (the byte 0xe9 at offset 43)',
     );
     expect(await refusal(Buffer.concat([Buffer.from('url\nx'), Buffer.from([0xe2, 0x82])]))).toContain(
       'line 2, character 2',
@@ -241,6 +244,27 @@ describe('stageCsv', () => {
     );
     const half = Buffer.from('\ufeffurl\na\ud800b\n', 'utf16le');
     expect(await refusal(half)).toContain('line 2, character 2');
+  });
+
+  it('decodes the named encoding, unless a byte order mark names another', async () => {
+    const rowOf = async (source: Buffer, encoding: string) => (await stage(source, { encoding })).rows[0]?.i[1];
+    const bytes = (name: readonly number[]) => Buffer.from([...Buffer.from('url,name\nhttps://a.com,'), ...name, 10]);
+    for (const encoding of ['windows-1252', 'latin1', 'iso-8859-1', 'CP1252'])
+      expect(await rowOf(bytes([0xe9, 0x80, 0x93, 0x22, 0x9f]), encoding)).toBe('é€“"Ÿ');
+    expect(await rowOf(bytes([0xb1]), 'iso-8859-2')).toBe('ą');
+    expect(await rowOf(bytes([0x83, 0x65, 0x83, 0x58]), 'shift_jis')).toBe('テス');
+    const text = 'url,name\nhttps://a.com,é😀\n';
+    expect(await rowOf(Buffer.from(text, 'utf16le'), 'utf-16le')).toBe('é😀');
+    expect(await rowOf(Buffer.from(text, 'utf16le').swap16(), 'utf-16be')).toBe('é😀');
+    expect(await rowOf(Buffer.from(`\ufeff${text}`), 'windows-1252')).toBe('é😀');
+    expect(await rowOf(Buffer.from(`\ufeff${text}`, 'utf16le'), 'windows-1252')).toBe('é😀');
+    const split = Readable.from([...bytes([0x83, 0x65, 0x83, 0x58])].map((byte) => Buffer.from([byte])));
+    expect((await stage(split, { encoding: 'shift_jis' })).rows[0]?.i[1]).toBe('テス');
+    expect(await refusal(bytes([0x83, 0xff]), { encoding: 'shift_jis' })).toContain(
+      `line 2, character 15: ${join(dir, `input-${count}.csv`)} is not valid shift_jis`,
+    );
+    expect(await refusal('url\n', { encoding: 'cp437' })).toContain('The encoding "cp437" is unknown');
+    expect(await refusal(Buffer.from(text, 'utf16le'))).toContain('--encoding utf-16le');
   });
 
   it('names the problem with the file itself', async () => {
