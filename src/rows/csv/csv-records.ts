@@ -8,6 +8,10 @@ const MIB = MAX_RECORD / 1024 / 1024;
 /** Delimiters that are detected. Of equally frequent delimiters the earlier delimiter is chosen. */
 const delimiters = [',', ';', '\t', '|'];
 const [LF, CR, QUOTE] = [10, 13, 34];
+/** A first line that tells spreadsheets the delimiter: `sep=;`. */
+const separatorLine = /^("?)sep=([^"\r\n])\1(\r\n|\n|\r(?=[^\n]))/i;
+/** Maximum number of bytes of such a line. */
+const MAX_SEPARATOR_LINE = 12;
 /** Fewer records than this between two problems make the reader read more lines alone. */
 const FEW_RECORDS = 32;
 /** Maximum number of lines that are read alone at a time. */
@@ -254,8 +258,20 @@ export class CsvRecords {
     return this.#bytes.toString('utf8', start, end);
   }
 
-  /** Detects line end and delimiter from the first line that is not blank. Returns null until that line is complete. */
+  /**
+   * Detects line end and delimiter from the first line that is not blank. A line such as `sep=;` before that line names the delimiter and is
+   * skipped. Returns null until the line is complete.
+   */
   #sniff(last: boolean): CsvFormat | null {
+    if (this.#line === 1) {
+      if (this.#bytes.length <= MAX_SEPARATOR_LINE && !last) return null;
+      const found = separatorLine.exec(this.#text(0, Math.min(MAX_SEPARATOR_LINE + 1, this.#bytes.length)));
+      if (found !== null) {
+        this.#delimiter ??= found[2] as string;
+        this.#line = 2;
+        this.#bytes = this.#bytes.subarray(Buffer.byteLength(found[0]));
+      }
+    }
     const bytes = this.#bytes;
     const counts = new Map<number, number>(delimiters.map((name) => [name.charCodeAt(0), 0]));
     let open = false;

@@ -52,6 +52,29 @@ describe('CsvRecords', () => {
     expect(cells('a;b,c\n', ',')).toEqual([['a;b', 'c']]);
   });
 
+  it('takes the delimiter from a first line such as sep=; and skips the line', () => {
+    for (const first of ['sep=;', 'SEP=;', '"sep=;"']) {
+      for (const end of ['\n', '\r\n', '\r']) {
+        for (const chunk of [1, 100]) {
+          const records = readAll([first, 'a,b;c', '1,2;3'].join(end), null, chunk);
+          expect(records).toMatchObject([
+            { line: 2, cells: ['a,b', 'c'] },
+            { line: 3, cells: ['1,2', '3'] },
+          ]);
+        }
+      }
+    }
+    expect(cells('sep=\t\na\tb\n')).toEqual([['a', 'b']]);
+    expect(cells('sep=§\na§b\n')).toEqual([['a', 'b']]);
+    // --delimiter has precedence.
+    expect(cells('sep=;\na,b;c\n', ',')).toEqual([['a', 'b;c']]);
+    expect(cells('sep=;x\n1;2\n')).toEqual([
+      ['sep=', 'x'],
+      ['1', '2'],
+    ]);
+    expect(readAll('a\n', null, 1)).toMatchObject([{ line: 1, cells: ['a'] }]);
+  });
+
   it('keeps a stray quote in an unquoted cell of a line that has as many cells as the header', () => {
     expect(readAll('a,b\n1,12" disk\n5" pipe,24" screen\nsay "hi" now,2\n3,4"\n')).toMatchObject([
       { line: 1, cells: ['a', 'b'] },
