@@ -111,6 +111,12 @@ export class TextDecoding {
   }
 }
 
+/** Files that are often passed in place of CSV, by their first bytes. */
+const notText: Readonly<Record<string, string>> = {
+  '504b0304': 'an Excel workbook (.xlsx) or another ZIP file',
+  d0cf11e0: 'an Excel workbook (.xls) or another old Office file',
+};
+
 function decoderOf(encoding: string): TextDecoder {
   try {
     return new TextDecoder(encoding, { ignoreBOM: true });
@@ -125,8 +131,11 @@ function sniff(bytes: Buffer, fallback: Unicode | TextDecoder): [Unicode | TextD
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return ['utf8', 3];
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return ['utf16le', 2];
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return ['utf16be', 2];
-  if (bytes.subarray(0, 4).equals(Buffer.from([0x50, 0x4b, 3, 4]))) {
-    throw new CsvError('The input is a ZIP file (Excel workbooks are ZIP files, too), not CSV; save it as CSV');
+  const kind = notText[bytes.toString('hex', 0, 4)];
+  if (kind !== undefined) {
+    throw new CsvError(
+      `The input is ${kind}, not CSV. Open it in a spreadsheet program and save the sheet as "CSV UTF-8" (File > Save As), then pass that file`,
+    );
   }
   if (fallback === 'utf8' && bytes.subarray(0, 4).includes(0)) {
     throw new CsvError(

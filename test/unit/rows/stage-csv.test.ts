@@ -219,7 +219,11 @@ describe('stageCsv', () => {
     expect(await refusal(`${'c,'.repeat(10_001)}url\n`)).toContain('more than 10000 columns');
     expect(await refusal('"url,a\nhttps://b.com,b\n')).toContain('line 1, column 1: a quote is opened here');
     expect(await refusal('url\n1\n', { delimiter: ',,' })).toContain('one character');
-    expect(await refusal(Buffer.from([0x50, 0x4b, 3, 4, 1, 2]))).toContain('Excel');
+    expect(await refusal(Buffer.from([0x50, 0x4b, 3, 4, 1, 2]))).toBe(
+      'The input is an Excel workbook (.xlsx) or another ZIP file, not CSV. Open it in a spreadsheet program and save the sheet as "CSV UTF-8" (File > Save As), then pass that file',
+    );
+    const xls = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 1, 2]);
+    expect(await refusal(xls, { encoding: 'windows-1252' })).toContain('an Excel workbook (.xls)');
     expect(await refusal(Buffer.from('url\nhttps://a.com\n', 'utf16le'))).toContain('UTF-16 without a byte order mark');
   });
 
