@@ -101,6 +101,7 @@ async function stageRows(
   const firstBad: StagedBadRow[] = [];
   const cells = { filled: 0, urls: 0, withoutScheme: 0 };
   let columns: readonly string[] | null = null;
+  const renamed: { readonly column: number; readonly name: string }[] = [];
   let table: Table | null = null;
   let groups: RowGroups | null = null;
   /** Rows that are kept back until enough rows are read to find the column of URLs. */
@@ -138,8 +139,11 @@ async function stageRows(
   };
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
-      if (columns === null) columns = readHeader(record);
-      else if (table !== null) await takeRow(record, table);
+      if (columns === null) {
+        columns = readHeader(record);
+        for (const [index, name] of columns.entries())
+          if (name !== record.cells[index]) renamed.push({ column: index + 1, name });
+      } else if (table !== null) await takeRow(record, table);
       else {
         waiting.push(record);
         waitingChars += record.cells.reduce((sum, cell) => sum + cell.length + 1, 0);
@@ -161,6 +165,7 @@ async function stageRows(
   if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);
   return {
     columns: found.columns,
+    ...(renamed.length === 0 ? {} : { renamed }),
     unitColumn: found.units.unitColumn,
     urlCells: found.units.foundBy === null ? null : { by: found.units.foundBy, ...cells },
     delimiter: records.delimiter as string,

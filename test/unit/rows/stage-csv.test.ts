@@ -186,6 +186,24 @@ describe('stageCsv', () => {
     );
   });
 
+  it('names columns whose name occurs before, and columns without a name', async () => {
+    const { manifest, rows } = await stage('url,a,url,,a,a_2,\nhttps://a.com,1,2,3,4,5,6\n');
+    expect(manifest).toMatchObject({
+      columns: ['url', 'a', 'url_2', 'column_4', 'a_3', 'a_2', 'column_7'],
+      unitColumn: 'url',
+      renamed: [
+        { column: 3, name: 'url_2' },
+        { column: 4, name: 'column_4' },
+        { column: 5, name: 'a_3' },
+        { column: 7, name: 'column_7' },
+      ],
+    });
+    expect(rows[0]?.i).toEqual(['https://a.com', '1', '2', '3', '4', '5', '6']);
+    const one = await stage(',url\n1,https://a.com\n');
+    expect(one.manifest.columns).toEqual(['', 'url']);
+    expect(one.manifest).not.toHaveProperty('renamed');
+  });
+
   it('makes the unit of a row from a template, and names a missing cell', async () => {
     const units = {
       kind: 'template',
@@ -211,10 +229,6 @@ describe('stageCsv', () => {
     expect(await refusal('')).toBe('The input is empty: it has no header and no rows');
     expect(await refusal('\ufeff')).toContain('is empty');
     expect(await refusal('name,url\n')).toBe('The input has a header, but no rows');
-    expect(await refusal('url,a,url\n')).toBe(
-      'line 1: columns 1 and 3 are both named "url"; column names must be unique',
-    );
-    expect(await refusal('url,,\n')).toBe('line 1: columns 2 and 3 have no name; column names must be unique');
     expect(await refusal('ur"l,a\nx,y\n')).toContain('line 1, column 1: a quote in the middle');
     expect(await refusal(`${'c,'.repeat(10_001)}url\n`)).toContain('more than 10000 columns');
     expect(await refusal('"url,a\nhttps://b.com,b\n')).toContain('line 1, column 1: a quote is opened here');
