@@ -87,6 +87,7 @@ const rows = {
     .meta({ description: 'one character other than a double quote and a line break' })
     .nullable()
     .optional(),
+  encoding: text.optional(),
   freshness: freshness.nullable().optional(),
   refreshAfterMs: milliseconds.optional(),
   retryFailed: flag.optional(),

@@ -1,5 +1,5 @@
+import { type CsvRecord, MAX_CELLS } from './csv/csv-record.js';
 import { CsvError, quoted } from './csv-error.js';
-import { type CsvRecord, MAX_CELLS } from './csv-records.js';
 import { toUrl } from './url-problem.js';
 
 /** Names by which a column of URLs is detected, in any case and without surrounding white space. */
@@ -43,28 +43,35 @@ const otherUrlColumnNames: readonly string[] = [
 ];
 
 /**
- * Checks the first record as a header; returns its columns. One column may be without a name, because spreadsheets and data frames write
- * such headers. Two columns with the same name are refused.
+ * Checks the first record as a header; returns its columns, which have different names. The second column with a name gets a number
+ * (`url_2`), and columns without a name get their position (`column_3`). A single column without a name keeps it, because spreadsheets and
+ * data frames write such headers.
  */
 export function readHeader(record: CsvRecord): readonly string[] {
-  const { cells: columns, line, problem } = record;
+  const { cells, line, problem } = record;
   if (problem?.tag === 'CSV_RAGGED')
     throw new CsvError(`line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
   if (problem)
     throw new CsvError(`line ${line}, column ${problem.column}: ${problem.message}; the header cannot be read`, line);
-  const first = new Map<string, number>();
-  for (const [index, name] of columns.entries()) {
+  for (const [index, name] of cells.entries()) {
     if (name.includes('\0'))
       throw new CsvError(`line ${line}, column ${index + 1}: a NUL byte in the header`, line, index + 1);
-    const earlier = first.get(name);
-    if (earlier === undefined) first.set(name, index);
-    else {
-      const both = `line ${line}: columns ${earlier + 1} and ${index + 1}`;
-      const problemOfBoth = name === '' ? 'have no name' : `are both named ${quoted(name)}`;
-      throw new CsvError(`${both} ${problemOfBoth}; column names must be unique`, line, index + 1);
-    }
   }
-  return columns;
+  const nameless = cells.filter((name) => name === '').length;
+  const taken = new Set(cells);
+  const seen = new Set<string>();
+  return cells.map((name, index) => {
+    const isUnique = name === '' ? nameless === 1 : !seen.has(name);
+    seen.add(name);
+    if (isUnique) return name;
+    const [stem, first] = name === '' ? ['column', index + 1] : [name, 2];
+    for (let number = first; ; number++) {
+      const made = `${stem}_${number}`;
+      if (taken.has(made)) continue;
+      taken.add(made);
+      return made;
+    }
+  });
 }
 
 /**

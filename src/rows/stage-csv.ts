@@ -3,8 +3,8 @@ import { DigestMap } from '../core/purchase/digest-map.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
 import { makeFolder } from '../files/make-folder.js';
 import { moveDurably, writeDurably } from '../files/write-durably.js';
+import type { CsvRecord } from './csv/csv-record.js';
 import { CsvError } from './csv-error.js';
-import { type CsvRecord, CsvRecords } from './csv-records.js';
 import { TextDecoding } from './decode.js';
 import { readHeader } from './header.js';
 import { RowGroups } from './row-groups.js';
@@ -25,6 +25,8 @@ export interface StageOptions {
   readonly units: UnitSource;
   /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
   readonly delimiter: string | null;
+  /** Encoding of an input without a byte order mark, a label such as `windows-1252`. Absent: UTF-8. */
+  readonly encoding?: string;
   readonly rowsPerSlice: SliceSizes;
   /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
@@ -90,12 +92,16 @@ async function stageRows(
   source: Awaited<ReturnType<typeof openSource>>,
   writer: SliceWriter,
 ): Promise<Facts> {
-  const decoding = new TextDecoding();
+  const name = typeof options.source === 'string' ? options.source : undefined;
+  const decoding = new TextDecoding(options.encoding, name);
+  // The parser is loaded only where rows are staged.
+  const { CsvRecords } = await import('./csv/csv-records.js');
   const records = new CsvRecords(delimiter);
   const units = new DigestMap(4096);
   const firstBad: StagedBadRow[] = [];
   const cells = { filled: 0, urls: 0, withoutScheme: 0 };
   let columns: readonly string[] | null = null;
+  const renamed: { readonly column: number; readonly name: string }[] = [];
   let table: Table | null = null;
   let groups: RowGroups | null = null;
   /** Rows that are kept back until enough rows are read to find the column of URLs. */
@@ -133,8 +139,11 @@ async function stageRows(
   };
   const take = async (text: string, last: boolean) => {
     for (const record of records.read(text, last)) {
-      if (columns === null) columns = readHeader(record);
-      else if (table !== null) await takeRow(record, table);
+      if (columns === null) {
+        columns = readHeader(record);
+        for (const [index, name] of columns.entries())
+          if (name !== record.cells[index]) renamed.push({ column: index + 1, name });
+      } else if (table !== null) await takeRow(record, table);
       else {
         waiting.push(record);
         waitingChars += record.cells.reduce((sum, cell) => sum + cell.length + 1, 0);
@@ -156,6 +165,7 @@ async function stageRows(
   if (rows === 0) throw new CsvError('The input has a header, but no rows', 1);
   return {
     columns: found.columns,
+    ...(renamed.length === 0 ? {} : { renamed }),
     unitColumn: found.units.unitColumn,
     urlCells: found.units.foundBy === null ? null : { by: found.units.foundBy, ...cells },
     delimiter: records.delimiter as string,

@@ -31,6 +31,8 @@ export interface UrlCells {
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
+  /** Columns that have no name of their own in the input: positions from 1, with the names that they were given. Absent: none. */
+  readonly renamed?: readonly { readonly column: number; readonly name: string }[];
   /** The column of URLs; null where units come from a template. */
   readonly unitColumn: string | null;
   /** Counts of the cells in the column of URLs; null if units come from a template. */

@@ -1,6 +1,6 @@
 import type { Sha256 } from '../core/purchase/unit-key.js';
+import type { CsvRecord } from './csv/csv-record.js';
 import { cellPosition } from './csv-error.js';
-import type { CsvRecord } from './csv-records.js';
 import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
 

@@ -1,7 +1,7 @@
 import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
+import type { CsvRecord } from './csv/csv-record.js';
 import { CsvError, cellPosition } from './csv-error.js';
-import type { CsvRecord } from './csv-records.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';

@@ -11,6 +11,7 @@ import { type RowRequestFlags, toRowRequest } from './row-request.js';
 /** Flags of `searchflow enrich`. */
 export interface EnrichFlags extends RowRequestFlags {
   readonly delimiter?: string;
+  readonly encoding?: string;
   readonly job?: string;
   readonly into?: string;
   readonly csv?: string;
@@ -65,6 +66,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     urlColumn: flags.urlColumn ?? null,
     defaultScheme: flags.defaultScheme,
     delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
+    ...readEncoding(flags.encoding, mistakes),
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),
     csv: flags.csv ?? null,
@@ -94,6 +96,16 @@ function readDelimiter(text: string, mistakes: string[]): string | null {
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
   mistakes.push(`--delimiter: '${text}' must be one character, or tab.`);
   return null;
+}
+
+function readEncoding(text: string | undefined, mistakes: string[]): Pick<EnrichRequest, 'encoding'> {
+  if (text === undefined) return {};
+  try {
+    return { encoding: new TextDecoder(text).encoding };
+  } catch {
+    mistakes.push(`--encoding: '${text}' is unknown. Name one such as utf-8, utf-16le, windows-1252 or shift_jis.`);
+    return {};
+  }
 }
 
 function readBatch(text: string | undefined, mistakes: string[]): number {

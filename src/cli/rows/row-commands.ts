@@ -80,6 +80,10 @@ function withJob(command: Command): Command {
   return withRate(
     withSchedule(command)
       .option('--delimiter <char>', 'delimiter of the CSV: tab, semicolon, pipe or one character (default: detected)')
+      .option(
+        '--encoding <name>',
+        'encoding of the CSV, such as windows-1252, utf-16le or shift_jis (default: that of its byte order mark, or utf-8)',
+      )
       .option('--job <name>', 'name of the job (default: the name of the file)')
       .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/<name>.duckdb)')
       .option('--csv <file>', 'enriched CSV to write at the end')

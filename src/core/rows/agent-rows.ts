@@ -11,6 +11,7 @@ export interface AgentRowsInput
     | 'csv'
     | 'job'
     | 'delimiter'
+    | 'encoding'
     | 'freshness'
     | 'refreshAfterMs'
     | 'retryFailed'

@@ -99,6 +99,8 @@ export interface EnrichCsvInput {
    */
   readonly options?: ContentsJobOptions;
   readonly delimiter?: string;
+  /** Encoding of an input without a byte order mark, such as `windows-1252`; default: UTF-8. */
+  readonly encoding?: string;
   /** Number of URLs in one request, 1–100; default 100. */
   readonly batch?: number;
   /** Number of first rows to buy. A later run of the job without a limit buys the rest. Default: all rows. */

@@ -112,6 +112,8 @@ export interface EnrichRequest {
   /** Scheme that is added to URLs without a scheme; absent: the scheme of the job's last run. */
   readonly defaultScheme?: DefaultScheme;
   readonly delimiter: string | null;
+  /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
+  readonly encoding?: string;
   readonly job: string | null;
   readonly into: string | null;
   readonly csv: string | null;

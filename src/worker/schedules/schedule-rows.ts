@@ -26,7 +26,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }
-  const { operation, template, rowsPerRun, defaultScheme, delimiter, job, csv, refreshAfterMs } = request;
+  const { operation, template, rowsPerRun, defaultScheme, delimiter, encoding, job, csv, refreshAfterMs } = request;
   const input: EnrichCsvInput = {
     input: staged.input,
     into: staged.into,
@@ -40,6 +40,7 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     ...(staged.unitColumn === null ? {} : { urlColumn: staged.unitColumn }),
     defaultScheme,
     ...(delimiter === null ? {} : { delimiter }),
+    ...(encoding === undefined ? {} : { encoding }),
     ...(job === null ? {} : { job }),
     ...(csv === null ? {} : { csv: resolve(csv) }),
     ...(refreshAfterMs === null ? {} : { refreshAfterMs }),

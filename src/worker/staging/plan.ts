@@ -33,7 +33,12 @@ interface PlanParts {
 /** Makes the preview of a run from stage, journal and warehouse (if that can be read). Amounts in micro-dollars. */
 export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const { staged, manifest, request, before, now } = parts;
-  const notes = [...keptNotes(parts), ...optionNotes(staged, before), ...schemeNotes(manifest)];
+  const notes = [
+    ...keptNotes(parts),
+    ...optionNotes(staged, before),
+    ...schemeNotes(manifest),
+    ...headerNotes(manifest),
+  ];
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);
   const limited = staged.limit !== undefined;
@@ -293,6 +298,13 @@ function schemeNotes({ urlCells }: StageManifest): string[] {
   if (withoutScheme === 0) return [];
   const cells = withoutScheme === 1 ? '1 bad row has a URL' : `${withoutScheme} bad rows have URLs`;
   return [`${cells} without http:// or https://. To include them: --default-scheme https.`];
+}
+
+function headerNotes({ renamed = [] }: StageManifest): string[] {
+  if (renamed.length === 0) return [];
+  const names = renamed.slice(0, 10).map(({ column, name }) => `column ${column} is ${JSON.stringify(name)}`);
+  const more = renamed.length > 10 ? ` and ${renamed.length - 10} more` : '';
+  return [`Columns without a name of their own were named: ${names.join(', ')}${more}.`];
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {

@@ -44,6 +44,8 @@ export interface StageContext {
 export interface StageRequest extends OperationRequest {
   readonly input: string;
   readonly delimiter: string | null;
+  /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
+  readonly encoding?: string;
   readonly job: string | null;
   readonly into: string | null;
   readonly limit?: number;
@@ -85,13 +87,14 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     const { units, keyOf } = how;
     const source = isStream ? process.stdin : identity.input;
     rmSync(draft, { recursive: true, force: true });
-    const { delimiter } = request;
-    return stageCsv({ source, units, delimiter, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
+    const { delimiter, encoding } = request;
+    return stageCsv({ source, units, delimiter, encoding, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
   };
   try {
     // A stream can be read only once, so its slices get the size of the last stage.
     let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
-    const { operation: _, options, batch, ...others } = how.facts;
+    const { operation: _, options, batch, ...operationFacts } = how.facts;
+    const others = request.encoding ? { ...operationFacts, encoding: request.encoding } : operationFacts;
     const facts = [operation, manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch, others];
     const known = stagedBefore(facts, before);
     if (known && known.rowsPerSlice !== manifest.rowsPerSlice) manifest = await stageAs(sameSize(known));
@@ -212,6 +215,7 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     rowsPerRun: input.rowsPerRun,
     variant: input.variant,
     delimiter: input.delimiter ?? null,
+    encoding: input.encoding,
     job: input.job ?? null,
     into: input.into ?? null,
     csv: input.csv ?? null,

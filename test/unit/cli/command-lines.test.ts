@@ -58,7 +58,7 @@ describe('a command line', () => {
   it('of enrich puts every flag into the plan', async () => {
     const { asked, config, code } = await type(
       `enrich in.csv --op search --query '{{name}}' --num-results 7 --text --highlights --summary why --max-age-hours 720
-        --option type=fast --delimiter semicolon --job brands --into out/x.duckdb --csv out.csv --max-cost 1.5
+        --option type=fast --delimiter semicolon --encoding latin1 --job brands --into out/x.duckdb --csv out.csv --max-cost 1.5
         --max-run-time 90m --refresh-after 2w --retry-failed --rebuy --limit 3 --qps 4 --concurrency 9 --keep-landing 2 --dry-run`,
     );
     expect(asked).toEqual([
@@ -75,6 +75,7 @@ describe('a command line', () => {
           },
           urlColumn: null,
           delimiter: ';',
+          encoding: 'windows-1252',
           job: 'brands',
           into: 'out/x.duckdb',
           csv: 'out.csv',

@@ -93,6 +93,7 @@ describe('enrich request', () => {
   it('reports every mistake of the command line together', () => {
     const { mistakes } = request('gone.csv', {
       delimiter: 'ab',
+      encoding: 'cp437',
       batch: '101',
       refreshAfter: '30',
       csv: '-',
@@ -103,6 +104,7 @@ describe('enrich request', () => {
       expect.stringMatching(/^--into would overwrite the input/),
       expect.stringMatching(/^--csv - is not possible here\. Name a file/),
       expect.stringMatching(/^--delimiter: 'ab'/),
+      expect.stringMatching(/^--encoding: 'cp437' is unknown/),
       expect.stringMatching(/^--batch: '101'/),
       expect.stringMatching(/^--refresh-after: '30'/),
     ]);

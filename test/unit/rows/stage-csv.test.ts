@@ -186,6 +186,24 @@ describe('stageCsv', () => {
     );
   });
 
+  it('names columns whose name occurs before, and columns without a name', async () => {
+    const { manifest, rows } = await stage('url,a,url,,a,a_2,\nhttps://a.com,1,2,3,4,5,6\n');
+    expect(manifest).toMatchObject({
+      columns: ['url', 'a', 'url_2', 'column_4', 'a_3', 'a_2', 'column_7'],
+      unitColumn: 'url',
+      renamed: [
+        { column: 3, name: 'url_2' },
+        { column: 4, name: 'column_4' },
+        { column: 5, name: 'a_3' },
+        { column: 7, name: 'column_7' },
+      ],
+    });
+    expect(rows[0]?.i).toEqual(['https://a.com', '1', '2', '3', '4', '5', '6']);
+    const one = await stage(',url\n1,https://a.com\n');
+    expect(one.manifest.columns).toEqual(['', 'url']);
+    expect(one.manifest).not.toHaveProperty('renamed');
+  });
+
   it('makes the unit of a row from a template, and names a missing cell', async () => {
     const units = {
       kind: 'template',
@@ -211,17 +229,15 @@ describe('stageCsv', () => {
     expect(await refusal('')).toBe('The input is empty: it has no header and no rows');
     expect(await refusal('\ufeff')).toContain('is empty');
     expect(await refusal('name,url\n')).toBe('The input has a header, but no rows');
-    expect(await refusal('url,a,url\n')).toBe(
-      'line 1: columns 1 and 3 are both named "url"; column names must be unique',
-    );
-    expect(await refusal('url,,\n')).toBe('line 1: columns 2 and 3 have no name; column names must be unique');
     expect(await refusal('ur"l,a\nx,y\n')).toContain('line 1, column 1: a quote in the middle');
     expect(await refusal(`${'c,'.repeat(10_001)}url\n`)).toContain('more than 10000 columns');
-    expect(await refusal('url\nhttps://a.com\n"https://b.com\nhttps://c.com\n')).toContain(
-      'line 3, column 1, character 1: a quote is opened here',
-    );
+    expect(await refusal('"url,a\nhttps://b.com,b\n')).toContain('line 1, column 1: a quote is opened here');
     expect(await refusal('url\n1\n', { delimiter: ',,' })).toContain('one character');
-    expect(await refusal(Buffer.from([0x50, 0x4b, 3, 4, 1, 2]))).toContain('Excel');
+    expect(await refusal(Buffer.from([0x50, 0x4b, 3, 4, 1, 2]))).toBe(
+      'The input is an Excel workbook (.xlsx) or another ZIP file, not CSV. Open it in a spreadsheet program and save the sheet as "CSV UTF-8" (File > Save As), then pass that file',
+    );
+    const xls = Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 1, 2]);
+    expect(await refusal(xls, { encoding: 'windows-1252' })).toContain('an Excel workbook (.xls)');
     expect(await refusal(Buffer.from('url\nhttps://a.com\n', 'utf16le'))).toContain('UTF-16 without a byte order mark');
   });
 
@@ -232,7 +248,10 @@ describe('stageCsv', () => {
       Buffer.from('\nhttps://c.com,x\n'),
     ]);
     expect(await refusal(latin1)).toBe(
-      'line 3, character 18: the text is not valid UTF-8 (the byte 0xe9); save the file as UTF-8',
+      `line 3, character 18: ${join(dir, `input-${count}.csv`)} is not valid UTF-8 (the byte 0xe9 at offset 43). Name its encoding, such as --encoding windows-1252, or save it as UTF-8`,
+    );
+    expect(await refusal(Readable.from([latin1.subarray(0, 20), latin1.subarray(20)]))).toContain(
+      'line 3, character 18: the input is not valid UTF-8 (the byte 0xe9 at offset 43)',
     );
     expect(await refusal(Buffer.concat([Buffer.from('url\nx'), Buffer.from([0xe2, 0x82])]))).toContain(
       'line 2, character 2',
@@ -243,6 +262,27 @@ describe('stageCsv', () => {
     );
     const half = Buffer.from('\ufeffurl\na\ud800b\n', 'utf16le');
     expect(await refusal(half)).toContain('line 2, character 2');
+  });
+
+  it('decodes the named encoding, unless a byte order mark names another', async () => {
+    const rowOf = async (source: Buffer, encoding: string) => (await stage(source, { encoding })).rows[0]?.i[1];
+    const bytes = (name: readonly number[]) => Buffer.from([...Buffer.from('url,name\nhttps://a.com,'), ...name, 10]);
+    for (const encoding of ['windows-1252', 'latin1', 'iso-8859-1', 'CP1252'])
+      expect(await rowOf(bytes([0xe9, 0x80, 0x93, 0x22, 0x9f]), encoding)).toBe('é€“"Ÿ');
+    expect(await rowOf(bytes([0xb1]), 'iso-8859-2')).toBe('ą');
+    expect(await rowOf(bytes([0x83, 0x65, 0x83, 0x58]), 'shift_jis')).toBe('テス');
+    const text = 'url,name\nhttps://a.com,é😀\n';
+    expect(await rowOf(Buffer.from(text, 'utf16le'), 'utf-16le')).toBe('é😀');
+    expect(await rowOf(Buffer.from(text, 'utf16le').swap16(), 'utf-16be')).toBe('é😀');
+    expect(await rowOf(Buffer.from(`\ufeff${text}`), 'windows-1252')).toBe('é😀');
+    expect(await rowOf(Buffer.from(`\ufeff${text}`, 'utf16le'), 'windows-1252')).toBe('é😀');
+    const split = Readable.from([...bytes([0x83, 0x65, 0x83, 0x58])].map((byte) => Buffer.from([byte])));
+    expect((await stage(split, { encoding: 'shift_jis' })).rows[0]?.i[1]).toBe('テス');
+    expect(await refusal(bytes([0x83, 0xff]), { encoding: 'shift_jis' })).toContain(
+      `line 2, character 15: ${join(dir, `input-${count}.csv`)} is not valid shift_jis`,
+    );
+    expect(await refusal('url\n', { encoding: 'cp437' })).toContain('The encoding "cp437" is unknown');
+    expect(await refusal(Buffer.from(text, 'utf16le'))).toContain('--encoding utf-16le');
   });
 
   it('names the problem with the file itself', async () => {

@@ -43,11 +43,15 @@ async function planned(setting: {
   readonly maxCostPerJobMicros?: number;
   readonly dayMicros?: number;
   readonly limit?: number;
+  /** A column after the column of URLs. */
+  readonly column?: string;
 }) {
   const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit } = setting;
   const input = `rows${++files}.csv`;
   const urls = Array.from({ length: 25 }, (_, nth) => `https://site-${files}-${nth}.example/`);
-  writeFileSync(join(dir, input), `url\n${[...urls, 'no URL', urls[0]].join('\n')}\n`);
+  const [header, other] = setting.column === undefined ? ['url', ''] : [`url,${setting.column}`, ',x'];
+  const lines = [...urls, 'no URL', urls[0]].map((url) => `${url}${other}\n`);
+  writeFileSync(join(dir, input), `${header}\n${lines.join('')}`);
   const asked = { ...common, input, ...(limit ? { limit } : {}) };
   const { staged, manifest } = await stageEnrichment(context, asked);
   const rows = [];
@@ -99,6 +103,12 @@ async function planned(setting: {
     >[0]);
   return { plan, rest };
 }
+
+it('a column without a name of its own is named, and the plan says so', async () => {
+  const { plan } = await planned({ column: 'url' });
+  expect(plan.notes).toEqual(['Columns without a name of their own were named: column 2 is "url_2".']);
+  expect(plan.staged.columns).toEqual(['url', 'url_2']);
+});
 
 it('a new job: each URL once, in requests of the batch, at the list price and the rate', async () => {
   const { plan, rest } = await planned({});

@@ -1,0 +1,25 @@
+/** Maximum number of bytes of a record. A line above this size is refused. */
+export const MAX_RECORD = 16 * 1024 * 1024;
+/** Maximum number of cells of a record. */
+export const MAX_CELLS = 10_000;
+
+/** How a file separates its cells and lines. The line end LF also stands for CRLF. */
+export interface CsvFormat {
+  readonly delimiter: string;
+  readonly lineEnd: '\n' | '\r';
+}
+
+export interface CsvRecord {
+  /** Line where the record begins, from 1. */
+  readonly line: number;
+  readonly cells: string[];
+  /**
+   * A problem with the quotes or the number of cells of the record, with the column of the problem. A record with a problem has one cell:
+   * the text of its first line.
+   */
+  readonly problem: {
+    readonly tag: 'CSV_INVALID' | 'CSV_RAGGED';
+    readonly column: number;
+    readonly message: string;
+  } | null;
+}
