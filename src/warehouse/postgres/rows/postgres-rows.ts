@@ -39,7 +39,7 @@ export function createPostgresRows(
       },
       read: async (job, scratch, work) => {
         const record = await transaction('read', (tx) => readJob(tx, job, warehouse.shown));
-        const rows = { ...record, part: partOf(warehouse, job, join(scratch, 'source.jsonl')) };
+        const rows = { ...record, part: partOf((bring) => warehouse.read(bring), job, join(scratch, 'source.jsonl')) };
         return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
           work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
         );
