@@ -9,7 +9,7 @@ export function addPublish(program: Command, chosen: (action: (context: Context)
     .command('publish')
     .description('copy the rows of a job, the current state of events, or monitors to a target, in one step')
     .argument('<what>', 'name or id of a job, events or monitors')
-    .requiredOption('--to <target>', 'folder for Parquet files and their manifest.json, such as out/lake')
+    .requiredOption('--to <target>', 'folder of Parquet files (out/lake), .duckdb file, or postgres://host/database')
     .option('--from <address>', 'warehouse of events or monitors (default: as in events status and monitors export)')
     .addOption(new Option('--mode <mode>', 'effect on rows of the target').choices(publishModes).default('replace'))
     .option('--key <column>', 'column that identifies a row, for --mode merge; repeatable', many)
@@ -24,6 +24,7 @@ export function addPublish(program: Command, chosen: (action: (context: Context)
     publish,
     'searchflow publish companies --to out/lake',
     'searchflow publish companies --to out/lake --mode merge --key website',
+    'searchflow publish companies --to out/lake.duckdb --mode append',
     'searchflow publish events --to out/websets --mode append --partition day',
   );
 }

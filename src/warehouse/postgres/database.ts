@@ -25,7 +25,7 @@ export const postgres: WarehouseDatabase = {
       rows: createPostgresRows({ url, say }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
-      publisher: createPublisher(postgresSource(warehouse, say ?? (() => undefined))),
+      publisher: createPublisher({ ...postgresSource(warehouse, say), credentialsFor }),
       close: () => warehouse.close(),
     };
   },

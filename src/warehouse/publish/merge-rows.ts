@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
+import { checkKey } from './plan-table.js';
 import type { StagedTable } from './stage-tables.js';
 
 /** Relation of the rows of Parquet files. */
@@ -11,12 +12,14 @@ export const parquetFiles = (paths: readonly string[]): string =>
 export const sameKey = (key: readonly string[]): string =>
   key.map((column) => `old.${identifier(column)} = new.${identifier(column)}`).join(' AND ');
 
-/** Throws `WarehouseUnusable` if the key does not identify the new rows. */
+/** Throws `WarehouseUnusable` if a column of the key is missing, or the key does not identify the new rows. */
 export async function checkUnique(
   connection: DuckDBConnection,
-  { name, files }: StagedTable,
+  table: StagedTable,
   key: readonly string[],
 ): Promise<void> {
+  checkKey(table, key);
+  const { name, files } = table;
   const columns = key.map(identifier).join(', ');
   const rows = parquetFiles(files.map(({ path }) => path));
   const empty = key.map((column) => `${identifier(column)} IS NULL`).join(' OR ');

@@ -19,10 +19,9 @@ export interface TablePlan {
 export function planTable(
   before: ManifestTable | undefined,
   staged: StagedTable,
-  { mode, key, partition }: Pick<PublishRequest, 'mode' | 'key' | 'partition'>,
+  { mode, partition }: Pick<PublishRequest, 'mode' | 'partition'>,
   at: { readonly shown: string; readonly source: string; readonly partition: string | null },
 ): TablePlan {
-  checkKey(staged, mode === 'merge' ? key : []);
   if (before === undefined) return { kept: [], merges: false };
   const where = `The table ${staged.name} in ${at.shown}`;
   if (before.source !== at.source)
@@ -48,7 +47,7 @@ export function planTable(
 }
 
 /** Throws if a column of the key is missing. */
-export function checkKey({ name, columns }: StagedTable, key: readonly string[]): void {
+export function checkKey({ name, columns }: Pick<StagedTable, 'name' | 'columns'>, key: readonly string[]): void {
   const missing = key.find((column) => !columns.some((one) => one.name === column));
   if (missing !== undefined)
     throw new WarehouseUnusable(

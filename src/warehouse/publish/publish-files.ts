@@ -50,11 +50,11 @@ export async function publishFiles(publish: FilePublish): Promise<readonly Manif
   const partition = partitionOf(request.partition, record);
   if (request.mode === 'append' && staged.tables.every((table) => isAppended(named(table.name), table, publish)))
     return null;
+  if (request.mode === 'merge')
+    for (const table of staged.tables) await checkUnique(publish.connection, table, request.key);
   const at = { shown: files.shown, source: staged.source, partition };
   const plans = staged.tables.map((table) => ({ table, ...planTable(named(table.name), table, request, at) }));
   for (const { kept } of plans) await checkFiles(files, kept);
-  if (request.mode === 'merge')
-    for (const { table } of plans) await checkUnique(publish.connection, table, request.key);
   const changed: ManifestTable[] = [];
   for (const { table, kept, merges } of plans) {
     const writer = new TableWriter(publish, table.name);

@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { copyToParquet } from '../export/export-parquet.js';
-import type { SourceReader } from './source-reader.js';
+import type { SourceReader } from './job-table.js';
 
 export interface TableColumn {
   readonly name: string;

@@ -6,7 +6,7 @@ import {
   partitionOf,
   publishId,
 } from '../../../src/warehouse/publish/manifest.js';
-import { contentOf, planTable, whyOtherColumns } from '../../../src/warehouse/publish/plan-table.js';
+import { checkKey, contentOf, planTable, whyOtherColumns } from '../../../src/warehouse/publish/plan-table.js';
 import type { StagedTable } from '../../../src/warehouse/publish/stage-tables.js';
 
 const columns = [
@@ -32,21 +32,21 @@ const before: ManifestTable = {
   ...{ publish: 'p', at: '', run: 'r', mode: 'append', key: [], content: 'c' },
 };
 const at = { shown: '/lake', source: 'job brands-1', partition: null };
-const append = { mode: 'append', key: [], partition: null } as const;
+const append = { mode: 'append', partition: null } as const;
 
 describe('the plan of a table', () => {
   it('keeps no file of a new or replaced table, and drops empty files', () => {
     expect(planTable(undefined, staged, append, at)).toEqual({ kept: [], merges: false });
     expect(planTable(before, staged, { ...append, mode: 'replace' }, at)).toEqual({ kept: [], merges: false });
     expect(planTable(before, staged, append, at)).toEqual({ kept: [file('a', 5)], merges: false });
-    expect(planTable(before, staged, { ...append, mode: 'merge', key: ['id'] }, at).merges).toBe(true);
+    expect(planTable(before, staged, { ...append, mode: 'merge' }, at).merges).toBe(true);
   });
 
   it('of a partition keeps the files of the other partitions', () => {
     const files = [file('a', 1, 'day=2026-11-22'), file('b', 1, 'day=2026-11-23')];
     const byDay: ManifestTable = { ...before, partitionBy: 'day', files };
     const today = { ...at, partition: 'day=2026-11-23' };
-    const replace = { mode: 'replace', key: [], partition: 'day' } as const;
+    const replace = { mode: 'replace', partition: 'day' } as const;
     expect(planTable(byDay, staged, replace, today).kept).toEqual([files[0]]);
     expect(planTable(byDay, staged, { ...replace, partition: null }, at).kept).toEqual([]);
     expect(() => planTable(byDay, staged, append, at)).toThrow('is partitioned by day: pass --partition day');
@@ -59,7 +59,7 @@ describe('the plan of a table', () => {
     );
     const other = { ...staged, columns: [{ name: 'id', type: 'VARCHAR' }] };
     expect(() => planTable(before, other, append, at)).toThrow('(name is gone, id is BIGINT, now VARCHAR)');
-    expect(() => planTable(undefined, staged, { ...append, mode: 'merge', key: ['no'] }, at)).toThrow('no column no');
+    expect(() => checkKey(staged, ['id', 'no'])).toThrow('--key: brands has no column no. Its columns: id, name');
     const many = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, type: 'BIGINT' }));
     expect(whyOtherColumns([], many)).toBe('a is new, b is new, c is new and 2 more');
     expect(whyOtherColumns(many, [...many].reverse())).toBeNull();

@@ -1,6 +1,6 @@
 import type { PublishSource } from '../../publish/create-publisher.js';
+import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
-import { jobTable, type SourceTable } from '../../publish/source-reader.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
 import type { Relation } from '../../shared/relation.js';
 import { duckDbDialect } from '../dialect/event-dialect.js';
@@ -10,7 +10,7 @@ import { onceFree, partOf } from '../rows/duckdb-rows.js';
 import { rowTransaction } from '../rows/row-transaction.js';
 
 /** The tables of a DuckDB file, for a publish. All loads wait meanwhile. */
-export function duckDbSource(warehouse: Warehouse, say: (sentence: string) => void): PublishSource {
+export function duckDbSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
   return {
     file: warehouse.file,
     say,

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { memoryFor } from '../../export/job-rows.js';
 import type { PublishSource } from '../../publish/create-publisher.js';
+import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
-import { jobTable, type SourceTable } from '../../publish/source-reader.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
 import type { Relation, RelationColumn } from '../../shared/relation.js';
@@ -15,7 +15,7 @@ import { copyAsJson, partOf } from '../rows/export-part.js';
 import { rowTransaction } from '../rows/row-transaction.js';
 
 /** The tables of a schema, for a publish. All of them are read in one snapshot, while loads continue. */
-export function postgresSource(warehouse: Warehouse, say: (sentence: string) => void): PublishSource {
+export function postgresSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
   return {
     file: null,
     say,
