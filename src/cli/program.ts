@@ -5,6 +5,7 @@ import { addEvents } from './events/event-program.js';
 import { addLocal } from './local/local-program.js';
 import { addMonitors } from './monitors/monitor-program.js';
 import { helpGroups, withExamples } from './options/options.js';
+import { addPublish } from './publish/publish-program.js';
 import { addJobs } from './rows/job-commands.js';
 import { addAgentRows, addEnrich } from './rows/row-commands.js';
 import { addSchedules } from './schedules/schedule-program.js';
@@ -40,6 +41,7 @@ export function buildProgram(
   program.commandsGroup(helpGroups.jobs);
   addEnrich(program, chosen);
   addJobs(program, chosen);
+  addPublish(program, chosen);
   program.commandsGroup(helpGroups.events);
   addEvents(program, chosen);
   program.commandsGroup(helpGroups.agents);

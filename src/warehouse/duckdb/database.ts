@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
+import { createPublisher } from '../publish/create-publisher.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
 import { createDuckDbEvents } from './events/duckdb-events.js';
 import { createDuckDbMonitors } from './monitors/duckdb-monitors.js';
+import { Warehouse } from './open/warehouse.js';
+import { duckDbSource } from './publish/duckdb-source.js';
 import { createDuckDbRows } from './rows/duckdb-rows.js';
 
 const absolute = (address: string, cwd: string) => resolve(cwd, address);
@@ -15,10 +18,11 @@ export const duckDb: WarehouseDatabase = {
   identityOf: absolute,
   fileOf: absolute,
   whyNoFile: whyNoDatabase,
-  open(address, { say }) {
+  open(address, { say, credentialsFor }) {
     const options = { file: resolve(address), say };
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-    return { rows, events, monitors, close: () => rows.close() };
+    const publisher = createPublisher({ ...duckDbSource(Warehouse.at(options.file), say), credentialsFor });
+    return { rows, events, monitors, publisher, close: () => rows.close() };
   },
 };

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
@@ -30,15 +31,20 @@ export async function exportParquet(
   for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
     const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
-    const copied = await connection.runAndReadAll(
-      `COPY (${query}) TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`,
-    );
+    rows += await copyToParquet(connection, query, file);
     bytes += await syncedSize(file);
-    rows += Number(copied.getRowsJson()[0]?.[0]);
     files++;
   }
   await replaceDirectory(draft, dir);
   return { rows, files, bytes };
+}
+
+/** Writes the rows of a query into a Parquet file. Returns the number of rows. */
+export async function copyToParquet(connection: DuckDBConnection, query: string, file: string): Promise<number> {
+  const copied = await connection.runAndReadAll(
+    `COPY (${query}) TO ${literal(file)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`,
+  );
+  return Number(copied.getRowsJson()[0]?.[0]);
 }
 
 async function replaceDirectory(draft: string, dir: string): Promise<void> {

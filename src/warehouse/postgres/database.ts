@@ -1,8 +1,10 @@
 import { isPostgresUrl } from '../../postgres/index.js';
+import { createPublisher } from '../publish/create-publisher.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { createPostgresEvents } from './events/postgres-events.js';
 import { createPostgresMonitors } from './monitors/postgres-monitors.js';
 import { addressOf, Warehouse } from './open/warehouse.js';
+import { postgresSource } from './publish/postgres-source.js';
 import { createPostgresRows } from './rows/postgres-rows.js';
 
 /** The form of an address, for messages. */
@@ -23,6 +25,7 @@ export const postgres: WarehouseDatabase = {
       rows: createPostgresRows({ url, say }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
+      publisher: createPublisher({ ...postgresSource(warehouse, say), credentialsFor }),
       close: () => warehouse.close(),
     };
   },

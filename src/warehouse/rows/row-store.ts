@@ -99,17 +99,21 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
   return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }
 
-/** A job for its exports: its input, its columns and its highest row number. */
+/** A job for its exports: its input, its view and the columns of the view, its highest row number, and its latest recorded run. */
 export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
-  const [record] = await rows<{ input: string; columns: readonly string[]; last: unknown } & StoredTexts>(
-    `SELECT input, columns, ${storedTexts}, (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last
+  const [record] = await rows<
+    { input: string; view: string; columns: readonly string[]; last: unknown; run: string | null } & StoredTexts
+  >(
+    `SELECT input, view_name AS view, columns, ${storedTexts},
+       (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last,
+       (SELECT run FROM searchflow_runs WHERE job = $1 ORDER BY ended_at DESC LIMIT 1) AS run
      FROM searchflow_jobs WHERE job = $1`,
     [job],
   );
   if (record === undefined) throw unknownJob(job, shown);
-  const { input, columns, last } = record;
+  const { input, view, columns, last, run } = record;
   const results: readonly ResultColumn[] = columnsOf(record);
-  return { input, columns, results, last: Number(last) };
+  return { input, view, columns, results, last: Number(last), run };
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */

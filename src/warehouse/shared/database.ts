@@ -1,13 +1,15 @@
 import type { Secret } from '../../core/connections/secret.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
+import type { Publisher } from '../../core/publish/publish-request.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 
-/** The three stores of one address. The stores share one DuckDB instance or one pool of connections. */
+/** The stores of one address, and the publisher of their tables. They share one DuckDB instance or one pool of connections. */
 export interface OpenedWarehouse {
   readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
+  readonly publisher: Publisher;
   /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
   close(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { connectIfRunning } from '../temporal-server/running-server.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { StoreJobLists } from './job-lists.js';
+import { publish } from './publish.js';
 import { StoreRowJobs } from './row-jobs.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork, RuntimeWork } from './runtime-work.js';
@@ -63,6 +64,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     jobs: new StoreJobLists(parts),
     work: ownWork(work, store),
     team: teamView(store),
+    publish: (wish) => publish(parts, wish),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();
       const { client } = await parts.connect();

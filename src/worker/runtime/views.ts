@@ -1,6 +1,7 @@
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
+import type { Published } from '../../core/publish/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
@@ -17,6 +18,8 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
+
+import type { PublishWish } from './publish.js';
 
 export interface PlanOptions {
   /** Whether the run will follow without a question. Then the Temporal server starts while many rows are read. Default: no. */
@@ -106,6 +109,8 @@ export interface Runtime {
   readonly jobs: JobLists;
   readonly work: OwnWork;
   readonly team: TeamView;
+  /** Copies a job, events or monitors to a target, without Temporal. */
+  publish(wish: PublishWish): Promise<Published>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**

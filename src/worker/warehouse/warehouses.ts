@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import { Secret } from '../../core/connections/secret.js';
+import type { Publisher } from '../../core/publish/publish-request.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import {
   type RowWarehouse,
@@ -19,6 +20,7 @@ import { isSameWarehouse } from '../config/store-setting.js';
 /** The warehouses of a process, for jobs, walks and monitors, and the secret files. */
 export interface Warehouses {
   of(staged: Pick<StagedJob, 'into' | 'host'>): RowWarehouse;
+  publisher(ref: Pick<StagedJob, 'into' | 'host'>): Publisher;
   readonly events: WalkWarehouses;
   readonly monitors: MonitorWarehouses;
   close(): Promise<void>;
@@ -64,6 +66,7 @@ export function openWarehouses(
   };
   return {
     of: (staged) => left(at(staged).rows, staged.into),
+    publisher: (ref) => at(ref).publisher,
     events: { warehouse: async (ref) => left((await allowed(ref)).events, ref.into) },
     monitors: {
       async warehouse(ref) {

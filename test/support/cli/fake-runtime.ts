@@ -144,6 +144,10 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     checkTargets: async () => undefined,
     export: async (_job, csv) => ({ rows: 200, bytes: 1, file: `/data/${csv}` }),
     exportParquet: async (_job, dir) => ({ rows: 200, files: 1, bytes: 1, folder: `/data/${dir}` }),
+    publish: async ({ to, mode }) => ({
+      ...{ id: '20261123T000000Z-00000000', at: '2026-11-23T00:00:00.000Z', run: 'run-1', mode, target: `/data/${to}` },
+      ...{ changed: true, tables: [{ name: 'brands', rows: 200, total: 200 }] },
+    }),
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     known: async () => [],

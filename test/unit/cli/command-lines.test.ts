@@ -138,6 +138,9 @@ describe('a command line', () => {
     ['agent rows in.csv --query {{name}} --rows-per-run 101', '--rows-per-run'],
     ['export brands', 'Pass --csv FILE'],
     ['export brands --csv out --parquet ./out', 'name the same path'],
+    ['publish brands --to out --mode merge', '--mode merge needs --key'],
+    ['publish brands --to out --key name', '--key needs --mode merge'],
+    ["publish brands --to ''", "--to: '' is not a target"],
     ['limits set', 'Pass --per-day, --per-month or both'],
     ['usage --since 2026-11-02 --until 2026-11-01', 'must not be after --until'],
     ['schedule backfill nightly', '--from is required'],
@@ -220,6 +223,21 @@ describe('a command line', () => {
     expect(stdout).toMatchObject({ code: 0, out: 'name\nExample\n', err: '' });
     expect(stdout.asked[0]).toEqual(['checkTargets', 'brands', { parquet: undefined }]);
     expect(readdirSync(join(cwd, '.searchflow', 'scratch'))).toEqual([]);
+  });
+
+  it('of publish passes what, where and how, and reports the rows', async () => {
+    const merge = await type('publish brands --to out/lake --mode merge --key name --key site --partition day');
+    const how = { mode: 'merge', key: ['name', 'site'], partition: 'day' };
+    expect(merge.asked).toEqual([['publish', { what: 'brands', from: null, to: 'out/lake', ...how }]]);
+    expect(merge.err).toBe('brands: 200 rows published to /data/out/lake\n');
+    const { asked, out } = await type('publish events --from out/e.duckdb --to lake --json');
+    const usual = { mode: 'replace', key: [], partition: null };
+    expect(asked[0]?.[1]).toEqual({ what: 'events', from: 'out/e.duckdb', to: 'lake', ...usual });
+    expect(JSON.parse(out)).toMatchObject({ kind: 'publish', target: '/data/lake', changed: true, run: 'run-1' });
+    const same = await type('publish brands --to lake', {
+      publish: async () => ({ id: 'i', at: '', run: 'r', mode: 'append', target: '/lake', changed: false, tables: [] }),
+    });
+    expect(same.err).toBe('/lake has these rows of run r already. Nothing was written.\n');
   });
 
   it('of jobs lists them in columns, or as JSON', async () => {

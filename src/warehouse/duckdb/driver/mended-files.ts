@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { mendSurrogates } from '../../shared/mend-escapes.js';
-import { withTemporaryFolder } from './temporary-folder.js';
+import { withTemporaryFolder } from '../../shared/temporary-folder.js';
 
 /** Runs `work` with repaired copies of files of JSON lines, and removes the copies. */
 export async function withMendedFiles<T>(

@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withTemporaryFolder } from './temporary-folder.js';
+import { withTemporaryFolder } from '../../shared/temporary-folder.js';
 
 /**
  * Bytes of one part. DuckDB reads up to 2,048 lines of a file at once, and each function of a statement copies them, some four times. So

@@ -51,9 +51,8 @@ export function createDuckDbRows(options: {
           check(job);
           return warehouse.useWhole(async (connection, grant) => {
             const record = await readJob(rowTransaction(connection), job, warehouse.file);
-            const part = async (from: number, to: number) =>
-              `SELECT * FROM row_store WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL`;
-            return work({ connection, rows: { ...record, part }, need: (memory) => grant({ memory }) });
+            const rows = { ...record, part: partOf(job) };
+            return work({ connection, rows, need: (memory) => grant({ memory }) });
           });
         }),
     }),
@@ -61,8 +60,12 @@ export function createDuckDbRows(options: {
   };
 }
 
+/** See `JobRows.part`. */
+export const partOf = (job: string) => async (from: number, to: number) =>
+  `SELECT * FROM row_store WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL`;
+
 /** Runs work that begins with opening the file, and retries the work while another process has the file. */
-async function onceFree<T>(work: () => Promise<T>): Promise<T> {
+export async function onceFree<T>(work: () => Promise<T>): Promise<T> {
   const until = performance.now() + FREE_MS;
   for (;;) {
     try {

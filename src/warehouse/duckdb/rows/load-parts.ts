@@ -13,8 +13,8 @@ import {
   unitsMissing,
 } from '../../rows/load-slice.js';
 import type { RowTransaction } from '../../rows/row-sql.js';
+import { withTemporaryFolder } from '../../shared/temporary-folder.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
-import { withTemporaryFolder } from '../driver/temporary-folder.js';
 import { type Needs, USUAL, type Warehouse } from '../open/warehouse.js';
 import { rowTransaction } from './row-transaction.js';
 

@@ -1,13 +1,11 @@
 import type { RowDialect } from '../../rows/row-sql.js';
+import { cutName } from '../../shared/cut-name.js';
 import type { ColumnTypes } from '../../shared/relation.js';
 import { partsOf, pathOf, resultSql } from './result-sql.js';
 import { postgresSql } from './sql-dialect.js';
 
 /** Maximum number of columns of a view. */
 const MAX_COLUMNS = 1600;
-/** Maximum bytes of a name. */
-const MAX_NAME = 63;
-
 /** Types of the fields of records. */
 const recordTypes: ColumnTypes = { ...postgresSql.types, time: postgresSql.types.long };
 
@@ -36,12 +34,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
       // A view that other views depend on cannot be created again.
       columnsOf:
         'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
-      cut(name, suffix) {
-        // NUL is replaced by visible characters.
-        let text = name.replaceAll('\0', '\\u0000');
-        while (Buffer.byteLength(text + suffix) > MAX_NAME) text = [...text].slice(0, -1).join('');
-        return text + suffix;
-      },
+      cut: cutName,
       read(columns, where) {
         const { from, shown } = resultSql(columns, prefix);
         return { from: `${from} WHERE ${where}`, shown };

@@ -100,14 +100,15 @@ export class Warehouse {
 
   /**
    * Like `transaction`, for work that only reads an existing warehouse. The right to read is enough. Only a warehouse of an earlier release
-   * needs more rights, because such a warehouse is migrated first.
+   * needs more rights, because such a warehouse is migrated first. `snapshot`: all statements of `work` see one state of the database.
    */
-  async read<T>(work: (tx: PgTransaction) => Promise<T>): Promise<T> {
+  async read<T>(work: (tx: PgTransaction) => Promise<T>, { snapshot = false } = {}): Promise<T> {
     await this.#migrate();
     const { stalledMs = STALLED_MS } = this.#options;
     return this.#saying((postgres) =>
       postgres.transaction(
         async (tx) => {
+          if (snapshot) await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
           await tx.query('SELECT set_config(name, value, true) FROM unnest($1::text[], $2::text[]) AS s(name, value)', [
             Object.keys(this.#settings),
             Object.values(this.#settings),

@@ -5,7 +5,6 @@ import type { PgTransaction } from '../../../postgres/index.js';
 import type { JobRows } from '../../export/job-rows.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
 import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
-import type { Warehouse } from '../open/warehouse.js';
 
 /** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
 const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
@@ -36,12 +35,16 @@ const asInDuckDb = ['title', 'author', 'publishedDate']
   .join(', ');
 
 /**
- * See `JobRows.part`. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
+ * See `JobRows.part`. `read`: runs work in a transaction. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
  * unchanged, because DuckDB would rewrite the numbers in the answer.
  */
-export function partOf(warehouse: Warehouse, job: string, scratch: string): JobRows['part'] {
+export function partOf(
+  read: (work: (tx: PgTransaction) => Promise<number>) => Promise<number>,
+  job: string,
+  scratch: string,
+): JobRows['part'] {
   return async (from, to) => {
-    const longest = await warehouse.read((tx) => bring(tx, rows(job, from, to), scratch));
+    const longest = await read((tx) => copyAsJson(tx, rows(job, from, to), scratch));
     const lines = `read_json_objects(${literal(plainPath(scratch))}, format = 'newline_delimited', compression = 'uncompressed',
       maximum_object_size = ${Math.max(65_536, longest + 1)})`;
     return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),
@@ -53,7 +56,7 @@ export function partOf(warehouse: Warehouse, job: string, scratch: string): JobR
 }
 
 /** Writes rows as lines of JSON. Returns the bytes of the longest line. */
-async function bring(tx: PgTransaction, query: string, file: string): Promise<number> {
+export async function copyAsJson(tx: PgTransaction, query: string, file: string): Promise<number> {
   const { to } = await import('pg-copy-streams');
   const lines = tx.client.query(
     to(`COPY (SELECT row_to_json(r) FROM (${query}) r) TO STDOUT (FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01')`),

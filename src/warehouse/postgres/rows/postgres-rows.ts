@@ -3,8 +3,8 @@ import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
+import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
 import { postgresRowDialect } from '../dialect/row-dialect.js';
-import { setMemory, withScratchDuckDb } from '../driver/scratch-duckdb.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 import { partOf } from './export-part.js';
 import { rowTransaction } from './row-transaction.js';
@@ -39,7 +39,7 @@ export function createPostgresRows(
       },
       read: async (job, scratch, work) => {
         const record = await transaction('read', (tx) => readJob(tx, job, warehouse.shown));
-        const rows = { ...record, part: partOf(warehouse, job, join(scratch, 'source.jsonl')) };
+        const rows = { ...record, part: partOf((bring) => warehouse.read(bring), job, join(scratch, 'source.jsonl')) };
         return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
           work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
         );

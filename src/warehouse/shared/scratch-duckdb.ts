@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { loadDuckDb } from '../../shared/load-duckdb.js';
+import { loadDuckDb } from './load-duckdb.js';
 
 /** Memory in MB of a scratch DuckDB. A warehouse file has as much for work on a whole job. */
 const MEMORY_MB = 256;

@@ -1,0 +1,52 @@
+/** How published rows change the rows of a target. */
+export const publishModes = ['replace', 'append', 'merge'] as const;
+export type PublishMode = (typeof publishModes)[number];
+
+export const publishPartitions = ['run', 'day'] as const;
+export type PublishPartition = (typeof publishPartitions)[number];
+
+/** What is published: the view of a job, the current state of events, or the monitors with their runs and results. */
+export type PublishSubject = { readonly job: string } | 'events' | 'monitors';
+
+export interface PublishRequest {
+  readonly subject: PublishSubject;
+  /** The target as typed; a relative path is resolved against the working folder. */
+  readonly to: string;
+  readonly mode: PublishMode;
+  /** Columns that identify a row; only for `merge`. */
+  readonly key: readonly string[];
+  readonly partition: PublishPartition | null;
+}
+
+/** One publish, as its target records it. */
+export interface PublishRecord {
+  /** Unique, and later publishes have greater ids. */
+  readonly id: string;
+  /** Time of the publish, ISO 8601, UTC. */
+  readonly at: string;
+  /** The latest run that the warehouse records of a job; the id of the publish if there is none, and for events and monitors. */
+  readonly run: string;
+  readonly mode: PublishMode;
+}
+
+export interface PublishedTable {
+  readonly name: string;
+  /** Rows that were published. */
+  readonly rows: number;
+  /** Rows of the table in the target. */
+  readonly total: number;
+}
+
+export interface Published extends PublishRecord {
+  /** The target, without credentials. */
+  readonly target: string;
+  /** False: the same rows of the same run had been appended before, and nothing was written. */
+  readonly changed: boolean;
+  readonly tables: readonly PublishedTable[];
+}
+
+/** Copies tables of a warehouse into a target, in one step. */
+export interface Publisher {
+  /** Rejects with `WarehouseUnusable` if the target must not be used, before anything is written. */
+  publish(request: PublishRequest): Promise<Published>;
+}

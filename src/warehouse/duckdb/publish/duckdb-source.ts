@@ -1,0 +1,53 @@
+import type { PublishSource } from '../../publish/create-publisher.js';
+import { jobTable, type SourceTable } from '../../publish/job-table.js';
+import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
+import { readJob, unknownJob } from '../../rows/row-store.js';
+import type { Relation } from '../../shared/relation.js';
+import { duckDbDialect } from '../dialect/event-dialect.js';
+import { inTransaction } from '../driver/in-transaction.js';
+import type { Warehouse } from '../open/warehouse.js';
+import { onceFree, partOf } from '../rows/duckdb-rows.js';
+import { rowTransaction } from '../rows/row-transaction.js';
+
+/** The tables of a DuckDB file, for a publish. All loads wait meanwhile. */
+export function duckDbSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
+  return {
+    file: warehouse.file,
+    say,
+    read: (subject, _scratch, work) =>
+      onceFree(async () => {
+        const isJob = typeof subject === 'object';
+        if (!warehouse.exists())
+          throw isJob ? unknownJob(subject.job, warehouse.file) : nothingToPublish(subject, warehouse.file);
+        return warehouse.useWhole((connection, grant) =>
+          inTransaction(connection, async () => {
+            const need = (memory: number) => grant({ memory });
+            if (!isJob) {
+              const tables = publishedTables(subject, duckDbDialect).map(wholeTable);
+              return work({ connection, need, source: subject, run: null, input: null, tables });
+            }
+            const { job } = subject;
+            const { view, run, ...record } = await readJob(rowTransaction(connection), job, warehouse.file);
+            const tables = [jobTable(view, { ...record, part: partOf(job) })];
+            return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
+          }),
+        );
+      }),
+  };
+}
+
+/** JSON columns are text in files, because every reader supports text. */
+function wholeTable({ name, columns }: Relation): SourceTable {
+  const all = columns.map((column) =>
+    column.type === 'json' || column.type === 'parsed'
+      ? `CAST(${column.name} AS VARCHAR) AS ${column.name}`
+      : column.name,
+  );
+  return {
+    name,
+    memory: 0,
+    async *parts() {
+      yield `SELECT ${all.join(', ')} FROM ${name}`;
+    },
+  };
+}

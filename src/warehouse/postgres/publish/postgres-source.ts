@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import type { PgTransaction } from '../../../postgres/index.js';
+import { memoryFor } from '../../export/job-rows.js';
+import type { PublishSource } from '../../publish/create-publisher.js';
+import { jobTable, type SourceTable } from '../../publish/job-table.js';
+import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
+import { readJob, unknownJob } from '../../rows/row-store.js';
+import { literal, plainPath } from '../../shared/duckdb-quote.js';
+import type { Relation, RelationColumn } from '../../shared/relation.js';
+import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
+import { postgresDialect } from '../dialect/event-dialect.js';
+import { postgresRowDialect } from '../dialect/row-dialect.js';
+import type { Warehouse } from '../open/warehouse.js';
+import { copyAsJson, partOf } from '../rows/export-part.js';
+import { rowTransaction } from '../rows/row-transaction.js';
+
+/** The tables of a schema, for a publish. All of them are read in one snapshot, while loads continue. */
+export function postgresSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
+  return {
+    file: null,
+    say,
+    async read(subject, scratch, work) {
+      const { shown } = warehouse;
+      const isJob = typeof subject === 'object';
+      if (!(await warehouse.exists())) throw isJob ? unknownJob(subject.job, shown) : nothingToPublish(subject, shown);
+      const lines = join(scratch, 'source.jsonl');
+      return warehouse.read(
+        (tx) =>
+          withScratchDuckDb(join(scratch, 'spill'), async (connection) => {
+            const need = (megabytes: number) => setMemory(connection, megabytes);
+            if (!isJob) {
+              const tables = publishedTables(subject, postgresDialect()).map((table) => wholeTable(tx, table, lines));
+              return work({ connection, need, source: subject, run: null, input: null, tables });
+            }
+            const { job } = subject;
+            const rows = rowTransaction(tx, postgresRowDialect(`${warehouse.schema}.`));
+            const { view, run, ...record } = await readJob(rows, job, shown);
+            const part = partOf((bring) => bring(tx), job, lines);
+            const tables = [jobTable(view, { ...record, part })];
+            return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
+          }),
+        { snapshot: true },
+      );
+    },
+  };
+}
+
+const types: Readonly<Record<RelationColumn['type'], string>> = {
+  ...{ text: 'VARCHAR', texts: 'VARCHAR[]', boolean: 'BOOLEAN', number: 'DOUBLE', time: 'TIMESTAMP', other: 'VARCHAR' },
+  ...{ small: 'INTEGER', integer: 'BIGINT', long: 'BIGINT', digest: 'UBIGINT', json: 'VARCHAR', parsed: 'VARCHAR' },
+};
+
+/** Times are copied as UTC, and JSON as text, unchanged. */
+function copied({ name, type }: RelationColumn): string {
+  if (type === 'time') return `to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS ${name}`;
+  return type === 'json' || type === 'parsed' ? `CAST(${name} AS text) AS ${name}` : name;
+}
+
+function wholeTable(tx: PgTransaction, { name, columns }: Relation, lines: string): SourceTable {
+  return {
+    name,
+    memory: memoryFor(columns.length),
+    async *parts() {
+      const longest = await copyAsJson(tx, `SELECT ${columns.map(copied).join(', ')} FROM ${name}`, lines);
+      const fields = columns.map((column) => `${column.name}: '${types[column.type]}'`).join(', ');
+      yield `SELECT * FROM read_json(${literal(plainPath(lines))}, format = 'newline_delimited', compression = 'uncompressed',
+        columns = {${fields}}, maximum_object_size = ${Math.max(65_536, longest + 1)})`;
+    },
+  };
+}

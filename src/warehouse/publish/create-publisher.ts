@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Secret } from '../../core/connections/secret.js';
+import type {
+  Published,
+  Publisher,
+  PublishRecord,
+  PublishRequest,
+  PublishSubject,
+} from '../../core/publish/publish-request.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { withDraftFolder } from '../../files/draft-folder.js';
+import { LockBusy } from '../../files/process-lock.js';
+import { isSameFile } from '../../files/same-file.js';
+import { memoryFor } from '../export/job-rows.js';
+import { whyNoTarget } from '../export/why-no-target.js';
+import { warehouseError } from '../shared/duckdb-error.js';
+import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
+import { withTemporaryFolder } from '../shared/temporary-folder.js';
+import { attachTarget, isWarehouse, publishToDatabase, type TableRows } from './database-target.js';
+import { folderFiles } from './folder-files.js';
+import type { SourceReader } from './job-table.js';
+import { publishId } from './manifest.js';
+import { placeOf, TARGET_FORMS } from './place-of.js';
+import { refusePartition } from './plan-rows.js';
+import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
+import { publishError } from './publish-error.js';
+import { openFiles, publishFiles } from './publish-files.js';
+import { type Staged, stageTables } from './stage-tables.js';
+
+/** Time for which a publish waits for another publish into the same folder or file. */
+const WAIT_MS = 600_000;
+
+/** The parts of a warehouse for a publish. */
+export interface PublishSource {
+  /** The file of the warehouse; null for a warehouse on a server. */
+  readonly file: string | null;
+  readonly say: (sentence: string) => void;
+  /** See `WarehousesOptions.credentialsFor`. */
+  readonly credentialsFor?: (address: string) => Secret | null;
+  /** Runs `work` on one state of the source; may repeat `work`. `scratch`: a folder for temporary files, which the caller removes. */
+  read<T>(subject: PublishSubject, scratch: string, work: (reader: SourceReader) => Promise<T>): Promise<T>;
+}
+
+/** The drafts of a publish, and its record. */
+interface Drafted {
+  readonly staged: Staged;
+  readonly request: PublishRequest;
+  readonly record: PublishRecord;
+  readonly connection: DuckDBConnection;
+  readonly drafts: string;
+}
+
+export function createPublisher(source: PublishSource): Publisher {
+  return {
+    async publish(request) {
+      const place = placeOf(request.to);
+      if (place.kind === 'folder') return toFolder(source, request, place.path);
+      refusePartition(request);
+      if (place.kind === 'file') return toFile(source, request, place.path);
+      if (place.kind === 'postgres') return toPostgres(source, request, place.address);
+      throw new WarehouseUnusable(`--to: ${place.kind} is not supported yet: give ${TARGET_FORMS}`);
+    },
+  };
+}
+
+function toFolder(source: PublishSource, request: PublishRequest, folder: string): Promise<Published> {
+  const refuse = (input: string | null) => {
+    const why = whyNoTarget('parquet', folder, { into: source.file, input });
+    if (why !== null) throw new WarehouseUnusable(why);
+  };
+  refuse(null);
+  return locked(source, folder, async (drafts) => {
+    const files = folderFiles(folder);
+    const before = await openFiles(files);
+    return draft(source, request, { drafts, shown: folder, refuse }, (drafted) =>
+      publishFiles({ ...drafted, files, before }),
+    );
+  });
+}
+
+function toFile(source: PublishSource, request: PublishRequest, file: string): Promise<Published> {
+  const refuse = (input: string | null) => {
+    for (const other of [source.file, input])
+      if (other !== null && other !== '-' && isSameFile(other, file))
+        throw new WarehouseUnusable(
+          `${file} is the ${other === source.file ? 'warehouse' : 'input'}: name another file`,
+        );
+  };
+  refuse(null);
+  return locked(source, file, (drafts) =>
+    draft(source, request, { drafts, shown: file, refuse }, async (drafted) => {
+      const { connection } = drafted;
+      await attachTarget(connection, file);
+      if (await isWarehouse(connection))
+        throw new WarehouseUnusable(`${file} is a warehouse of searchflow: name another file`);
+      return publishToDatabase({ ...drafted, shown: file });
+    }).catch((error: unknown) => {
+      throw warehouseError(publishError(error, file), file);
+    }),
+  );
+}
+
+function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {
+  const { shown, carried, user, password } = postgresTarget(url);
+  const known = user === null && password === null ? source.credentialsFor?.(carried)?.reveal() : null;
+  return withTemporaryFolder((drafts) =>
+    withPostgresTarget(known ?? url, source.say, (postgres) =>
+      draft(source, request, { drafts, shown, refuse: () => undefined }, (drafted) =>
+        publishToPostgres({ ...drafted, postgres }),
+      ),
+    ),
+  );
+}
+
+/** Runs `work` while no other publish writes the target. The folder of drafts is beside the target. */
+async function locked<T>({ say }: PublishSource, target: string, work: (drafts: string) => Promise<T>): Promise<T> {
+  try {
+    return await withDraftFolder(target, work, { waitMs: WAIT_MS, say });
+  } catch (error) {
+    if (error instanceof LockBusy)
+      throw new WarehouseBusy(`Another publish is writing ${target}: ${error.message}`, error.pid);
+    throw publishError(error, target);
+  }
+}
+
+/** Copies the tables of the source into drafts, and then commits them. */
+async function draft(
+  source: PublishSource,
+  request: PublishRequest,
+  {
+    drafts,
+    shown,
+    refuse,
+  }: { readonly drafts: string; readonly shown: string; readonly refuse: (input: string | null) => void },
+  commit: (drafted: Drafted) => Promise<readonly TableRows[] | null>,
+): Promise<Published> {
+  const staged = await source.read(request.subject, drafts, (reader) => {
+    refuse(reader.input);
+    // The warehouse would report an error of the drafts, such as a full disk, as its own.
+    return stageTables(reader, join(drafts, 'staged')).catch((error: unknown) => {
+      throw publishError(error, shown);
+    });
+  });
+  const record = newRecord(request, staged.run);
+  const tables = await withScratchDuckDb(join(drafts, 'spill'), async (connection) => {
+    await setMemory(connection, Math.max(...staged.tables.map(({ columns }) => memoryFor(columns.length))));
+    return commit({ staged, request, record, connection, drafts });
+  });
+  const total = (name: string) => tables?.find((table) => table.name === name)?.rows ?? 0;
+  return {
+    ...record,
+    target: shown,
+    changed: tables !== null,
+    tables: tables === null ? [] : staged.tables.map(({ name, rows }) => ({ name, rows, total: total(name) })),
+  };
+}
+
+function newRecord({ mode }: PublishRequest, run: string | null): PublishRecord {
+  const now = Date.now();
+  const id = publishId(now, randomBytes(4).toString('hex'));
+  return { id, at: new Date(now).toISOString(), run: run ?? id, mode };
+}

@@ -1,0 +1,85 @@
+import { lstatSync } from 'node:fs';
+import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { isDraftOf, moveDurably, removeDrafts, writeDurably } from '../../files/write-durably.js';
+import { isDataPath, MANIFEST } from './manifest.js';
+
+/** The files of a target, below its folder or prefix. Paths are relative, with slashes. */
+export interface TargetFiles {
+  /** The target, for messages. */
+  readonly shown: string;
+  /** The text of the manifest; null if there is none. Throws `WarehouseUnusable` for a target that must not be used. */
+  manifest(): Promise<string | null>;
+  /** The path or URL of a file, for DuckDB. */
+  pathOf(path: string): string;
+  /** Bytes of a file; null if there is none. */
+  size(path: string): Promise<number | null>;
+  /** Writes a draft under a new name, durably. */
+  put(draft: string, path: string): Promise<void>;
+  /** Replaces the manifest in one step, durably. */
+  putManifest(text: string): Promise<void>;
+  /** Removes data files that `keeps` does not name, as far as the target can. Files of other programs are never removed. */
+  clean(keeps: ReadonlySet<string>): Promise<void>;
+}
+
+/** The files of a target in a folder. The folder is made when the first file is written. */
+export function folderFiles(folder: string): TargetFiles {
+  const manifest = join(folder, MANIFEST);
+  return {
+    shown: folder,
+    async manifest() {
+      const text = await readFile(manifest, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      });
+      if (text === null) await refuseForeign(folder, manifest);
+      return text;
+    },
+    pathOf: (path) => join(folder, path),
+    size: async (path) => lstatSync(join(folder, path), { throwIfNoEntry: false })?.size ?? null,
+    async put(draft, path) {
+      const target = join(folder, path);
+      makeFolder(dirname(target), 0o777);
+      await moveDurably(draft, target);
+    },
+    async putManifest(text) {
+      makeFolder(folder, 0o777);
+      await writeDurably(manifest, text, { mode: 0o644 });
+    },
+    async clean(keeps) {
+      if (!lstatSync(folder, { throwIfNoEntry: false })) return;
+      await removeDrafts(manifest);
+      const unnamed = (await pathsBelow(folder)).filter((path) => isDataPath(path) && !keeps.has(path));
+      for (const path of unnamed) await rm(join(folder, path), { force: true });
+      const parents = unnamed.flatMap((path) => [dirname(path), dirname(dirname(path))]);
+      // The folders of partitions come first, because they are in the folders of tables.
+      const emptied = [...new Set(parents)].filter((path) => path !== '.').sort((a, b) => b.length - a.length);
+      // A folder that is not empty stays.
+      for (const path of emptied) await rmdir(join(folder, path)).catch(() => undefined);
+    },
+  };
+}
+
+/** A folder without a manifest may have the files of a publish that was killed, and nothing else. */
+async function refuseForeign(folder: string, manifest: string): Promise<void> {
+  if (!lstatSync(folder, { throwIfNoEntry: false })) return;
+  const other = (await pathsBelow(folder)).find((path) => !isDataPath(path) && !isDraftOf(manifest, path));
+  if (other !== undefined)
+    throw new WarehouseUnusable(
+      `${folder} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new folder`,
+    );
+}
+
+/** The paths of all files below a folder, and of folders that are too deep for data files. */
+async function pathsBelow(folder: string, prefix = '', depth = 0): Promise<string[]> {
+  const entries = await readdir(join(folder, prefix), { withFileTypes: true });
+  const paths: string[] = [];
+  for (const entry of entries) {
+    const path = `${prefix}${entry.name}`;
+    if (entry.isDirectory() && depth < 2) paths.push(...(await pathsBelow(folder, `${path}/`, depth + 1)));
+    else paths.push(path);
+  }
+  return paths;
+}

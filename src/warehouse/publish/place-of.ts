@@ -1,0 +1,34 @@
+import { statSync } from 'node:fs';
+import { extname, resolve } from 'node:path';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { fileKind } from '../../files/file-kind.js';
+import { isPostgresUrl } from '../../postgres/index.js';
+
+/** Where a publish goes. */
+export type Place =
+  | { readonly kind: 'folder' | 'file'; readonly path: string }
+  | { readonly kind: 'postgres' | 's3' | 'ducklake'; readonly address: string };
+
+export const TARGET_FORMS =
+  'a folder, a .duckdb file, postgres://host/database, s3://bucket/prefix, or ducklake:catalog.ducklake';
+
+/**
+ * The place of a target, by the form of its text. An existing file must be a DuckDB database; a new path is a database if it is named as
+ * one, otherwise a folder. Never quotes the text, which may have a password.
+ */
+export function placeOf(to: string): Place {
+  if (isPostgresUrl(to)) return { kind: 'postgres', address: to };
+  if (/^s3:\/\/[^/?#]+/.test(to)) return { kind: 's3', address: to.replace(/\/+$/, '') };
+  if (/^ducklake:./.test(to)) return { kind: 'ducklake', address: to };
+  // A folder has no such name; for one that does, write ./md:x.
+  if (/^[a-z][a-z0-9+.-]+:/i.test(to) && !/^[a-z]:[\\/]/i.test(to))
+    throw new WarehouseUnusable(`--to: the value (not shown) is not a target: give ${TARGET_FORMS}`);
+  const path = resolve(to);
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (there?.isFile()) {
+    if (fileKind(path) === 'DuckDB database') return { kind: 'file', path };
+    throw new WarehouseUnusable(`${path} is a file, not a DuckDB database: give ${TARGET_FORMS}`);
+  }
+  const isDatabase = ['.duckdb', '.ddb', '.db'].includes(extname(path).toLowerCase());
+  return { kind: there === undefined && isDatabase ? 'file' : 'folder', path };
+}

@@ -1,0 +1,24 @@
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+
+const cases: readonly (readonly [when: RegExp, say: (target: string) => string])[] = [
+  [
+    /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
+    (target) => `The disk of ${target} is full: free some space and publish again. The target is unchanged`,
+  ],
+  [
+    /Permission denied|Read-only file system|EACCES|EROFS|EPERM/i,
+    (target) => `${target} cannot be written by this user: change its permissions, or name another target`,
+  ],
+  [
+    /Out of Memory Error/,
+    (target) =>
+      `Publishing to ${target} needs more memory than it has: check for very large rows, or use --mode replace`,
+  ],
+];
+
+/** Returns an error of a publish as `WarehouseUnusable` with the fix. Returns any other error unchanged. */
+export function publishError(error: unknown, target: string): unknown {
+  if (!(error instanceof Error) || error instanceof WarehouseBusy || error instanceof WarehouseUnusable) return error;
+  const found = cases.find(([when]) => when.test(error.message));
+  return found ? new WarehouseUnusable(found[1](target), { cause: error }) : error;
+}

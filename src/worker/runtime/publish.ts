@@ -1,0 +1,31 @@
+import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
+import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
+import type { Published, PublishRequest } from '../../core/publish/publish-request.js';
+import { UsageError } from '../config/runtime-types.js';
+import { warehouseOf } from '../config/store-setting.js';
+import { findJob } from '../staging/find-job.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+/** A publish as a command asks for it. */
+export interface PublishWish extends Omit<PublishRequest, 'subject'> {
+  /** Name or id of a job, `events` or `monitors`. */
+  readonly what: string;
+  /** The warehouse of events or monitors; null: the usual one. */
+  readonly from: string | null;
+}
+
+const usual = { events: DEFAULT_EVENT_WAREHOUSE, monitors: DEFAULT_MONITOR_WAREHOUSE } as const;
+
+/** Publishes a job from its warehouse, or events or monitors, without Temporal. */
+export async function publish(
+  { config, store, warehouses }: RuntimeParts,
+  { what, from, ...request }: PublishWish,
+): Promise<Published> {
+  if (what === 'events' || what === 'monitors') {
+    const into = warehouseOf(config, from, usual[what], process.cwd());
+    return warehouses.publisher({ into }).publish({ ...request, subject: what });
+  }
+  const { staged } = await findJob(store.entries, what);
+  if (from !== null) throw new UsageError(`--from: the rows of ${staged.job} are in ${staged.into}. Leave it out.`);
+  return warehouses.publisher(staged).publish({ ...request, subject: { job: staged.job } });
+}
