@@ -17,6 +17,7 @@ export interface AgentRowsInput
     | 'maxCostDollars'
     | 'maxRunSeconds'
     | 'skipRefused'
+    | 'stopAtFailed'
     | 'rowsPerRun'
     | 'origin'
     | 'host'
