@@ -27,6 +27,7 @@ const counts = z
   .object({
     ...{ rows: count, success: count, error: count, invalid: count, missing: count, vanished: count },
     tags: z.record(text, count),
+    misfits: z.record(text, count).optional(),
   })
   .optional()
   .catch(undefined);

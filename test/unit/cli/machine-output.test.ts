@@ -71,7 +71,16 @@ describe('the output of --json', () => {
       },
       ...{
         unknownOutcomes: 1,
-        warehouse: { rows: 8, success: 9, error: 10, invalid: 11, missing: 12, vanished: 13, tags: { T: 14 } },
+        warehouse: {
+          rows: 8,
+          success: 9,
+          error: 10,
+          invalid: 11,
+          missing: 12,
+          vanished: 13,
+          tags: { T: 14 },
+          misfits: { size: 16 },
+        },
       },
     };
     const outcome = {
@@ -96,6 +105,7 @@ describe('the output of --json', () => {
     expect(summaryData(ending)).toEqual({
       ...{ kind: 'summary', job: 'brands-1', name: 'brands', phase: 'done', origin: 'sandbox', rows: 8, limit: 2 },
       ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
+      misfits: { size: 16 },
       ...{
         dollars: 0.004,
         estimatedDollars: 0.006,
