@@ -67,6 +67,7 @@ export {
   workflowNames,
 } from './core/rows/job.js';
 export type { RowOperation } from './core/rows/row-operation.js';
+export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';
 export type { ScheduledJobInput, ScheduledOutcome } from './core/schedules/schedule.js';
 export { MemoryLimiter } from './store/limiter/memory-limiter.js';

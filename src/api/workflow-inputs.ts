@@ -18,6 +18,7 @@ import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
 import { rowOperations } from '../core/rows/row-operation.js';
+import { MOST_STOP_AFTER, type StopAtFailed } from '../core/rows/stop-at-failed.js';
 import {
   type AgentRequest,
   efforts,
@@ -50,6 +51,15 @@ const open = z.looseObject({});
 const dollars = z.number().min(0).max(MOST_DOLLARS);
 /** Null is refused: JSON turns NaN into null, which must not mean "no cap". */
 const maxCost = z.union([dollars, z.literal('none')]);
+
+/** Null is refused, as for the cap. */
+const failureLimit = z.union([
+  z.strictObject({
+    percent: z.number().positive().max(100).meta({ description: 'a percentage above 0 and at most 100' }),
+    after: count(MOST_STOP_AFTER).optional(),
+  } satisfies Fields<StopAtFailed>),
+  z.literal('none'),
+]);
 
 /** A time in seconds up to a bound, which `why` explains. */
 const seconds = (most: number, why: string) =>
@@ -94,6 +104,7 @@ const rows = {
   maxCostDollars: maxCost.optional(),
   maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
   skipRefused: flag.optional(),
+  stopAtFailed: failureLimit.optional(),
   rowsPerRun: count(100).optional(),
   origin: text.optional(),
   host: text.optional(),

@@ -348,11 +348,44 @@ export function resultContract(make: MakeWarehouse): void {
         ['Bolt', 'success', null, null],
         ['Cog', 'error', 'MISSING_FROM_RESPONSE', expect.stringContaining('row_id')],
       ]);
+      expect(await test.values('SELECT row_number FROM misfits')).toEqual([]);
       expect((await exported(dir, test.rows)).map(({ ceo, cost_dollars: cost }) => [ceo, cost])).toEqual([
         ['Boss of Acme', '0.001'],
         ['Boss of Bolt', '0.0'],
         ['', '0.001'],
       ]);
+    });
+
+    it('list each value that does not fit its column, and count them by column', async () => {
+      const answer = (unit: string) => recordOf(query(unit).startsWith('Bolt') ? odd : structured);
+      await run('agent', answer, { outputSchema });
+      const misfits = () =>
+        test.values('SELECT row_number, column_name, value, expected FROM misfits ORDER BY row_number, column_name');
+      const expected = [
+        ['employees', '3.7', 'integer'],
+        ['founded', 'today', 'date'],
+        ['listed', 'true-ish', 'boolean'],
+        ['revenue', 'much', 'number'],
+        ['seen', 'infinity', 'time'],
+      ];
+      expect(plain(await misfits())).toEqual(expected.map((one) => [2, ...one]));
+      const counts = { employees: 1, founded: 1, listed: 1, revenue: 1, seen: 1 };
+      expect(await test.rows.summary('brands-1')).toMatchObject({ success: 3, misfits: counts });
+      // A row keeps its misfits when it moves.
+      await run('agent', answer, { outputSchema }, 'name,city\nBolt,\nAcme,Rome\nCog,Oslo\n');
+      expect(plain(await misfits())).toEqual(expected.map((one) => [1, ...one]));
+      // Another schema has other columns. Answers to the former schema do not count until they are replaced.
+      const size = (type: string) => ({ outputSchema: { properties: { size: { type }, Name: { type: 'boolean' } } } });
+      await run('agent', () => recordOf({ size: 'x'.repeat(500), Name: 1 }), size('integer'));
+      expect(plain(await misfits())).toEqual(
+        [1, 2, 3].flatMap((row) => [
+          [row, 'result_Name', '1', 'boolean'],
+          [row, 'size', 'x'.repeat(200), 'integer'],
+        ]),
+      );
+      await run('agent', () => recordOf({ size: 'x', Name: true }), size('string'));
+      expect(await misfits()).toEqual([]);
+      expect(await test.rows.summary('brands-1')).not.toHaveProperty('misfits');
     });
 
     it('change their columns with the schema, even if the names stay', async () => {

@@ -124,6 +124,9 @@ export function splitRefused<U>(batch: readonly U[], alone = false): readonly (r
   return [batch.slice(0, from), batch.slice(from, half), batch.slice(half)].filter((part) => part.length > 0);
 }
 
+/** Returns the error tag of a refused unit. */
+const tagOf = ({ facts }: ApiError): string => facts.tag ?? 'INVALID_REQUEST';
+
 /** Returns the message of a refusal without the id of its request. */
 const sentenceOf = ({ message, requestId }: ApiError): string =>
   requestId === null ? message : message.replaceAll(requestId, '');
@@ -148,6 +151,7 @@ export class Refusals {
    */
   async add(unit: Unit, error: ApiError): Promise<void> {
     this.#refusals.push({ unit, error });
+    this.#context.failures?.failed([unit], tagOf(error));
     const isAlike = (one: { readonly error: ApiError }) => sentenceOf(one.error) === sentenceOf(error);
     if (!this.#isEnough || !this.#refusals.every(isAlike)) return;
     if (!(await this.#wasAccepted()) && this.#context.stats.acceptsNone) throw this.#allRefused(error);
@@ -168,7 +172,8 @@ export class Refusals {
     if (end === 'cancelled' && this.#context.stats.acceptsNone && !(await this.#wasAccepted())) return;
     for (const { unit, error } of this.#refusals) {
       const { facts, message } = error;
-      await fail(this.#context, [unit], facts.tag ?? 'INVALID_REQUEST', message, facts.status);
+      // The refusal was counted as a failed answer when it came.
+      await fail({ ...this.#context, failures: null }, [unit], tagOf(error), message, facts.status);
     }
   }
 

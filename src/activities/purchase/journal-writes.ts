@@ -10,6 +10,7 @@ import type { AccountBreaker } from '../call/account-breaker.js';
 import type { CircuitBreaker } from '../call/circuit-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
 import type { BudgetGate } from './budget-gate.js';
+import type { PurchaseFailures } from './failure-gate.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 
@@ -30,6 +31,8 @@ export interface PurchaseContext extends PurchaseDeps {
   /** When aborted: requests in flight are ended. */
   readonly cut: AbortSignal;
   readonly gate: BudgetGate;
+  /** Null or absent: the job has no limit of failed answers. */
+  readonly failures?: PurchaseFailures | null;
   readonly stats: PurchaseStats;
 }
 
@@ -115,7 +118,7 @@ export function note(
 
 /** Lands an answer. The cost of the answer is split over its units. */
 export async function land(
-  { journal, stats, purchaseRequest }: PurchaseContext,
+  { journal, stats, purchaseRequest, failures }: PurchaseContext,
   { id, estimateMicros, listMicros, takenMicros, at }: OpenIntent,
   bought: Bought,
 ): Promise<void> {
@@ -137,6 +140,7 @@ export async function land(
   stats.learn(listMicros, total, units);
   stats.costMicros += total;
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
+  failures?.landed(units);
 }
 
 /** Closes an intent without a readable answer; `body` is the text that came instead. */
@@ -156,7 +160,7 @@ export async function miss(
 
 /** Ends units as failed without a purchase. */
 export async function fail(
-  { journal, purchaseRequest, stats }: PurchaseContext,
+  { journal, purchaseRequest, stats, failures }: PurchaseContext,
   units: readonly Unit[],
   tag: string,
   message: string,
@@ -168,6 +172,7 @@ export async function fail(
   await journal.recordOutcomes(owner, segment, operation, outcomes);
   stats.landed += units.length;
   stats.failed += units.length;
+  failures?.failed(units, tag);
 }
 
 /** Ends units that have too many unknown outcomes. */

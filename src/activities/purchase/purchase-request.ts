@@ -4,6 +4,7 @@ import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
+import type { AnswerCounts, StopAtFailed } from '../../core/rows/stop-at-failed.js';
 
 /** One unit of work: a URL or a rendered request. */
 export interface Unit {
@@ -81,6 +82,17 @@ export interface LongRunning {
   readonly slots: RunSlots;
 }
 
+/** The limit of failed answers of a job, in answers. */
+export interface FailureStop extends Required<StopAtFailed> {
+  readonly job: string;
+  /** Start or last resume of the job, in Unix ms: answers since then count. */
+  readonly since: number;
+  /** Answers since then that were counted by the workflow; those of other processes are among them. */
+  readonly answered: number;
+  /** Whether an answer that is a success has no content. */
+  isEmpty(answer: Pick<UnitOutcome, 'result'>): boolean;
+}
+
 /** The units to buy, and the functions that make a request for some of them. */
 export interface PurchaseRequest {
   readonly segment: string;
@@ -134,6 +146,8 @@ export interface PurchaseRequest {
   readonly mostMicros?: number | undefined;
   /** The worker's cap for one run of a job, if `cap` or `mostMicros` comes from it; the error of a refusal then names the worker's cap. */
   readonly workerCapMicros?: number | undefined;
+  /** The limit of failed answers of the job. Absent: failed answers do not stop the purchase. */
+  readonly failureStop?: FailureStop | undefined;
   /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */
   readonly rows?: number | undefined;
 }
@@ -175,6 +189,10 @@ export interface Receipt {
   readonly unknownOutcomes: number;
   /** Number of runs that were followed when the purchase was stopped. These runs stay in progress at the service. */
   readonly leftRunning: number;
+  /** For a job with a limit of failed answers: the answers of this purchase. */
+  readonly answers?: AnswerCounts;
+  /** The answers of the job in this process, if the purchase stopped because too many of them failed. */
+  readonly tooManyFailed?: AnswerCounts;
   /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;

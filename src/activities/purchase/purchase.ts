@@ -3,6 +3,7 @@ import type { Claimed } from '../../core/purchase/journal.js';
 import { OverBudget, reservedMicros } from '../../core/purchase/spend.js';
 import { attempt, type LostStart, type Running } from './attempt.js';
 import { BudgetGates, RequestBudget, splitByBudget } from './budget-gate.js';
+import { FailureGates } from './failure-gate.js';
 import { FailedAttempts, Refusals } from './failures.js';
 import {
   type Batch,
@@ -29,12 +30,15 @@ const TICK_MS = 500;
  */
 export function createPurchase(deps: PurchaseDeps): Purchase {
   const gates = new BudgetGates();
+  const failureGates = new FailureGates();
   return async (purchaseRequest, control) => {
     const gate = gates.enter(purchaseRequest);
     const aborted = new AbortController();
-    const stop = AbortSignal.any([control.stop, aborted.signal]);
     const stats = new PurchaseStats();
-    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, stats };
+    const failures = failureGates.enter(purchaseRequest, stats);
+    const stops = [control.stop, aborted.signal, ...(failures ? [failures.gate.stopped.signal] : [])];
+    const stop = AbortSignal.any(stops);
+    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, failures, stats };
     try {
       return await new Loop(context, control, aborted).toEnd();
     } catch (error) {
@@ -44,6 +48,7 @@ export function createPurchase(deps: PurchaseDeps): Purchase {
       throw new OverBudget('worker', workerCapMicros, error.remainingMicros, error.openMicros, null);
     } finally {
       gates.leave(purchaseRequest, gate);
+      failureGates.leave(failures);
       await deps.journal.release(purchaseRequest.owner);
     }
   };
@@ -73,7 +78,7 @@ class Loop {
   }
 
   async toEnd(): Promise<Receipt> {
-    const { stop, stats } = this.#context;
+    const { stop, stats, failures } = this.#context;
     const ticker = setInterval(() => void this.#tick(), TICK_MS);
     try {
       await this.#claimAndBuy();
@@ -84,8 +89,11 @@ class Loop {
       clearInterval(ticker);
     }
     if (this.#fatal) throw this.#fatal;
+    const tooMany = failures?.tooMany ?? null;
     const isCancelled = this.#control.stop.aborted && !this.#control.timeUp?.aborted;
-    await this.#refusals.close(this.#units.size, isCancelled ? 'cancelled' : stop.aborted ? 'stopped' : 'complete');
+    // If too many answers failed, a person decides about the refusals among them, so these are recorded.
+    const end = tooMany || !stop.aborted ? 'complete' : isCancelled ? 'cancelled' : 'stopped';
+    await this.#refusals.close(this.#units.size, end);
     const { landed, requests, bought, failed, costMicros, earlierMicros, unknownOutcomes, leftRunning } = stats;
     return {
       complete: landed === this.#units.size,
@@ -96,6 +104,8 @@ class Loop {
       earlierMicros,
       unknownOutcomes,
       leftRunning,
+      ...(failures ? { answers: failures.own } : {}),
+      ...(tooMany ? { tooManyFailed: tooMany } : {}),
       waitMs: this.#waitMs,
       waitingFor: this.#waitingFor,
     };
@@ -130,7 +140,7 @@ class Loop {
       }
       if (lost.length > 0) await giveUp(this.#context, lost);
       for (let from = 0; from < buyable.length; from += unitsPerRequest)
-        this.#start(this.#buy(buyable.slice(from, from + unitsPerRequest)));
+        this.#start(this.#buyInTurn(buyable.slice(from, from + unitsPerRequest)));
       if (claim.theirs.length > 0 && !(await this.#waitForOthers(claim.theirs, patience))) break;
       keys = claim.theirs;
     }
@@ -168,11 +178,25 @@ class Loop {
   /** Starts the run of a unit if it has none, and follows it to its end. */
   async #buyRun(longRunning: LongRunning, unit: Unit, claimed: Claimed): Promise<void> {
     const run = new LongRunningUnit(this.#context, longRunning, unit);
-    for (let step = await run.takeOver(claimed); step === 'start'; ) {
-      if (longRunning.startsNothing) return longRunning.slots.free(unit.key);
-      const start = await this.#buy([unit]);
-      step = start === null ? 'ended' : await run.followStart(start);
-    }
+    const follow = async () => {
+      for (let step = await run.takeOver(claimed); step === 'start'; ) {
+        if (longRunning.startsNothing) return longRunning.slots.free(unit.key);
+        const start = await this.#buy([unit]);
+        step = start === null ? 'ended' : await run.followStart(start);
+      }
+    };
+    const isStarted = Boolean(claimed.started || claimed.lost);
+    return this.#inTurn([unit], follow, isStarted);
+  }
+
+  #buyInTurn(units: readonly Unit[]): Promise<unknown> {
+    return this.#inTurn(units, () => this.#buy(units));
+  }
+
+  /** Runs work that buys units. With a limit of failed answers, waits first if these units are not needed among the first answers. */
+  #inTurn<T>(units: readonly Unit[], work: () => Promise<T>, isStarted = false): Promise<T> {
+    const { failures, stop } = this.#context;
+    return failures ? failures.during(units, stop, work, isStarted) : work();
   }
 
   /**
@@ -207,7 +231,8 @@ class Loop {
         }
         if (next.type === 'refused') await this.#refusals.add(next.unit, outcome.error);
         if (next.type === 'lost') await giveUp(this.#context, next.units);
-        if (next.type === 'lost' || next.type === 'split') for (const part of next.parts) this.#start(this.#buy(part));
+        if (next.type === 'lost' || next.type === 'split')
+          for (const part of next.parts) this.#start(this.#buyInTurn(part));
         return null;
       }
     } finally {
@@ -232,7 +257,7 @@ class Loop {
       reservedMicros(priceOf(purchaseRequest, { units: some, limitMicros: null }), multiple);
     const parts = splitByBudget(units, (some) => takes(some) <= remainingMicros);
     if (parts === null) throw over;
-    this.#start(this.#buy(parts.rest));
+    this.#start(this.#buyInTurn(parts.rest));
     return { units: parts.first, limitMicros };
   }
 

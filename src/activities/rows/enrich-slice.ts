@@ -3,12 +3,14 @@ import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { readSlice } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
+import { emptyAnswers } from './empty-answers.js';
 import { rowPurchase } from './row-purchases.js';
 import { loadFromJournal, sliceSegment, withSliceRows } from './slice-loads.js';
 
@@ -75,6 +77,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           resumedAt,
           startedAt: input.startedAt,
           ...capOf(deps, input),
+          failureStop: failureStopOf(input),
           maxRunMs,
           rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
@@ -88,12 +91,14 @@ export function createEnrichSlice(deps: ActivityDeps) {
           costMicros: receipt.costMicros,
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
+          ...withoutUndefined({ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed }),
         };
         if (!receipt.complete) {
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          if (receipt.waitMs > 0 && !aborted) throw waiting(receipt.waitMs, receipt.waitingFor);
+          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed)
+            throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
         state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
@@ -118,6 +123,10 @@ function capOf(
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
   if (cap && cap.limitMicros <= limitMicros) return { cap };
   return { cap: { bookPrefix: `${staged.job}/`, limitMicros }, workerCapMicros: maxCostPerJobMicros };
+}
+
+function failureStopOf({ staged, stopAtFailed, resumedAt }: SliceInput): PurchaseRequest['failureStop'] {
+  return stopAtFailed && { ...stopAtFailed, job: staged.job, since: resumedAt, isEmpty: emptyAnswers(staged) };
 }
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */

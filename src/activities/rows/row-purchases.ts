@@ -22,6 +22,7 @@ export type SlicePurchase = Pick<
   | 'startedAt'
   | 'cap'
   | 'workerCapMicros'
+  | 'failureStop'
   | 'accepted'
   | 'recordsAll'
   | 'rows'

@@ -59,7 +59,7 @@ export async function summarize(
   }
   const summary = summaryOf({ ...input, before, counts, totals });
   if (input.run !== undefined) {
-    const { tags: _tags, ...rows } = counts;
+    const { tags: _tags, misfits: _misfits, ...rows } = counts;
     const { requests, costMicros } = summary;
     await warehouse.recordRun({
       ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },

@@ -8,8 +8,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Returns the text about a paused job, with the command that resumes the job. */
 export function pausedText(progress: JobProgress, args: readonly string[], env: Env): string {
   const { pausedFor, message } = progress;
-  // No command is added for these two reasons, because the same command would stop at the same cap or refusal.
-  const isAnother = pausedFor === 'budget' || pausedFor === 'request';
+  // No command is added for these reasons, because their message has the command that continues the job.
+  const isAnother = pausedFor === 'budget' || pausedFor === 'request' || pausedFor === 'failed';
   const why = isAnother ? message : withoutCommand(message);
   const reason = `Paused (${pausedFor}): ${commandsAsTyped(commandOnOwnLine(printable(why ?? 'no reason given')), env)}`;
   if (isAnother) return `${reason}\nPaid results are kept.`;

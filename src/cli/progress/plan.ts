@@ -1,4 +1,5 @@
 import { isLongRunning } from '../../core/rows/row-operation.js';
+import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
@@ -26,6 +27,10 @@ export function atMost({ request, allowedMicros = null }: Pick<JobPlan, 'request
   if (allowedMicros === null || askedMicros === null) return askedMicros ?? allowedMicros;
   return Math.min(askedMicros, allowedMicros);
 }
+
+/** Returns the limit of failed answers; null without a limit. */
+export const limitOf = ({ request, staged }: Pick<JobPlan, 'request' | 'staged'>) =>
+  limitInAnswers(request.stopAtFailed, staged);
 
 /** Returns the estimated cost as text. For operations that are billed by usage, the estimate is a maximum. */
 export function aboutDollars({ estimateMicros, estimateIsMost }: JobPlan): string {
@@ -93,6 +98,7 @@ export function restText(
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
   const { operation } = staged;
+  const limit = limitOf(plan);
   const lines: [string, string][] = [
     ['Job', `${printable(staged.job)} (${statuses[plan.status]})`],
     ['Service', serviceText(config)],
@@ -106,6 +112,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Requests', requestsText(plan)],
     ['Dollars', dollarsText(plan)],
     ['Time', timeText(plan)],
+    ...(limit ? [['Pauses', `if ${limitText(limit)}`] as [string, string]] : []),
     ['Warehouse', printable(staged.into)],
     ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
   ];
@@ -145,6 +152,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     dollars: plan.estimateMicros / 1e6,
     dollarsAreMost: plan.estimateIsMost,
     maxDollars: most === null ? null : most / 1e6,
+    stopAtFailed: limitOf(plan),
     seconds: plan.seconds,
     into: staged.into,
     notes: plan.notes,

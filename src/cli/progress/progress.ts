@@ -12,6 +12,7 @@ const paused: Readonly<Record<PauseReason, string>> = {
   rate: 'paused: the service asks to wait more than an hour',
   service: 'paused: answers do not come from the service',
   request: 'paused: the service refuses the requests',
+  failed: 'paused: too many answers failed',
 };
 
 /** The time in ms over which speed is measured: long enough that the time left does not jump after a retried slice or a large load. */

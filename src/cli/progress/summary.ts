@@ -46,6 +46,7 @@ export function summaryText(ending: Ending): string {
     ...statusLines(summary),
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
+    ...misfitLines(summary),
     ...overdueLines(ending),
     ...retryLines(summary),
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
@@ -68,6 +69,17 @@ function leftRunning({ summary, plan }: Ending): string {
   if (rows === 0) return '';
   // If several rows share a run, the number of rows is known here, but not the number of runs.
   return (plan?.staged.rowsPerRun ?? 1) > 1 ? `the runs of ${some(rows, 'row')}` : some(rows, 'run');
+}
+
+/** Returns the number of values that do not fit their column, by column; empty without such values. */
+function misfitLines({ warehouse: { misfits = {} } }: JobSummary): string[] {
+  const columns = Object.entries(misfits).sort(([, a], [, b]) => b - a);
+  if (columns.length === 0) return [];
+  const all = columns.reduce((sum, [, values]) => sum + values, 0);
+  const shown = columns.slice(0, SHOWN).map(([name, values]) => `${printable(name)} ${count(values)}`);
+  const more = columns.length > SHOWN ? `, and ${some(columns.length - SHOWN, 'more column')}` : '';
+  const verb = all === 1 ? 'does not fit its column and is' : 'do not fit their columns and are';
+  return [`${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`];
 }
 
 function overdueLines(ending: Ending): string[] {
@@ -171,7 +183,7 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */
 export function summaryData(ending: Ending): object {
   const { summary, bill } = ending;
-  const { rows, success, error, invalid, missing, vanished, tags } = summary.warehouse;
+  const { rows, success, error, invalid, missing, vanished, tags, misfits = {} } = summary.warehouse;
   return {
     kind: 'summary',
     job: summary.job,
@@ -182,6 +194,7 @@ export function summaryData(ending: Ending): object {
     limit: summary.limit,
     byStatus: { success, error, invalid, missing, vanished },
     tags,
+    misfits,
     requests: summary.requests,
     dollars: summary.costMicros / 1e6,
     estimatedDollars: summary.estimateMicros / 1e6,

@@ -5,6 +5,7 @@ import { findWalk } from '../../worker/control/find-walk.js';
 import type { Runtime } from '../../worker/runtime/views.js';
 import { walkNamed } from '../events/walk-named.js';
 import { watchWalk } from '../events/watch-walk.js';
+import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
 import { readMaxCost } from '../options/max-cost-option.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -38,16 +39,22 @@ export async function pause(context: Context, job: string): Promise<ExitCode> {
 }
 
 /**
- * `searchflow resume JOB`: resumes a job and watches the job to its end. Flags change the cap of the run, or accept rows that
- * the service refuses.
+ * `searchflow resume JOB`: resumes a job and watches the job to its end. Flags change the cap of the run or the limit of failed
+ * answers, or accept rows that the service refuses.
  */
 export async function resume(
   context: Context,
   job: string,
-  flags: { readonly json?: boolean; readonly qps?: string; readonly maxCost?: string; readonly skipRefused?: boolean },
+  flags: FailureLimitFlags & {
+    readonly json?: boolean;
+    readonly qps?: string;
+    readonly maxCost?: string;
+    readonly skipRefused?: boolean;
+  },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
+  const stopAtFailed = readFailureLimit(flags, mistakes);
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: true }, async (session) => {
     await refuseOtherService(session.runtime, job, config.origin);
@@ -56,6 +63,7 @@ export async function resume(
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
       if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
+      if (stopAtFailed !== undefined) throw new UsageError('--stop-at-failed is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
       session.working(walk.job);
       await session.runtime.work.own(walk);
@@ -65,6 +73,7 @@ export async function resume(
     const handle = await session.runtime.rows.resume(job, {
       maxCostDollars,
       ...(flags.skipRefused ? { skipRefused: true } : {}),
+      ...(stopAtFailed ? { stopAtFailed } : {}),
     });
     session.working(handle.job);
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });

@@ -5,11 +5,12 @@ import { isSameFile } from '../../files/same-file.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
 import { intoShown } from '../../worker/config/store-setting.js';
 import { parseDuration } from '../options/duration-option.js';
+import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
 import { readMaxCost } from '../options/max-cost-option.js';
 import { type RowRequestFlags, toRowRequest } from './row-request.js';
 
 /** Flags of `searchflow enrich`. */
-export interface EnrichFlags extends RowRequestFlags {
+export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
   readonly job?: string;
@@ -61,6 +62,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
   if (flags.reparse && (flags.retryFailed || flags.rebuy || flags.refreshAfter !== undefined))
     mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --rebuy and --refresh-after.');
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
+  const stopAtFailed = readFailureLimit(flags, mistakes);
   return {
     input: file,
     urlColumn: flags.urlColumn ?? null,
@@ -80,6 +82,7 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     maxCostDollars,
     ...readMaxRunTime(flags.maxRunTime, mistakes),
     ...(flags.skipRefused ? { skipRefused: true } : {}),
+    ...(stopAtFailed ? { stopAtFailed } : {}),
   };
 }
 

@@ -27,6 +27,11 @@ export function addJobs(program: Command, chosen: Chosen): void {
     .description('resume a job and watch it until it ends')
     .option('--max-cost <dollars>', 'new cap of the whole run, such as 20; none removes it (default: unchanged)')
     .option('--skip-refused', 'count refused rows as failed, even if the service refuses all rows')
+    .option(
+      '--stop-at-failed <percent>',
+      'new share of failed answers at which the job pauses, such as 40%; none removes it (default: unchanged)',
+    )
+    .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');

@@ -98,6 +98,11 @@ function withJob(command: Command): Command {
         '--skip-refused',
         'count refused rows as failed, even if the service refuses all rows (default: the job then pauses)',
       )
+      .option(
+        '--stop-at-failed <percent>',
+        'the job pauses if this share of the answers fails, such as 20%; empty answers count; none: no limit (default: none)',
+      )
+      .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
       .option('--rebuy', 'buy again the answers that are in neither journal nor warehouse')
       .option('--limit <n>', 'first n rows only; a later run without --limit buys the rest (default: all rows)')
       .option('--reparse', 'parse again the paid answers that could not be parsed; nothing is bought')

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
+import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { BadRow, EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { type FailedRows, tooManyFailed } from '../options/failed-rows-option.js';
@@ -12,6 +13,7 @@ import {
   aboutDollars,
   atMost,
   badRowsOf,
+  limitOf,
   planData,
   planText,
   restText,
@@ -92,11 +94,13 @@ export function announcement(plan: JobPlan, config: RuntimeConfig): string {
   const { staged } = plan;
   const most = atMost(plan);
   const stops = most === null || most >= plan.estimateMicros ? '' : `, stops at ${dollars(most)}`;
+  const limit = limitOf(plan);
+  const pauses = limit === null ? '' : `, pauses if ${limitText(limit)}`;
   const requests = staged.operation === 'contents' ? ` in ${some(plan.requests, 'request')}` : '';
   const buys =
     plan.toBuy === 0
       ? 'nothing to buy'
-      : `${someOf(plan.toBuy, staged.operation)} to buy${requests} for ${aboutDollars(plan)}${stops}`;
+      : `${someOf(plan.toBuy, staged.operation)} to buy${requests} for ${aboutDollars(plan)}${stops}${pauses}`;
   const bought = plan.alreadyBought > 0 ? `, ${someOf(plan.alreadyBought, staged.operation)} already bought` : '';
   const bad = badRowsOf(plan) > 0 ? `, ${some(badRowsOf(plan), 'bad row')}` : '';
   const rows = staged.limit === undefined ? '' : `the first ${count(staged.limit)} of `;

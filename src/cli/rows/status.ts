@@ -1,5 +1,6 @@
 import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { limitText } from '../../core/rows/stop-at-failed.js';
 import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
@@ -84,5 +85,9 @@ function runningText(
   const line = progressText(new RowProgressReader().line(now, progress, running, null));
   // The line has the cost of this run, but the rows of all runs.
   const total = totalMicros > progress.costMicros ? [`Bought in all runs of the job: ${dollars(totalMicros)}.`] : [];
-  return [statusLine(found, now), line, ...total, ...refusals.map((refusal) => printable(refusal))].join('\n');
+  const { stopAtFailed: limit, phase } = progress;
+  const pauses = limit === undefined || phase === 'paused' ? [] : [`Pauses if ${limitText(limit)}.`];
+  return [statusLine(found, now), line, ...pauses, ...total, ...refusals.map((refusal) => printable(refusal))].join(
+    '\n',
+  );
 }

@@ -37,6 +37,7 @@ const bounds: readonly string[] = [
   'refreshAfterMs',
   'retryFailed',
   'skipRefused',
+  'stopAtFailed',
   'limit',
 ];
 /** Maximum number of problems that are reported. */

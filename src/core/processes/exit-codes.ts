@@ -37,6 +37,7 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
   rate: exitCodes.stopped,
   service: exitCodes.stopped,
   request: exitCodes.stopped,
+  failed: exitCodes.stopped,
   person: exitCodes.stopped,
 };
 

@@ -18,6 +18,7 @@ export interface AgentRowsInput
     | 'maxCostDollars'
     | 'maxRunSeconds'
     | 'skipRefused'
+    | 'stopAtFailed'
     | 'rowsPerRun'
     | 'origin'
     | 'host'

@@ -1,6 +1,7 @@
 import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
 import type { WarehouseSummary } from './row-warehouse.js';
+import type { FailureLimit } from './stop-at-failed.js';
 
 /** The last recorded state of a job. Commands show this state while no worker answers. */
 export interface JobState {
@@ -39,6 +40,7 @@ export interface JobEntry {
     readonly maxCostDollars?: MaxCost;
     readonly maxRunSeconds?: number;
     readonly skipRefused?: boolean;
+    readonly stopAtFailed?: FailureLimit;
     readonly freshness?: Freshness;
   };
 }

@@ -3,6 +3,7 @@ import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
 import type { RowOperation } from './row-operation.js';
 import type { WarehouseSummary } from './row-warehouse.js';
+import type { AnswerCounts, FailureLimit, StopAtFailed } from './stop-at-failed.js';
 
 /** Wire names of workflows, signals and queries. The names never change. */
 export const workflowNames = {
@@ -35,9 +36,10 @@ export const isJobId = (id: unknown): id is string => typeof id === 'string' && 
 
 /**
  * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
- * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row.
+ * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row;
+ * `failed`: too many answers failed.
  */
-export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request'] as const;
+export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request', 'failed'] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
 /**
@@ -132,6 +134,11 @@ export interface EnrichCsvInput {
   /** Records refused rows as failed, even if the service refuses all rows. Default: if all rows are refused, the job pauses (`request`). */
   readonly skipRefused?: boolean;
   /**
+   * The job pauses (`failed`) once enough answers have come and too many of them failed; empty answers count as failed. `none` or absent:
+   * failed answers do not pause the job.
+   */
+  readonly stopAtFailed?: FailureLimit;
+  /**
    * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads input, CSV, warehouse and request from
    * its own folder or store. Of the fields in this object only `limit` is used.
    */
@@ -147,6 +154,8 @@ export interface Resumption {
   readonly maxCostDollars?: MaxCost;
   /** See `EnrichCsvInput.skipRefused`; absent: not changed. */
   readonly skipRefused?: boolean;
+  /** See `EnrichCsvInput.stopAtFailed`; absent: not changed. In any case, the answers are counted from the resume on. */
+  readonly stopAtFailed?: FailureLimit;
 }
 
 /** Names staged rows; `limit` is the number of rows that a run buys. */
@@ -229,6 +238,8 @@ export interface SliceInput {
   readonly maxRunMs?: number;
   /** See `EnrichCsvInput.skipRefused`. */
   readonly skipRefused?: boolean;
+  /** The limit of failed answers, in answers, with the number of answers since `resumedAt`. Absent: no limit. */
+  readonly stopAtFailed?: Required<StopAtFailed> & Pick<AnswerCounts, 'answered'>;
   /**
    * Cost of the job before this run, in micro-dollars. The activity needs this amount, because the worker's own cap is for the cost of one
    * run.
@@ -255,6 +266,10 @@ export interface SliceResult {
   /** The part of `costMicros` that counted under the caps of earlier runs of the job. */
   readonly earlierMicros: number;
   readonly unknownOutcomes: number;
+  /** For a job with a limit of failed answers: the answers of this attempt. */
+  readonly answers?: AnswerCounts;
+  /** The answers of the job in the worker's process, if the slice stopped because too many of them failed. */
+  readonly tooManyFailed?: AnswerCounts;
 }
 
 /** Heartbeat details of a running slice. */
@@ -308,6 +323,8 @@ export interface JobProgress {
   readonly earlierMicros: number;
   /** The cap of this run; null or absent: none. */
   readonly maxCostMicros?: number | null;
+  /** The limit of failed answers, in answers; absent: none. */
+  readonly stopAtFailed?: Required<StopAtFailed>;
   readonly unknownOutcomes: number;
   readonly startedAt: number;
 }

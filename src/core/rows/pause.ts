@@ -3,6 +3,7 @@ import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
 import { isLongRunning } from './row-operation.js';
+import { type AnswerCounts, limitText, type StopAtFailed } from './stop-at-failed.js';
 
 /** A failure in a workflow: its type and message, and the first detail of the failure. */
 export interface Failure {
@@ -125,6 +126,23 @@ export function pauseOf(
   if (reason === 'request') return { reason, message: refusedText(failure.message, facts as AllRefusedFacts, job) };
   const remedy = remedies[tagOf(facts)] ?? remedies[failure.type];
   return { reason, message: `${failure.message}: ${remedy}${thenResume(job)}` };
+}
+
+/** Returns the pause of a job whose answers fail too often. `job`: the name for `resume`; null for a scheduled run. */
+export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>, job: string | null): Pause {
+  const { answered, failed, tags } = counts;
+  const [most] = Object.entries(tags).sort(([, a], [, b]) => b - a);
+  const number = (value: number) => value.toLocaleString('en-US');
+  const tag = most === undefined ? '' : `, most often with ${most[0]} (${number(most[1])})`;
+  const share = Math.floor((1000 * failed) / answered) / 10;
+  const next =
+    job === null
+      ? 'Correct the request or these rows; the next run buys the rest and counts again'
+      : `Correct the request and run the job's command again, or remove the limit (--stop-at-failed none). To accept these failures and count again: searchflow resume ${shellWord(job)}`;
+  return {
+    reason: 'failed',
+    message: `${number(failed)} of ${number(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
+  };
 }
 
 function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {

@@ -78,7 +78,10 @@ export interface KnownAnswer {
   readonly outcome: UnitOutcome;
 }
 
-/** Counts of rows by status. Keys of `tags` are error tags. */
+/**
+ * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
+ * column; absent: none, or not counted.
+ */
 export interface WarehouseSummary {
   readonly rows: number;
   readonly success: number;
@@ -89,6 +92,7 @@ export interface WarehouseSummary {
   /** Rows of an earlier input that are missing from the current input. Such rows are kept, with a time in `vanished_at`. */
   readonly vanished: number;
   readonly tags: Readonly<Record<string, number>>;
+  readonly misfits?: Readonly<Record<string, number>>;
 }
 
 /** Loaded rows of a job; rows with stale answers are not counted. */

@@ -3,6 +3,7 @@ import { UsageError } from '../../core/processes/exit-codes.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { ID_PATTERN, pauseReasons, type StagedJob } from '../../core/rows/job.js';
 import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import { type FailureLimit, isFailureLimit } from '../../core/rows/stop-at-failed.js';
 
 const [text, number, flag] = [z.string(), z.number(), z.boolean()];
 const count = z.int().nonnegative();
@@ -26,6 +27,7 @@ const counts = z
   .object({
     ...{ rows: count, success: count, error: count, invalid: count, missing: count, vanished: count },
     tags: z.record(text, count),
+    misfits: z.record(text, count).optional(),
   })
   .optional()
   .catch(undefined);
@@ -43,6 +45,7 @@ const asked = z.looseObject({
   maxCostDollars: z.union([number, z.literal('none')]).optional(),
   maxRunSeconds: number.optional(),
   skipRefused: flag.optional(),
+  stopAtFailed: z.custom<FailureLimit>(isFailureLimit).optional(),
   freshness: z
     .looseObject({
       freshAfter: number.optional(),

@@ -1,8 +1,7 @@
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
 import type { Json } from '../../core/text/json.js';
-import { flattenSchema } from './flatten-schema.js';
-import { type ResultColumn, read, stored } from './result-column.js';
+import { type Path, type ResultColumn, read, stored, type ValueType } from './result-column.js';
 
 /** The properties of a job that decide its columns. */
 export interface JobShape {
@@ -126,6 +125,49 @@ function rowColumns(schema: Json | undefined): readonly ResultColumn[] {
   if (!isFields(items)) return [];
   const { [ROW_ID_FIELD]: _id, ...properties } = isFields(items.properties) ? items.properties : {};
   return flattenSchema({ ...items, properties }, [], 'row');
+}
+
+/** Objects below this depth stay whole, as JSON. `MAX_COLUMNS`: properties after this number of columns get no column. */
+const MAX_DEPTH = 5;
+const MAX_COLUMNS = 200;
+
+/**
+ * Returns a column for each property of a JSON Schema of type object. Columns for texts, numbers, integers, booleans, dates and times have
+ * these types. Properties of nested objects are named `outer_inner`. All other properties (lists, unions, references) are JSON.
+ */
+function flattenSchema(schema: Fields, path: Path, of: 'response' | 'row' = 'response'): readonly ResultColumn[] {
+  return properties(schema, path, [], 0)
+    .slice(0, MAX_COLUMNS)
+    .map(({ names, type, at }) => ({ name: names.join('_'), csv: true, from: { path: at, type, of } }));
+}
+
+interface Found {
+  readonly names: readonly string[];
+  readonly type: ValueType;
+  readonly at: Path;
+}
+
+function properties(schema: Fields, path: Path, names: readonly string[], depth: number): Found[] {
+  if (!isFields(schema.properties)) return [];
+  return Object.entries(schema.properties).flatMap(([name, property]): Found[] => {
+    const at = [...path, name];
+    const all = [...names, name];
+    const type = typeOf(property);
+    if (type !== 'object') return [{ names: all, type, at }];
+    const inner = depth < MAX_DEPTH ? properties(property as Fields, at, all, depth + 1) : [];
+    return inner.length > 0 ? inner : [{ names: all, type: 'json', at }];
+  });
+}
+
+function typeOf(property: Json): ValueType | 'object' {
+  if (!isFields(property)) return 'json';
+  const types = (Array.isArray(property.type) ? (property.type as readonly Json[]) : [property.type]).filter(
+    (type) => type !== 'null',
+  );
+  const [type] = types;
+  if (types.length !== 1) return 'json';
+  if (type === 'string') return property.format === 'date' ? 'date' : property.format === 'date-time' ? 'time' : 'text';
+  return type === 'number' || type === 'integer' || type === 'boolean' || type === 'object' ? type : 'json';
 }
 
 function isFields(value: Json | undefined): value is Fields {

@@ -2,7 +2,7 @@ import { identifier, literal } from '../shared/duckdb-quote.js';
 import { freeName } from '../shared/free-name.js';
 import { viewColumns } from '../shared/view-columns.js';
 import type { ResultColumn } from './result-column.js';
-import type { RowTransaction } from './row-sql.js';
+import type { RowDialect, RowTransaction } from './row-sql.js';
 
 /**
  * Returns the name of a job's view: the name of the job, or a free name if a table or the view of another job has that name.
@@ -13,6 +13,16 @@ export async function chooseViewName(tx: RowTransaction, name: string): Promise<
   const taken = await tx.rows<{ name: string }>(`${namesInUse} UNION SELECT lower(view_name) FROM searchflow_jobs`);
   const wanted = name === '' ? 'job' : name;
   return freeName(cut(wanted, ''), new Set(taken.map((row) => row.name)), (_name, number) => cut(wanted, `_${number}`));
+}
+
+/** Returns the names of the columns in the view of a job: the user's own columns, and the columns after these. */
+export function viewNames(
+  { maxColumns, cut }: RowDialect['view'],
+  columns: readonly string[],
+  added: readonly ResultColumn[],
+): ReturnType<typeof viewColumns> {
+  const names = added.map(({ name }) => name);
+  return viewColumns(columns.slice(0, maxColumns - added.length), names, cut);
 }
 
 /**
@@ -27,12 +37,8 @@ export async function makeView(
   added: readonly ResultColumn[],
   unchanged: boolean,
 ): Promise<void> {
-  const { maxColumns, columnsOf, cut, read } = tx.dialect.view;
-  const { own, results } = viewColumns(
-    columns.slice(0, maxColumns - added.length),
-    added.map(({ name }) => name),
-    cut,
-  );
+  const { columnsOf, read } = tx.dialect.view;
+  const { own, results } = viewNames(tx.dialect.view, columns, added);
   const qualified = `${tx.dialect.prefix}${identifier(view)}`;
   const names = [...own, ...results];
   if (unchanged && columnsOf !== null) {

@@ -3,7 +3,8 @@ import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { answerOf, facts } from './answers.js';
-import { checkGeneration } from './open-job.js';
+import { listMisfits } from './misfits.js';
+import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
 import { insertInto, type RowTransaction, stale, useFreshness } from './row-sql.js';
 
 export interface Loaded {
@@ -44,7 +45,8 @@ export async function loadSlice(
   part: RowRange | null = null,
 ): Promise<Loaded> {
   const { job, rowsFile } = batch;
-  const { origin, loaded } = await loadedBefore(tx, batch);
+  const before = await loadedBefore(tx, batch);
+  const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
   const pending = await makePending(tx, { job, rowsFile, cells: true, part }, freshness);
   if (pending.occupied) {
@@ -52,6 +54,11 @@ export async function loadSlice(
   }
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
+  if (pending.rows > 0) {
+    const { first, last, table } = pending;
+    const rows = `row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM ${table})`;
+    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, rows);
+  }
   if (part !== null) return { rows: pending.rows, already: false };
   return finish(tx, batch, pending.staged);
 }
@@ -91,10 +98,12 @@ async function finish(
 async function loadedBefore(
   tx: RowTransaction,
   { job, generation, slice }: LoadBatch,
-): Promise<{ readonly origin: string; readonly loaded: unknown }> {
+): Promise<{ readonly origin: string; readonly columns: readonly string[]; readonly loaded: unknown } & StoredTexts> {
   await tx.lock({ job, slice });
-  const [current] = await tx.rows<{ generation: string; origin: string; loaded: unknown }>(
-    `SELECT generation, origin, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
+  const [current] = await tx.rows<
+    { generation: string; origin: string; columns: readonly string[]; loaded: unknown } & StoredTexts
+  >(
+    `SELECT generation, origin, columns, ${storedTexts}, (SELECT rows FROM load_ledger WHERE job = $1 AND generation = $2 AND slice = $3) AS loaded
      FROM searchflow_jobs WHERE job = $1`,
     [job, generation, slice],
   );

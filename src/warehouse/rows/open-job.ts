@@ -3,6 +3,7 @@ import { type JobRecord, WarehouseUnusable } from '../../core/rows/row-warehouse
 import type { Json } from '../../core/text/json.js';
 import { jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
 import { chooseViewName, makeView } from './job-view.js';
+import { listMisfits } from './misfits.js';
 import { reconcile } from './reconcile.js';
 import { insertInto, type RowTransaction, recordsOf, stale, useFreshness } from './row-sql.js';
 import { jobs } from './row-tables.js';
@@ -27,7 +28,11 @@ export async function openJob(
     const added = jobColumns(job);
     const unchanged = before !== undefined && JSON.stringify(columnsOf(before)) === JSON.stringify(added);
     await makeView(tx, view, job.job, job.columns, added, unchanged);
-    if (before !== undefined) await reconcile(tx, job, rowsFiles, say);
+    if (before !== undefined) {
+      await reconcile(tx, job, rowsFiles, say);
+      // Rows have other numbers, or their columns other types.
+      await listMisfits(tx, { ...job, results: added });
+    }
   } else {
     await forgetUnwhole(tx, job, freshness);
   }

@@ -8,6 +8,7 @@ import {
 } from '../../core/rows/row-warehouse.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
+import { countMisfits, listMisfits } from './misfits.js';
 import {
   checkGeneration,
   columnsOf,
@@ -84,7 +85,12 @@ export function createRowStore(
     load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
 
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
-    putAnswers: (job, unitFile) => existing(job, 'write', (tx) => putAnswers(tx, job, unitFile)),
+    putAnswers: (job, unitFile) =>
+      existing(job, 'write', async (tx) => {
+        const rows = await putAnswers(tx, job, unitFile);
+        if (rows > 0) await listMisfits(tx, { job, ...(await readJob(tx, job, shown)) });
+        return rows;
+      }),
 
     async recordUnknown(job, unknown) {
       if (unknown.length > 0) await transaction('write', (tx) => recordUnknown(tx, job, unknown));
@@ -181,5 +187,16 @@ async function summarize(tx: RowTransaction, job: string, shown: string): Promis
   }
   const rows = Number(record.rows);
   const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
-  return { rows, success, error, invalid, missing: rows - success - error - invalid, vanished, tags };
+  const misfits = await countMisfits(tx, job);
+  const hasMisfits = Object.keys(misfits).length > 0;
+  return {
+    rows,
+    success,
+    error,
+    invalid,
+    missing: rows - success - error - invalid,
+    vanished,
+    tags,
+    ...(hasMisfits ? { misfits } : {}),
+  };
 }

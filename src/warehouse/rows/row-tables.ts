@@ -128,7 +128,11 @@ export const runs: Relation = {
     ),
     required('time', 'ended_at', 'End of the run, UTC.'),
     required('text', 'phase', 'done, or stopped: the run ended early.'),
-    column('text', 'reason', 'Reason of a stopped run: budget, credits, key, rate, service or person.'),
+    column(
+      'text',
+      'reason',
+      'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.',
+    ),
     column('text', 'message', 'The reason as a sentence.'),
     required('long', 'rows', 'Number of rows of the input.'),
     required('long', 'success', 'Rows with an answer.'),
@@ -138,6 +142,23 @@ export const runs: Relation = {
     required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
     required('long', 'requests', 'Number of paid requests of the run.'),
     required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
+  ],
+};
+
+const misfits: Relation = {
+  kind: 'TABLE',
+  name: 'misfits',
+  is: 'Values of answers that do not fit the type of their column, so that the view of the job has NULL there. The answers are kept whole.',
+  row: 'one value in one row of one job',
+  key: ['job', 'row_number', 'column_name'],
+  columns: [
+    job,
+    required('long', 'row_number', 'Number of the row in the input, from 1.'),
+    required('text', 'column_name', 'Column of the view of the job.'),
+    required('text', 'value', 'First 200 characters of the value, as text.'),
+    required('text', 'expected', 'Type of the column: number, integer, boolean, date or time.'),
+    required('text', 'generation', 'Generation of the job that loaded the row.'),
+    loadedAt,
   ],
 };
 
@@ -184,7 +205,7 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
     row: 'one row of one job',
     ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exact] } : { columns: rowColumns }),
   };
-  return [jobs, rows, ledger, outcomes, runs];
+  return [jobs, rows, ledger, outcomes, runs, misfits];
 }
 
 /** The views of rows, with the descriptions of their columns; see `makeRowTables`. */

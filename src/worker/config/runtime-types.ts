@@ -14,6 +14,7 @@ import type {
   StagedJob,
 } from '../../core/rows/job.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
+import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
 
@@ -134,6 +135,8 @@ export interface EnrichRequest {
   readonly maxRunSeconds?: number;
   /** Whether rows that the service refuses are recorded as failed even if the service refuses all rows. */
   readonly skipRefused?: boolean;
+  /** Limit of failed answers; `none` removes the limit of a running job, an absent value keeps the limit. */
+  readonly stopAtFailed?: FailureLimit;
 }
 
 export interface BadRow {

@@ -166,6 +166,7 @@ export class RuntimeWork {
     const how = {
       maxCostDollars: request.maxCostDollars,
       ...(request.skipRefused ? { skipRefused: true } : {}),
+      ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
     };
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     const why = await startReason({

@@ -229,14 +229,15 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 
-type Bounds = Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused'>;
+type Bounds = Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused' | 'stopAtFailed'>;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
-export function boundsOf({ maxCostDollars, maxRunSeconds, skipRefused }: Bounds): Bounds {
+export function boundsOf({ maxCostDollars, maxRunSeconds, skipRefused, stopAtFailed }: Bounds): Bounds {
   return {
     maxCostDollars,
     maxRunSeconds,
     ...(skipRefused ? { skipRefused } : {}),
+    ...(stopAtFailed ? { stopAtFailed } : {}),
   };
 }
 

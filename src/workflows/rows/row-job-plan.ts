@@ -13,7 +13,7 @@ const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
  */
 export async function planRowJob(
   input: EnrichCsvInput,
-  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused'>,
+  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'stopAtFailed'>,
 ): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }

@@ -12,6 +12,7 @@ import {
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
+import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
 import { costText, toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
@@ -33,6 +34,10 @@ export interface RowJobState extends WindowedState {
   readonly maxCostMicros: number | null;
   /** See `EnrichCsvInput.skipRefused`. Absent: the value of the input counts. */
   readonly skipRefused?: boolean;
+  /** See `EnrichCsvInput.stopAtFailed`. Absent: no limit. */
+  readonly stopAtFailed?: FailureLimit;
+  /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */
+  readonly answers?: AnswerCounts;
   readonly requests: number;
   readonly failed: number;
   /** Units that failed in this run of the job. */

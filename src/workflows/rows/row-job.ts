@@ -1,8 +1,18 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
-import { endingText, type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
+import { endingText, type Failure, failedPause, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
+import {
+  addCounts,
+  failsTooOften,
+  isFailureLimit,
+  isSameLimit,
+  limitInAnswers,
+  noAnswers,
+  type StopAtFailed,
+} from '../../core/rows/stop-at-failed.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue } from '../shared/range-queue.js';
@@ -45,8 +55,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Slices that were interrupted after landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
-  /** The cap of the run, and whether refused rows are recorded as failed. Used until the job is opened. */
-  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused'>;
+  /** The cap of the run, the limit of failed answers, and whether refused rows are recorded as failed. Used until the job is opened. */
+  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'stopAtFailed'>;
+  /** For slices in progress with a limit of failed answers: the last resume before their start. */
+  readonly #resumedBefore = new Map<number, number>();
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
     super({
@@ -55,7 +67,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       again: (state) => again({ ...input, staged: state.staged }, state),
     });
     this.#input = input;
-    this.#asked = { maxCostMicros: boundOf(input.maxCostDollars) };
+    const { stopAtFailed } = input;
+    this.#asked = { maxCostMicros: boundOf(input.maxCostDollars), ...withoutUndefined({ stopAtFailed }) };
   }
 
   protected get name(): string {
@@ -68,11 +81,13 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   progress(): JobProgress {
     const undone = { running: [...this.running], queued: this.queue.numbers };
+    const limit = limitInAnswers((this.state ?? this.#asked).stopAtFailed, this.state?.staged ?? this.#input);
     return {
       ...(this.state?.paused && (!this.#summedUp || this.#isSummingUp) ? { landing: true } : {}),
       ...progressOf(this.#input, this.state, undone, workflowInfo().workflowId),
       ...this.status,
       maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
+      ...(limit ? { stopAtFailed: limit } : {}),
     };
   }
 
@@ -81,8 +96,11 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   override resume(how?: Resumption): void {
-    // An invalid cap must not mean "no cap": the signal is ignored.
+    const { stopAtFailed } = how ?? {};
+    // An invalid cap must not mean "no cap": the signal is ignored. The same holds for the limit of failed answers.
     if (this.isStopped || !isBound(how?.maxCostDollars)) return;
+    if (stopAtFailed !== undefined && !isFailureLimit(stopAtFailed)) return;
+    const before = this.state?.resumedAt;
     super.resume();
     this.#summedUp = false;
     const max = how?.maxCostDollars === undefined ? undefined : boundOf(how.maxCostDollars);
@@ -90,14 +108,18 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(max === undefined ? {} : { maxCostMicros: max }),
       // Only `true` is a consent; any other value changes nothing.
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
+      ...withoutUndefined({ stopAtFailed }),
     };
     if (!this.state) {
       this.#asked = { ...this.#asked, ...changes };
       return;
     }
-    const isOther = max !== undefined && max !== this.state.maxCostMicros;
+    const isOtherLimit = stopAtFailed !== undefined && !isSameLimit(stopAtFailed, this.state.stopAtFailed);
+    const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit;
     this.set({ ...changes, ...(isOther ? { resumedAt: Date.now() } : {}) });
-    // Slices in progress have the old cap: they are interrupted and continue with the new one.
+    // The failures so far are accepted.
+    if (this.state.answers && this.state.resumedAt !== before) this.set({ answers: noAnswers });
+    // Slices in progress have the old cap or limit: they are interrupted and continue with the new one.
     if (isOther) this.interrupt();
   }
 
@@ -198,15 +220,19 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       skipRefused = this.#input.skipRefused,
     } = this.opened;
     const { maxRunSeconds } = this.#input;
+    const limit = this.#failureLimit;
+    if (limit) this.#resumedBefore.set(slice, resumedAt);
+    const { answered } = this.opened.answers ?? noAnswers;
     return enrichSlice({
       ...{ staged, slice, carried, resumedAt, startedAt, adopts, freshness, skipRefused },
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
+      ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
     });
   }
 
   protected landed(slice: number, result: SliceResult): void {
-    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged, paused } = this.opened;
+    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged } = this.opened;
     this.set({
       requests: requests + result.requests,
       failed: failed + result.failed,
@@ -215,13 +241,39 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       earlierMicros: earlierMicros + result.earlierMicros,
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,
     });
+    this.#judgeFailures(slice, result);
     if (result.complete) return;
+    const { paused } = this.opened;
     // A slice with a run of an hour must not delay the start of other slices. So such a slice continues after all other slices have
     // started.
     if (isLongRunning(staged.operation) && !paused) {
       this.#broken.add(slice);
       this.queue.putLast(slice);
     } else this.putBack(slice);
+  }
+
+  /** The limit of failed answers; null: none. */
+  get #failureLimit(): Required<StopAtFailed> | null {
+    return limitInAnswers(this.opened.stopAtFailed, this.opened.staged);
+  }
+
+  /** Counts the answers of a slice. Pauses the job if too many failed, in the slice's process or in all processes. */
+  #judgeFailures(slice: number, { answers, tooManyFailed, complete }: SliceResult): void {
+    const limit = this.#failureLimit;
+    const { resumedAt, paused, answers: before = noAnswers } = this.opened;
+    // Failures from before the last resume are accepted.
+    if (!limit || !answers || this.#resumedBefore.get(slice) !== resumedAt) return;
+    const all = addCounts(before, answers);
+    this.set({ answers: all });
+    const isLast = complete && this.queue.size === 0 && this.running.size === 1;
+    // Nothing is left to buy, so the job ends.
+    if (isLast && paused?.reason === 'failed') this.set({ paused: null });
+    const counts = tooManyFailed && tooManyFailed.answered > all.answered ? tooManyFailed : all;
+    if (isLast || !(tooManyFailed || failsTooOften(all, limit))) return;
+    const pause = failedPause(counts, limit, this.resumable);
+    // Requests in flight land after the pause, so the last slice has the final counts.
+    if (paused?.reason === 'failed') this.set({ paused: pause });
+    else this.pause(pause);
   }
 
   protected override putBack(slice: number): void {

@@ -32,6 +32,7 @@ async function open({ onTestFinished }: TestContext, options: ServiceOptions) {
   return {
     service,
     folder,
+    start,
     /** Runs a command that is killed as soon as `reached` resolves, then the same command to its end; returns its output. */
     async killedOnce(args: readonly string[], reached: () => boolean): Promise<string> {
       const first = start(args);
@@ -79,6 +80,30 @@ describe
       const again = service.purchases.chargedAgain();
       expect(again.size).toBeLessThanOrEqual(unknown.length);
       expect([...again.values()].reduce((sum, times) => sum + times, 0)).toBeLessThanOrEqual(2 * 3);
+    });
+
+    it('a row job keeps its limit of failed answers, and a later command changes the limit', async (context) => {
+      const { service, folder, start } = await open(context, { latencyMs: 40, rows: { failureRate: 0.5 } });
+      folder.write(plainRows(120));
+      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+      const args = ['enrich', folder.input, '--into', folder.into, '--batch', '1', '--concurrency', '2', '--qps', '50'];
+      const first = start([...args, '--stop-at-failed', '20%', '--stop-after', '30', '--json']);
+      await until(() => calls() >= 10, first);
+      killAllOf(folder.stateDir);
+      await first.ended;
+      const second = start(['resume', 'rows', '--qps', '50', '--json']);
+      expect([await second.ended, second.err()]).toEqual([6, expect.stringContaining('Paused (failed): ')]);
+      expect(second.err()).toMatch(/answers failed \(\d+(\.\d)?%\), most often with \w+/);
+      expect(JSON.parse(second.out())).toMatchObject({ kind: 'paused', pausedFor: 'failed' });
+      expect(calls()).toBeLessThan(60);
+      const shown = start(['status', 'rows']);
+      expect([await shown.ended, shown.out()]).toEqual([
+        0,
+        expect.stringMatching(/:\n {2}searchflow resume rows-\w+\n/),
+      ]);
+      const third = start([...args, '--stop-at-failed', 'none', '--json']);
+      expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
+      expect(JSON.parse(third.out())).toMatchObject({ phase: 'done' });
     });
 
     it('a walk of events: each event once', async (context) => {

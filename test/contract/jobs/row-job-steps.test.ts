@@ -276,6 +276,38 @@ describe('a pause of a row job', () => {
     (await job.finish()).answer({ phase: 'done' });
   });
 
+  it('by failed answers adds up the slices of all processes, and counts again after a resume', async () => {
+    const input = { stopAtFailed: { percent: 20, after: 20 } };
+    const job = await opened({ slices: [0, 1, 2], input });
+    const [first, second] = await job.both();
+    expect(first.input.stopAtFailed).toEqual({ ...input.stopAtFailed, answered: 0 });
+    first.answer(result({ answers: { answered: 10, failed: 3, tags: { NO_CONTENT: 3 } } }));
+    const third = await job.slice();
+    expect(third.input.stopAtFailed).toEqual({ ...input.stopAtFailed, answered: 10 });
+    second.answer(result({ answers: { answered: 10, failed: 2, tags: { CRAWL_TIMEOUT: 2 } } }));
+    await third.cancelled;
+    expect((await job.progress()).message).toMatch(
+      /^5 of 20 answers failed \(25%\), most often with NO_CONTENT \(3\);/,
+    );
+    // Requests in flight have landed since, so the process that was interrupted has counted more.
+    const tooManyFailed = { answered: 30, failed: 9, tags: { NO_CONTENT: 9 } };
+    third.answer(result({ complete: false, answers: { answered: 5, failed: 4, tags: {} }, tooManyFailed }));
+    const sum = await job.spent();
+    expect(sum.input.paused?.why).toMatchObject({
+      reason: 'failed',
+      message: expect.stringMatching(/^9 of 30 answers/),
+    });
+    sum.answer(spent());
+    await expect.poll(async () => (await job.progress()).landing ?? false, soon).toBe(false);
+    await job.resume();
+    const again = await job.slice();
+    expect(again.input.stopAtFailed).toEqual({ ...input.stopAtFailed, answered: 0 });
+    // The last slice has nothing left to buy, so the job ends however many answers failed.
+    again.answer(result({ answers: { answered: 30, failed: 30, tags: {} } }));
+    (await job.finish()).answer({ phase: 'done' });
+    expect(await job.handle.result()).toEqual({ phase: 'done' });
+  });
+
   it('by a budget names what is held for runs that are still running at the service', async () => {
     const job = await opened({ operation: 'agent', slices: [0], window: 1, input: { maxCostDollars: 0.02 } });
     const slice = await job.slice();

@@ -39,6 +39,7 @@ describe('the output of --json', () => {
       ...{ kind: 'plan', job: 'brands-1', name: 'brands', service: 'live', origin: 'https://api.exa.ai' },
       ...{ operation: 'contents', status: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
       ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
+      stopAtFailed: null,
       rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
       urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
       ...{ into: '/data/out/brands.duckdb', notes: ['a note'], badRowExamples: [{ row: 1, tag: 'T', message: 'm' }] },
@@ -70,7 +71,16 @@ describe('the output of --json', () => {
       },
       ...{
         unknownOutcomes: 1,
-        warehouse: { rows: 8, success: 9, error: 10, invalid: 11, missing: 12, vanished: 13, tags: { T: 14 } },
+        warehouse: {
+          rows: 8,
+          success: 9,
+          error: 10,
+          invalid: 11,
+          missing: 12,
+          vanished: 13,
+          tags: { T: 14 },
+          misfits: { size: 16 },
+        },
       },
     };
     const outcome = {
@@ -95,6 +105,7 @@ describe('the output of --json', () => {
     expect(summaryData(ending)).toEqual({
       ...{ kind: 'summary', job: 'brands-1', name: 'brands', phase: 'done', origin: 'sandbox', rows: 8, limit: 2 },
       ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
+      misfits: { size: 16 },
       ...{
         dollars: 0.004,
         estimatedDollars: 0.006,

@@ -243,6 +243,18 @@ describe('progress lines', () => {
 });
 
 describe('summary', () => {
+  it('counts the values that do not fit their columns, by column', () => {
+    const of = (misfits: Record<string, number>) =>
+      summaryText({ ...ending, summary: { ...summary, warehouse: { ...summary.warehouse, misfits } } });
+    expect(of({ size: 1 })).toContain('\n1 value does not fit its column and is NULL there (table misfits): size 1\n');
+    const many = Object.fromEntries(Array.from({ length: 12 }, (_, nth) => [`c${nth}`, nth + 1]));
+    expect(of(many)).toContain(
+      '\n78 values do not fit their columns and are NULL there (table misfits): c11 12, c10 11,',
+    );
+    expect(of(many)).toContain(' c2 3, and 2 more columns\n');
+    expect(of({})).not.toContain('misfits');
+  });
+
   it('names the way to buy rows again that may succeed later, at the end and in the status', () => {
     const of = (tags: Record<string, number>, ran = true) =>
       summaryText({ ...ending, ran, summary: { ...summary, warehouse: { ...summary.warehouse, tags } } });

@@ -32,4 +32,27 @@ export interface Migration {
 }
 
 /** All steps since the first release, in order. Append only. A test compares their result with that of `createSchema`. */
-export const migrations: readonly Migration[] = [];
+export const migrations: readonly Migration[] = [
+  {
+    name: '0002-misfits',
+    sql: `
+CREATE TABLE misfits (
+  job VARCHAR USING COMPRESSION 'dictionary' NOT NULL,
+  row_number BIGINT NOT NULL,
+  column_name VARCHAR NOT NULL,
+  value VARCHAR NOT NULL,
+  expected VARCHAR NOT NULL,
+  generation VARCHAR USING COMPRESSION 'dictionary' NOT NULL,
+  loaded_at TIMESTAMP NOT NULL
+);
+COMMENT ON TABLE misfits IS 'Values of answers that do not fit the type of their column, so that the view of the job has NULL there. The answers are kept whole. Each row: one value in one row of one job.';
+COMMENT ON COLUMN misfits.job IS 'Id of the job.';
+COMMENT ON COLUMN misfits.row_number IS 'Number of the row in the input, from 1.';
+COMMENT ON COLUMN misfits.column_name IS 'Column of the view of the job.';
+COMMENT ON COLUMN misfits.value IS 'First 200 characters of the value, as text.';
+COMMENT ON COLUMN misfits.expected IS 'Type of the column: number, integer, boolean, date or time.';
+COMMENT ON COLUMN misfits.generation IS 'Generation of the job that loaded the row.';
+COMMENT ON COLUMN misfits.loaded_at IS 'Time of the load, UTC.';
+COMMENT ON COLUMN searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.';`,
+  },
+];

@@ -39,7 +39,31 @@ export const postgresSchema: Schema = {
       lz4(prefix),
     ].join('\n');
   },
-  migrations: [],
+  migrations: [
+    {
+      name: '0002-misfits',
+      sql: (schema) => `
+CREATE TABLE ${schema}.misfits (
+  job text NOT NULL,
+  row_number bigint NOT NULL,
+  column_name text NOT NULL,
+  value text NOT NULL,
+  expected text NOT NULL,
+  generation text NOT NULL,
+  loaded_at timestamptz NOT NULL,
+  PRIMARY KEY (job, row_number, column_name)
+);
+COMMENT ON TABLE ${schema}.misfits IS 'Values of answers that do not fit the type of their column, so that the view of the job has NULL there. The answers are kept whole. Each row: one value in one row of one job.';
+COMMENT ON COLUMN ${schema}.misfits.job IS 'Id of the job.';
+COMMENT ON COLUMN ${schema}.misfits.row_number IS 'Number of the row in the input, from 1.';
+COMMENT ON COLUMN ${schema}.misfits.column_name IS 'Column of the view of the job.';
+COMMENT ON COLUMN ${schema}.misfits.value IS 'First 200 characters of the value, as text.';
+COMMENT ON COLUMN ${schema}.misfits.expected IS 'Type of the column: number, integer, boolean, date or time.';
+COMMENT ON COLUMN ${schema}.misfits.generation IS 'Generation of the job that loaded the row.';
+COMMENT ON COLUMN ${schema}.misfits.loaded_at IS 'Time of the load, UTC.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.';`,
+    },
+  ],
 };
 
 /**

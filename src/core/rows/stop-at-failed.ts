@@ -1,0 +1,76 @@
+/** The limit of failed answers at which a job pauses (`--stop-at-failed`, `--stop-after`). */
+export interface StopAtFailed {
+  /** The job pauses once this share of the answers has failed; above 0, at most 100. */
+  readonly percent: number;
+  /** Number of rows whose answers come before the share counts; default {@link STOP_AFTER}. */
+  readonly after?: number;
+}
+
+/** A limit of failed answers, or `none` for no limit. */
+export type FailureLimit = StopAtFailed | 'none';
+
+export const STOP_AFTER = 50;
+/** The largest value of {@link StopAtFailed.after}. */
+export const MOST_STOP_AFTER = 1_000_000_000;
+
+/** The number of error tags that are kept with the counts; the most frequent ones. */
+const TAGS_KEPT = 10;
+
+/** The tag under which an answer without content is counted. Its row is a success. */
+export const EMPTY_ANSWER = 'EMPTY_ANSWER';
+
+/** The answers since the start of a run or its last resume, with the number of failed answers by error tag. */
+export interface AnswerCounts {
+  readonly answered: number;
+  readonly failed: number;
+  readonly tags: { readonly [tag: string]: number };
+}
+
+export const noAnswers: AnswerCounts = { answered: 0, failed: 0, tags: {} };
+
+/** Whether a value is `none`, or a limit with a valid share and number of rows. Any other value must not mean "no limit". */
+export function isFailureLimit(value: unknown): value is FailureLimit {
+  if (value === 'none') return true;
+  if (typeof value !== 'object' || value === null) return false;
+  const { percent, after = STOP_AFTER } = value as Partial<StopAtFailed>;
+  const isShare = typeof percent === 'number' && percent > 0 && percent <= 100;
+  return isShare && Number.isInteger(after) && after >= 1 && after <= MOST_STOP_AFTER;
+}
+
+/**
+ * Returns the limit in answers instead of rows; null for no limit. `rowsPerRun`: number of rows that share one answer. The number of rows is
+ * rounded up to whole answers.
+ */
+export function limitInAnswers(
+  limit: FailureLimit | null | undefined,
+  { rowsPerRun = 1 }: { readonly rowsPerRun?: number },
+): Required<StopAtFailed> | null {
+  if (limit === undefined || limit === null || limit === 'none') return null;
+  return { percent: limit.percent, after: Math.ceil((limit.after ?? STOP_AFTER) / rowsPerRun) };
+}
+
+/** Whether two limits are the same. */
+export function isSameLimit(a: FailureLimit | undefined, b: FailureLimit | undefined): boolean {
+  const [one, other] = [limitInAnswers(a, {}), limitInAnswers(b, {})];
+  return one?.percent === other?.percent && one?.after === other?.after;
+}
+
+/** Whether enough answers came and too many of them failed. */
+export function failsTooOften(
+  { answered, failed }: Pick<AnswerCounts, 'answered' | 'failed'>,
+  { percent, after }: Required<StopAtFailed>,
+): boolean {
+  return answered >= after && 100 * failed >= percent * answered;
+}
+
+export function addCounts(a: AnswerCounts, b: AnswerCounts): AnswerCounts {
+  const tags = new Map(Object.entries(a.tags));
+  for (const [tag, count] of Object.entries(b.tags)) tags.set(tag, (tags.get(tag) ?? 0) + count);
+  const kept = [...tags].sort(([, one], [, other]) => other - one).slice(0, TAGS_KEPT);
+  return { answered: a.answered + b.answered, failed: a.failed + b.failed, tags: Object.fromEntries(kept) };
+}
+
+/** Returns the limit as a phrase, such as `20% of at least 50 answers fail`. */
+export function limitText({ percent, after }: Required<StopAtFailed>): string {
+  return `${percent}% of at least ${after.toLocaleString('en-US')} ${after === 1 ? 'answer' : 'answers'} fail`;
+}

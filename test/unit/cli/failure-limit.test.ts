@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { readFailureLimit } from '../../../src/cli/options/failure-limit-option.js';
+import { pausedText } from '../../../src/cli/progress/paused.js';
+import type { JobProgress } from '../../../src/core/rows/job.js';
+import { failedPause } from '../../../src/core/rows/pause.js';
+
+it.each([
+  [{}, undefined],
+  [{ stopAtFailed: 'none' }, 'none'],
+  [{ stopAtFailed: '20%' }, { percent: 20 }],
+  [{ stopAtFailed: '0.5' }, { percent: 0.5 }],
+  [
+    { stopAtFailed: '100%', stopAfter: '1' },
+    { percent: 100, after: 1 },
+  ],
+])('%j is a limit of failed answers', (flags, limit) => {
+  const mistakes: string[] = [];
+  expect(readFailureLimit(flags, mistakes)).toEqual(limit);
+  expect(mistakes).toEqual([]);
+});
+
+it.each([
+  [{ stopAtFailed: '0%' }, "--stop-at-failed: '0%' must be a percentage above 0%, such as 20%, or none."],
+  [{ stopAtFailed: '101%' }, "--stop-at-failed: '101%'"],
+  [{ stopAtFailed: 'many' }, "--stop-at-failed: 'many'"],
+  [{ stopAtFailed: '20%', stopAfter: '0' }, "--stop-after: '0' must be a whole number of rows, 1 or more."],
+  [{ stopAtFailed: '20%', stopAfter: '1.5' }, "--stop-after: '1.5'"],
+  [{ stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
+  [{ stopAtFailed: 'none', stopAfter: '50' }, '--stop-after needs a percentage of failed answers.'],
+])('%j is refused', (flags, mistake) => {
+  const mistakes: string[] = [];
+  readFailureLimit(flags, mistakes);
+  expect(mistakes).toEqual([expect.stringContaining(mistake)]);
+});
+
+it('the text of the pause ends with the command that accepts the failures', () => {
+  const pause = failedPause(
+    { answered: 50, failed: 10, tags: { NO_CONTENT: 10 } },
+    { percent: 20, after: 50 },
+    'rows-1',
+  );
+  const paused = { phase: 'paused', pausedFor: pause.reason, message: pause.message } as JobProgress;
+  const text = pausedText(paused, ['enrich', 'rows.csv'], {});
+  expect(text).toMatch(/^Paused \(failed\): 10 of 50 answers failed \(20%\), most often with NO_CONTENT \(10\); /);
+  expect(text).toMatch(/count again:\n {2}searchflow resume rows-1\nPaid results are kept\.$/);
+});
