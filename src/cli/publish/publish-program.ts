@@ -9,7 +9,10 @@ export function addPublish(program: Command, chosen: (action: (context: Context)
     .command('publish')
     .description('copy the rows of a job, the current state of events, or monitors to a target, in one step')
     .argument('<what>', 'name or id of a job, events or monitors')
-    .requiredOption('--to <target>', 'folder of Parquet files (out/lake), .duckdb file, or postgres://host/database')
+    .requiredOption(
+      '--to <target>',
+      'folder (out/lake), s3://bucket/prefix, .duckdb file, ducklake:<file>, or postgres://host/database',
+    )
     .option('--from <address>', 'warehouse of events or monitors (default: as in events status and monitors export)')
     .addOption(new Option('--mode <mode>', 'effect on rows of the target').choices(publishModes).default('replace'))
     .option('--key <column>', 'column that identifies a row, for --mode merge; repeatable', many)

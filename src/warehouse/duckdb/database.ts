@@ -18,11 +18,11 @@ export const duckDb: WarehouseDatabase = {
   identityOf: absolute,
   fileOf: absolute,
   whyNoFile: whyNoDatabase,
-  open(address, { say, credentialsFor }) {
+  open(address, { say, credentialsFor, extensions }) {
     const options = { file: resolve(address), say };
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-    const publisher = createPublisher({ ...duckDbSource(Warehouse.at(options.file), say), credentialsFor });
+    const publisher = createPublisher({ ...duckDbSource(Warehouse.at(options.file), say), credentialsFor, extensions });
     return { rows, events, monitors, publisher, close: () => rows.close() };
   },
 };

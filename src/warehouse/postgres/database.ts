@@ -18,14 +18,14 @@ export const postgres: WarehouseDatabase = {
   identityOf: (address) => addressOf(address).shown,
   fileOf: () => null,
   whyNoFile: () => null,
-  open(address, { credentialsFor, say }) {
+  open(address, { credentialsFor, say, extensions }) {
     const url = credentialsFor?.(addressOf(address).carried)?.reveal() ?? address;
     const warehouse = new Warehouse(url, { say });
     return {
       rows: createPostgresRows({ url, say }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
-      publisher: createPublisher({ ...postgresSource(warehouse, say), credentialsFor }),
+      publisher: createPublisher({ ...postgresSource(warehouse, say), credentialsFor, extensions }),
       close: () => warehouse.close(),
     };
   },

@@ -16,17 +16,19 @@ import { isSameFile } from '../../files/same-file.js';
 import { memoryFor } from '../export/job-rows.js';
 import { whyNoTarget } from '../export/why-no-target.js';
 import { warehouseError } from '../shared/duckdb-error.js';
+import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
 import { attachTarget, isWarehouse, publishToDatabase, type TableRows } from './database-target.js';
 import { folderFiles } from './folder-files.js';
 import type { SourceReader } from './job-table.js';
-import { publishId } from './manifest.js';
-import { placeOf, TARGET_FORMS } from './place-of.js';
+import { parseManifest, publishId } from './manifest.js';
+import { placeOf } from './place-of.js';
 import { refusePartition } from './plan-rows.js';
 import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
 import { publishError } from './publish-error.js';
 import { openFiles, publishFiles } from './publish-files.js';
+import { s3Files, s3Place, setS3 } from './s3-files.js';
 import { type Staged, stageTables } from './stage-tables.js';
 
 /** Time for which a publish waits for another publish into the same folder or file. */
@@ -39,6 +41,8 @@ export interface PublishSource {
   readonly say: (sentence: string) => void;
   /** See `WarehousesOptions.credentialsFor`. */
   readonly credentialsFor?: (address: string) => Secret | null;
+  /** See `WarehousesOptions.extensions`. */
+  readonly extensions?: string | null;
   /** Runs `work` on one state of the source; may repeat `work`. `scratch`: a folder for temporary files, which the caller removes. */
   read<T>(subject: PublishSubject, scratch: string, work: (reader: SourceReader) => Promise<T>): Promise<T>;
 }
@@ -57,10 +61,10 @@ export function createPublisher(source: PublishSource): Publisher {
     async publish(request) {
       const place = placeOf(request.to);
       if (place.kind === 'folder') return toFolder(source, request, place.path);
+      if (place.kind === 's3') return toS3(source, request, place.address);
       refusePartition(request);
-      if (place.kind === 'file') return toFile(source, request, place.path);
       if (place.kind === 'postgres') return toPostgres(source, request, place.address);
-      throw new WarehouseUnusable(`--to: ${place.kind} is not supported yet: give ${TARGET_FORMS}`);
+      return toFile(source, request, place.path, place.kind);
     },
   };
 }
@@ -80,7 +84,36 @@ function toFolder(source: PublishSource, request: PublishRequest, folder: string
   });
 }
 
-function toFile(source: PublishSource, request: PublishRequest, file: string): Promise<Published> {
+/** Drafts are in the system's temporary folder. */
+function toS3(source: PublishSource, request: PublishRequest, address: string): Promise<Published> {
+  const place = s3Place(address);
+  const ready = async (connection: DuckDBConnection) => {
+    await loadExtension(connection, 'httpfs', source.extensions ?? null, 's3://');
+    await setS3(connection, place);
+    return connection;
+  };
+  return withTemporaryFolder(async (drafts) => {
+    // The target is read first, so that a missing bucket is reported before anything else is done.
+    const text = await withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
+      s3Files(await ready(connection), place).manifest(),
+    );
+    const before = text === null ? null : parseManifest(text, place.url);
+    return draft(source, request, { drafts, shown: place.url, refuse: () => undefined }, async (drafted) => {
+      const files = s3Files(await ready(drafted.connection), place, text);
+      return publishFiles({ ...drafted, files, before });
+    }).catch((error: unknown) => {
+      throw publishError(error, place.url);
+    });
+  });
+}
+
+/** A DuckDB file, or the catalog of a DuckLake. */
+function toFile(
+  source: PublishSource,
+  request: PublishRequest,
+  file: string,
+  kind: 'file' | 'ducklake',
+): Promise<Published> {
   const refuse = (input: string | null) => {
     for (const other of [source.file, input])
       if (other !== null && other !== '-' && isSameFile(other, file))
@@ -89,17 +122,25 @@ function toFile(source: PublishSource, request: PublishRequest, file: string): P
         );
   };
   refuse(null);
-  return locked(source, file, (drafts) =>
-    draft(source, request, { drafts, shown: file, refuse }, async (drafted) => {
+  const load = async (connection: DuckDBConnection) => {
+    if (kind === 'ducklake') await loadExtension(connection, 'ducklake', source.extensions ?? null, 'a DuckLake');
+  };
+  return locked(source, file, async (drafts) => {
+    // A missing extension is reported before anything is read.
+    await withScratchDuckDb(join(drafts, 'spill'), load);
+    return draft(source, request, { drafts, shown: file, refuse }, async (drafted) => {
       const { connection } = drafted;
-      await attachTarget(connection, file);
+      await load(connection);
+      // Inlined rows would be in the catalog only, where other readers of the files do not find them.
+      if (kind === 'ducklake') await attachTarget(connection, `ducklake:${file}`, 'DATA_INLINING_ROW_LIMIT 0');
+      else await attachTarget(connection, file);
       if (await isWarehouse(connection))
         throw new WarehouseUnusable(`${file} is a warehouse of searchflow: name another file`);
       return publishToDatabase({ ...drafted, shown: file });
     }).catch((error: unknown) => {
       throw warehouseError(publishError(error, file), file);
-    }),
-  );
+    });
+  });
 }
 
 function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {

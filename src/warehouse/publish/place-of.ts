@@ -6,10 +6,11 @@ import { isPostgresUrl } from '../../postgres/index.js';
 
 /** Where a publish goes. */
 export type Place =
-  | { readonly kind: 'folder' | 'file'; readonly path: string }
-  | { readonly kind: 'postgres' | 's3' | 'ducklake'; readonly address: string };
+  | { readonly kind: 'folder' | 'file' | 'ducklake'; readonly path: string }
+  | { readonly kind: 'postgres'; readonly address: string }
+  | { readonly kind: 's3'; readonly address: string };
 
-export const TARGET_FORMS =
+const TARGET_FORMS =
   'a folder, a .duckdb file, postgres://host/database, s3://bucket/prefix, or ducklake:catalog.ducklake';
 
 /**
@@ -18,8 +19,9 @@ export const TARGET_FORMS =
  */
 export function placeOf(to: string): Place {
   if (isPostgresUrl(to)) return { kind: 'postgres', address: to };
-  if (/^s3:\/\/[^/?#]+/.test(to)) return { kind: 's3', address: to.replace(/\/+$/, '') };
-  if (/^ducklake:./.test(to)) return { kind: 'ducklake', address: to };
+  if (/^s3:\/\/[^/?#]+/i.test(to)) return { kind: 's3', address: to };
+  const [, catalog = ''] = /^ducklake:(.*)$/.exec(to) ?? [];
+  if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
   // A folder has no such name; for one that does, write ./md:x.
   if (/^[a-z][a-z0-9+.-]+:/i.test(to) && !/^[a-z]:[\\/]/i.test(to))
     throw new WarehouseUnusable(`--to: the value (not shown) is not a target: give ${TARGET_FORMS}`);

@@ -22,6 +22,8 @@ export interface WarehousesOptions {
    * `PGUSER`, `PGPASSWORD` and `.pgpass`. Jobs and histories hold only addresses without credentials.
    */
   readonly credentialsFor?: (address: string) => Secret | null;
+  /** Folder with extensions of DuckDB, for targets that need one. */
+  readonly extensions?: string | null;
 }
 
 /** A database that can hold warehouses. All functions get only addresses that `claims` accepts. */

@@ -97,6 +97,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, flags.into, cwd);
+  const extensions = reader.variable('SEARCHFLOW_DUCKDB_EXTENSIONS');
   const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);
   const hosts = reader.check(
     reader.variable('SEARCHFLOW_HOSTS'),
@@ -141,6 +142,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     keepLandingMs: keepDays === null ? DEFAULT_KEEP_LANDING_MS : keepDays * 86_400_000,
     paths: pathsOf(paths, cwd),
     hosts: hosts ?? [],
+    duckDbExtensions: extensions === null ? null : resolve(cwd, extensions.text),
     metricsAddress,
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,

@@ -60,6 +60,8 @@ export interface RuntimeConfig {
   readonly paths?: readonly string[];
   /** Database servers that the inputs of workflows may name in addition to that of `warehouse`, as `host:port`. */
   readonly hosts?: readonly string[];
+  /** Folder with extensions of DuckDB, for targets of a publish that need one; null: none. */
+  readonly duckDbExtensions?: string | null;
   /** `host:port` that serves metrics for Prometheus; none: no metrics. */
   readonly metricsAddress?: string | null;
   /**

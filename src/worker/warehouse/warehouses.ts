@@ -32,12 +32,13 @@ export interface Warehouses {
  * use. `oneOfMany`: a database that refuses this worker's login also gives `WarehouseBusy`, because another worker may log in.
  */
 export function openWarehouses(
-  { say, warehouse }: Pick<RuntimeConfig, 'say' | 'warehouse'>,
+  { say, warehouse, duckDbExtensions }: Pick<RuntimeConfig, 'say' | 'warehouse' | 'duckDbExtensions'>,
   oneOfMany: boolean,
   allowlist: Allowlist | null = null,
 ): Warehouses {
   const warehouses = createWarehouses({
     say,
+    extensions: duckDbExtensions,
     credentialsFor: (address) => {
       if (!warehouse) return null;
       const own = warehouse.url.reveal();

@@ -184,6 +184,23 @@ describe('a target that cannot be used is refused before anything is written:', 
     expect(existsSync('md:canary')).toBe(false);
   });
 
+  it('S3 or a DuckLake without the extension of DuckDB, in one sentence that says what to install', async () => {
+    for (const [to, name] of [
+      ['s3://bucket/prefix', 'httpfs'],
+      [`ducklake:${join(dir, 'catalog.ducklake')}`, 'ducklake'],
+    ] as const)
+      await expect(publish({ to }, from)).rejects.toThrow(
+        `needs DuckDB's extension ${name}: put ${name}.duckdb_extension of DuckDB 1.5.5 into a folder, and set ` +
+          'SEARCHFLOW_DUCKDB_EXTENSIONS to this folder',
+      );
+    expect(existsSync(join(dir, 'catalog.ducklake'))).toBe(false);
+    const warehouse = openWarehouse(from, { extensions: dir });
+    await expect(warehouse.publisher.publish({ ...whole, to: 's3://b' })).rejects.toThrow(
+      `${dir}/httpfs.duckdb_extension is missing`,
+    );
+    await warehouse.close();
+  });
+
   it('a database with another password, or without a server', async () => {
     const url = new URL(await sharedPostgres().database());
     url.password = 'canary';

@@ -1,12 +1,13 @@
 // A process that publishes a job, and kills itself at a step. Steps are statements of DuckDB and PostgreSQL and changes of files; each has a
-// number from 1. `at`: the step, or 0 to count the steps, which are then printed. `address`: the warehouse; `request`: JSON.
+// number from 1. `at`: the step, or 0 to count the steps, which are then printed. `address`: the warehouse; `request`: JSON;
+// `extensions`: folder with extensions of DuckDB.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { DuckDBConnection } from '@duckdb/node-api';
 import pg from 'pg';
 import { createWarehouses } from '../../../dist/warehouse/index.js';
 
-const [, , address, request, at] = process.argv;
+const [, , address, request, at, extensions = null] = process.argv;
 let steps = 0;
 
 /** Replaces a function by one that counts a step before and a step after the work. */
@@ -24,7 +25,7 @@ function counted(object, name) {
   };
 }
 
-const warehouses = createWarehouses();
+const warehouses = createWarehouses({ extensions });
 const { publisher } = warehouses.open(address);
 for (const name of ['rename', 'rm', 'mkdir', 'open']) counted(fs.promises, name);
 counted(fs, 'mkdirSync');

@@ -1,0 +1,117 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { literal, plainPath } from '../shared/duckdb-quote.js';
+import { setMemory } from '../shared/scratch-duckdb.js';
+import type { TargetFiles } from './folder-files.js';
+import { isDataPath, MANIFEST } from './manifest.js';
+
+/** Memory in MB beside the file that is uploaded. */
+const BASE_MB = 256;
+/** Copies of a file in memory during its upload. */
+const COPIES = 4;
+
+/** Parameters of an address, with the settings of DuckDB's extension that they set. */
+const parameters: Readonly<Record<string, string>> = {
+  ...{ region: 's3_region', endpoint: 's3_endpoint', url_style: 's3_url_style', use_ssl: 's3_use_ssl' },
+};
+
+/** The parts of `s3://bucket/prefix?region=…`. */
+export interface S3Place {
+  readonly bucket: string;
+  /** `s3://bucket/prefix`, without a slash at the end. */
+  readonly url: string;
+  readonly settings: readonly (readonly [name: string, value: string])[];
+}
+
+/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. */
+export function s3Place(address: string): S3Place {
+  const [start = '', query = ''] = address.split('?', 2);
+  const url = start.replace(/\/+$/, '');
+  const settings = [...new URLSearchParams(query)].map(([name, value]) => {
+    const setting = parameters[name];
+    if (setting === undefined)
+      throw new WarehouseUnusable(
+        `--to: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
+      );
+    return [setting, value] as const;
+  });
+  return { bucket: url.split('/')[2] ?? '', url, settings };
+}
+
+/** Sets region and endpoint. Keys come from the variables of AWS, which the extension reads. */
+export async function setS3(connection: DuckDBConnection, { settings }: S3Place): Promise<void> {
+  for (const [name, value] of settings) await connection.run(`SET ${name} = ${literal(value)}`);
+}
+
+/**
+ * The files of a target in an S3 bucket. `before`: the manifest when the publish began; another manifest at its end means that another
+ * publish has written to the target.
+ */
+export function s3Files(connection: DuckDBConnection, place: S3Place, before: string | null = null): TargetFiles {
+  const { bucket, url } = place;
+  const urlOf = (path: string) => `${url}/${path}`;
+  const first = async (sql: string): Promise<unknown> => {
+    try {
+      return (await connection.runAndReadAll(sql)).getRows()[0]?.[0] ?? null;
+    } catch (error) {
+      throw s3Error(error, bucket, url);
+    }
+  };
+  const text = (path: string) => first(`SELECT content FROM read_text(${literal(plainPath(urlOf(path)))})`);
+  const files: TargetFiles = {
+    shown: url,
+    async manifest() {
+      // A list also finds out whether the bucket exists.
+      const listed = await first(`SELECT list(file) FROM glob(${literal(`${plainPath(url)}/**`)})`);
+      const paths = listed === null ? [] : (listed as { items: readonly string[] }).items;
+      const names = paths.map((path) => path.slice(url.length + 1));
+      if (names.includes(MANIFEST)) return String(await text(MANIFEST));
+      const other = names.find((path) => !isDataPath(path));
+      if (other === undefined) return null;
+      throw new WarehouseUnusable(
+        `${url} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new prefix`,
+      );
+    },
+    pathOf: urlOf,
+    async size(path) {
+      const found = await first(
+        `SELECT CASE WHEN count(*) > 0 THEN (SELECT size FROM read_blob(${literal(plainPath(urlOf(path)))})) END
+         FROM glob(${literal(plainPath(urlOf(path)))})`,
+      ).catch((error: unknown) => {
+        if (/404/.test(String((error as Error).cause ?? error))) return null;
+        throw error;
+      });
+      return found === null ? null : Number(found);
+    },
+    async put(draft, path) {
+      const bytes = Number(await first(`SELECT size FROM read_blob(${literal(plainPath(draft))})`));
+      await setMemory(connection, BASE_MB + Math.ceil((bytes / 1_048_576) * COPIES));
+      await first(
+        `COPY (SELECT content FROM read_blob(${literal(plainPath(draft))})) TO ${literal(urlOf(path))} (FORMAT blob)`,
+      );
+    },
+    async putManifest(content) {
+      if ((await files.manifest()) !== before)
+        throw new WarehouseBusy(`Another publish has written to ${url} meanwhile: publish again`, null);
+      await first(`COPY (SELECT encode(${literal(content)})) TO ${literal(urlOf(MANIFEST))} (FORMAT blob)`);
+    },
+    // DuckDB cannot remove objects.
+    clean: async () => undefined,
+  };
+  return files;
+}
+
+function s3Error(error: unknown, bucket: string, url: string): unknown {
+  if (!(error instanceof Error)) return error;
+  const { message } = error;
+  const say = (sentence: string) => new WarehouseUnusable(sentence, { cause: error });
+  if (/\b404\b|NoSuchBucket/.test(message))
+    return say(`The bucket ${bucket} of ${url} was not found: create it, or correct its name, region or endpoint`);
+  if (/\b40[013]\b|Forbidden|AccessDenied|InvalidAccessKey/.test(message))
+    return say(
+      `S3 refuses access to ${url}: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION`,
+    );
+  if (/Could not (connect|establish|resolve)|IO Error|HTTP Error/i.test(message))
+    return say(`S3 cannot be reached for ${url}: check the network, and region and endpoint of the address`);
+  return error;
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { literal } from './duckdb-quote.js';
+
+/**
+ * Loads an extension of DuckDB from a folder; nothing is downloaded. Throws `WarehouseUnusable` if it is missing or of another version.
+ * `what`: the kind of target that needs the extension.
+ */
+export async function loadExtension(
+  connection: DuckDBConnection,
+  name: 'httpfs' | 'ducklake',
+  folder: string | null,
+  what: string,
+): Promise<void> {
+  const version = String((await connection.runAndReadAll('SELECT version()')).getRows()[0]?.[0]).replace(/^v/, '');
+  const file = `${name}.duckdb_extension`;
+  const way = `put ${file} of DuckDB ${version} into a folder, and set SEARCHFLOW_DUCKDB_EXTENSIONS to this folder`;
+  const path = folder === null ? null : join(folder, file);
+  if (path === null || !existsSync(path))
+    throw new WarehouseUnusable(
+      `Publishing to ${what} needs DuckDB's extension ${name}${path === null ? '' : `, and ${path} is missing`}: ${way}`,
+    );
+  try {
+    await connection.run(`LOAD ${literal(path)}`);
+  } catch (error) {
+    throw new WarehouseUnusable(`DuckDB cannot load ${path}: ${way}`, { cause: error });
+  }
+}
