@@ -12,6 +12,7 @@ const table = {
   postgres: { values: ['core'], never: ['temporal'] },
   store: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
   warehouse: { values: ['core', 'files', 'postgres'], never: ['temporal'] },
+  sources: { values: ['core', 'files', 'postgres', 'rows', 'warehouse'], never: ['temporal'] },
   activities: { values: ['core', 'api', 'rows'], types: ['store', 'warehouse'], never: ['drivers'] },
   workflows: { values: ['core'], types: ['activities', 'api'], never: ['node', 'zod'] },
   worker: {
@@ -23,6 +24,7 @@ const table = {
       'postgres',
       'store',
       'warehouse',
+      'sources',
       'activities',
       'workflows',
       'sandbox',

@@ -31,8 +31,8 @@ Each figure comes from a command that ends with exit code 1 if a bar is missed. 
 other, on one server, with nothing else running. Figures of other machines differ; ratios differ less.
 
 The service is the sandbox, in a process of its own. The *plain script* is [\`bench/plain-enrich.mjs\`](../bench/plain-enrich.mjs) or
-[\`bench/plain-events.mjs\`](../bench/plain-events.mjs): no durability, no rate limit, no retries. The script for rows stores each
-text twice, in its column and in the answer. Ratios are searchflow divided by the plain script.
+[\`bench/plain-events.mjs\`](../bench/plain-events.mjs): no durability, no rate limit, no retries. The script for rows stores the
+fields of each page once. Ratios are searchflow divided by the plain script.
 
 ## Rows
 

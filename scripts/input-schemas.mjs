@@ -5,7 +5,7 @@ function schemasOf(workflowInputs) {
   return Object.fromEntries(
     Object.entries(workflowInputs).map(([workflow, args]) => [
       workflow,
-      args.map((schema) => plain(z.toJSONSchema(schema))),
+      args.map((schema) => plainSchema(z.toJSONSchema(schema))),
     ]),
   );
 }
@@ -14,13 +14,13 @@ function schemasOf(workflowInputs) {
  * Returns a schema in a simple form: one type each (`anyOf` instead of a list of types), without the dialect and without the bounds of
  * every whole number, which have no effect.
  */
-function plain(schema) {
-  if (Array.isArray(schema)) return schema.map(plain);
+export function plainSchema(schema) {
+  if (Array.isArray(schema)) return schema.map(plainSchema);
   if (typeof schema !== 'object' || schema === null) return schema;
   const kept = Object.entries(schema).filter(
     ([name, value]) => name !== '$schema' && Math.abs(value) !== Number.MAX_SAFE_INTEGER,
   );
-  const { type, ...rest } = Object.fromEntries(kept.map(([name, value]) => [name, plain(value)]));
+  const { type, ...rest } = Object.fromEntries(kept.map(([name, value]) => [name, plainSchema(value)]));
   if (type === undefined) return rest;
   return Array.isArray(type) ? { anyOf: type.map((one) => ({ type: one, ...rest })) } : { type, ...rest };
 }

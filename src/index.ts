@@ -50,6 +50,7 @@ export { monitorUpdates, monitorWorkflows } from './core/monitors/monitor-names.
 export type { QuietHours, Weekday } from './core/monitors/quiet-hours.js';
 export type { QuietInput, QuietOutcome } from './core/monitors/quiet-input.js';
 export { type ExitCode, exitCodes } from './core/processes/exit-codes.js';
+export type { PublishMode, PublishOutcome, PublishPartition, PublishStep } from './core/publish/publish-request.js';
 export { type CallFacts, classify, type FailureType, transientTags, type Verdict } from './core/purchase/failure.js';
 export { type ContentType, type PriceBands, type PriceTable, priceTables } from './core/purchase/prices.js';
 export type { AgentRowsInput } from './core/rows/agent-rows.js';
@@ -66,6 +67,7 @@ export {
   signalNames,
   workflowNames,
 } from './core/rows/job.js';
+export type { OnMisfit } from './core/rows/on-misfit.js';
 export type { RowOperation } from './core/rows/row-operation.js';
 export type { FailureLimit, StopAtFailed } from './core/rows/stop-at-failed.js';
 export type { AgentRequest, AgentRunResult, RunAgentOptions, RunProgress } from './core/runs/agent-run.js';

@@ -14,10 +14,13 @@ import type { MonitorFilter } from '../core/monitors/monitor-filter.js';
 import { type QuietHours, weekdays } from '../core/monitors/quiet-hours.js';
 import type { QuietInput } from '../core/monitors/quiet-input.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
+import { type PublishStep, publishModes, publishPartitions } from '../core/publish/publish-request.js';
 import type { Freshness } from '../core/purchase/freshness.js';
 import type { AgentRowsInput } from '../core/rows/agent-rows.js';
 import { defaultSchemes, type EnrichCsvInput, ID_PATTERN, type StagedName } from '../core/rows/job.js';
+import { onMisfitChoices } from '../core/rows/on-misfit.js';
 import { rowOperations } from '../core/rows/row-operation.js';
+import { fileFormats } from '../core/rows/source-fields.js';
 import { MOST_STOP_AFTER, type StopAtFailed } from '../core/rows/stop-at-failed.js';
 import {
   type AgentRequest,
@@ -50,10 +53,10 @@ const date = z.string().meta({ format: 'date-time' });
 const open = z.looseObject({});
 const dollars = z.number().min(0).max(MOST_DOLLARS);
 /** Null is refused: JSON turns NaN into null, which must not mean "no cap". */
-const maxCost = z.union([dollars, z.literal('none')]);
+export const maxCost = z.union([dollars, z.literal('none')]);
 
 /** Null is refused, as for the cap. */
-const failureLimit = z.union([
+export const failureLimit = z.union([
   z.strictObject({
     percent: z.number().positive().max(100).meta({ description: 'a percentage above 0 and at most 100' }),
     after: count(MOST_STOP_AFTER).optional(),
@@ -83,21 +86,41 @@ const jobName = z
   .regex(/^\P{Cc}{1,200}$/u)
   .meta({ description: 'a name of at most 200 characters without control characters such as line breaks' });
 
+/** Characters of an SQL statement. */
+const MOST_SQL = 100_000;
+
 /** The name of a stage. Other fields, which commands and other versions add, are ignored. */
 const staged = z.looseObject({ job: id, generation: id, limit: count().optional() } satisfies Fields<StagedName>);
+
+const delimiter = z
+  .string()
+  .regex(/^[^"\r\n]$/u)
+  .meta({ description: 'one character other than a double quote and a line break' });
+
+const publishStep = z.strictObject({
+  to: text,
+  mode: z.enum(publishModes).optional(),
+  key: z.array(text).optional(),
+  partition: z.enum(publishPartitions).optional(),
+} satisfies Fields<PublishStep>);
 
 const rows = {
   input: text,
   into: text.nullable().optional(),
   csv: text.nullable().optional(),
   job: jobName.nullable().optional(),
-  delimiter: z
+  csvDelimiter: z
     .string()
-    .regex(/^[^"\r\n]$/u)
-    .meta({ description: 'one character other than a double quote and a line break' })
-    .nullable()
+    .regex(/^[^"\r\n\0\u0080-\uffff]$/)
+    .meta({ description: 'one ASCII character other than a double quote and a line break' })
     .optional(),
+  csvBom: flag.optional(),
+  delimiter: delimiter.nullable().optional(),
   encoding: text.optional(),
+  key: z.array(anyText).optional(),
+  format: z.enum(fileFormats).optional(),
+  sql: text.max(MOST_SQL).optional(),
+  table: text.optional(),
   freshness: freshness.nullable().optional(),
   refreshAfterMs: milliseconds.optional(),
   retryFailed: flag.optional(),
@@ -105,6 +128,8 @@ const rows = {
   maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
   skipRefused: flag.optional(),
   stopAtFailed: failureLimit.optional(),
+  onMisfit: z.enum(onMisfitChoices).optional(),
+  publish: publishStep.optional(),
   rowsPerRun: count(100).optional(),
   origin: text.optional(),
   host: text.optional(),
@@ -222,7 +247,7 @@ const filter = z.strictObject({
   metadata: z.record(z.string(), z.string()).optional(),
 } satisfies Fields<MonitorFilter>);
 
-const decision = z.strictObject({ by: text, why: anyText.optional() } satisfies Fields<Decision>);
+export const decision = z.strictObject({ by: text, why: anyText.optional() } satisfies Fields<Decision>);
 
 const batchMonitors = z.strictObject({
   origin: text.optional(),

@@ -1,3 +1,5 @@
+import type { RowRecord } from './row-reader.js';
+
 /** An input that cannot be read as a table. The message is one sentence with line and column. Nothing was staged. */
 export class CsvError extends Error {
   override readonly name = 'CsvError';
@@ -18,9 +20,19 @@ export class InputUnsteady extends CsvError {
   readonly isTransient = true;
 }
 
+/** Returns the beginning of all messages about a record: `line 12`, or `b.parquet, row 12` if the table has several files. */
+export function recordPosition({ line, place }: Pick<RowRecord, 'line' | 'place'>): string {
+  const position = `${place?.word ?? 'line'} ${line}`;
+  return place?.file === undefined ? position : `${place.file}, ${position}`;
+}
+
 /** Returns the beginning of all messages about a cell: `line 12, column 2 ("url")`. */
-export function cellPosition(line: number, column: number, name: string | undefined): string {
-  return `line ${line}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
+export function cellPosition(
+  record: Pick<RowRecord, 'line' | 'place'>,
+  column: number,
+  name: string | undefined,
+): string {
+  return `${recordPosition(record)}, column ${column}${name === undefined ? '' : ` (${quoted(name)})`}`;
 }
 
 /** Returns a piece of user data for a message: short, quoted, and without characters that a terminal interprets. */

@@ -15,6 +15,7 @@ const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090�
  */
 export class TextDecoding {
   #encoding: Unicode | TextDecoder | null = null;
+  #hasMark = false;
   readonly #fallback: Unicode | TextDecoder;
   readonly #name: string;
   #rest: Buffer = Buffer.alloc(0);
@@ -37,6 +38,11 @@ export class TextDecoding {
     this.#fallback = decoder === null ? 'utf8' : (unicode[decoder.encoding] ?? decoder);
   }
 
+  /** Whether the text begins with a byte order mark. */
+  get hasMark(): boolean {
+    return this.#hasMark;
+  }
+
   /**
    * Returns the complete characters of a chunk. An incomplete character at the end is kept for the next chunk. `last` with an empty chunk
    * ends the text.
@@ -51,6 +57,7 @@ export class TextDecoding {
       const [encoding, mark] = sniff(bytes, this.#fallback);
       this.#encoding = encoding;
       this.#bytes = mark;
+      this.#hasMark = mark > 0;
       bytes = bytes.subarray(mark);
     }
     const whole = last ? bytes.length : wholeLength(bytes, this.#encoding);

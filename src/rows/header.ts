@@ -43,11 +43,11 @@ const otherUrlColumnNames: readonly string[] = [
 ];
 
 /**
- * Checks the first record as a header; returns its columns, which have different names. The second column with a name gets a number
+ * Checks the first record as a header; returns its columns. The second column with a name gets a number
  * (`url_2`), and columns without a name get their position (`column_3`). A single column without a name keeps it, because spreadsheets and
  * data frames write such headers.
  */
-export function readHeader(record: CsvRecord): readonly string[] {
+export function readHeader(record: CsvRecord): NamedColumns {
   const { cells, line, problem } = record;
   if (problem?.tag === 'CSV_RAGGED')
     throw new CsvError(`line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
@@ -57,6 +57,34 @@ export function readHeader(record: CsvRecord): readonly string[] {
     if (name.includes('\0'))
       throw new CsvError(`line ${line}, column ${index + 1}: a NUL byte in the header`, line, index + 1);
   }
+  return nameColumns(cells);
+}
+
+/** Columns with different names. `renamed`: columns that got another name than their own, with positions from 1. */
+export interface NamedColumns {
+  readonly names: readonly string[];
+  readonly renamed: readonly { readonly column: number; readonly name: string }[];
+}
+
+/** Gives all columns different names, like `readHeader`. */
+export function nameColumns(names: readonly string[]): NamedColumns {
+  if (names.length > MAX_CELLS) throw new CsvError(`More than ${MAX_CELLS} columns, which is the limit`);
+  const unique = uniqueNames(names);
+  const renamed = unique.flatMap((name, index) => (name === names[index] ? [] : [{ column: index + 1, name }]));
+  return { names: unique, renamed };
+}
+
+/** The first difference between the columns of two files, as a part of a sentence; null if they are equal. */
+export function whyOtherColumns(before: readonly string[], now: readonly string[]): string | null {
+  const lacking = before.find((name) => !now.includes(name));
+  if (lacking !== undefined) return `it lacks ${quoted(lacking)}`;
+  const added = now.find((name) => !before.includes(name));
+  if (added !== undefined) return `it has ${quoted(added)}, too`;
+  const at = now.findIndex((name, index) => name !== before[index]);
+  return at === -1 ? null : `column ${at + 1} is ${quoted(now[at] as string)} and not ${quoted(before[at] as string)}`;
+}
+
+function uniqueNames(cells: readonly string[]): readonly string[] {
   const nameless = cells.filter((name) => name === '').length;
   const taken = new Set(cells);
   const seen = new Set<string>();
@@ -90,7 +118,7 @@ export interface UrlColumnSearch {
   /** The column of the job's last run. This column is used if the table still has it. */
   readonly kept?: string | null;
   /** The first rows of the table. The cells of these rows are checked for URLs. */
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly (readonly (string | null)[])[];
 }
 
 /** Finds the column of URLs. Throws `CsvError` if there is no candidate or more than one candidate. */
@@ -132,7 +160,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
 }
 
 /** Counts the non-empty cells of a column, and the URLs among them, with and without a scheme. */
-function countUrls(rows: readonly (readonly string[])[], index: number) {
+function countUrls(rows: readonly (readonly (string | null)[])[], index: number) {
   const counts = { filled: 0, urls: 0, withScheme: 0 };
   for (const cells of rows) {
     const text = cells[index]?.trim() ?? '';

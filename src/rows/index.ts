@@ -1,8 +1,13 @@
-export { CsvError } from './csv-error.js';
-export { urlColumnNames } from './header.js';
+export { csvFilesReader } from './csv/csv-files.js';
+export { csvReader } from './csv/csv-reader.js';
+export { CsvError, InputUnsteady, quoted } from './csv-error.js';
+export { nameColumns, urlColumnNames, whyOtherColumns } from './header.js';
+export { doubleText } from './json/double-text.js';
+export { jsonReader } from './json/json-reader.js';
+export type { OpenedTable, RowColumn, RowReader, RowRecord } from './row-reader.js';
 export { MANY_ROWS, type SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
-export { type StageOptions, stageCsv } from './stage-csv.js';
+export { stageCsv } from './stage-csv.js';
 export {
   cutRows,
   readSlice,
@@ -12,4 +17,5 @@ export {
   sliceFile,
   type UrlCells,
 } from './stage-manifest.js';
+export { type StageOptions, stageRows } from './stage-rows.js';
 export type { UnitCheck, UnitSource } from './unit-source.js';

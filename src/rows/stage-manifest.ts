@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import type { ColumnType } from '../core/rows/column-type.js';
 import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
@@ -31,13 +32,20 @@ export interface UrlCells {
 export interface StageManifest {
   readonly version: 1;
   readonly columns: readonly string[];
+  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
+  readonly types?: readonly ColumnType[];
   /** Columns that have no name of their own in the input: positions from 1, with the names that they were given. Absent: none. */
   readonly renamed?: readonly { readonly column: number; readonly name: string }[];
   /** The column of URLs; null where units come from a template. */
   readonly unitColumn: string | null;
   /** Counts of the cells in the column of URLs; null if units come from a template. */
   readonly urlCells: UrlCells | null;
-  readonly delimiter: string;
+  /** The delimiter of a CSV; null for other formats. */
+  readonly delimiter: string | null;
+  /** Whether the CSV begins with a byte order mark. Absent: it does not. */
+  readonly bom?: true;
+  /** Sentences for the plan. Absent: none. */
+  readonly notes?: readonly string[];
   readonly rows: number;
   readonly badRows: number;
   /** Number of different units of good rows. */
@@ -45,7 +53,7 @@ export interface StageManifest {
   readonly slices: number;
   /** Number of rows in each slice except the last. */
   readonly rowsPerSlice: number;
-  /** Hex SHA-256 of the decompressed input. */
+  /** Hex SHA-256 of the decompressed input; for typed columns, of columns and cells. */
   readonly contentHash: string;
   /** The first thousand bad rows. */
   readonly firstBad: readonly StagedBadRow[];

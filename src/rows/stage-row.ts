@@ -1,6 +1,7 @@
+import { DigestMap } from '../core/purchase/digest-map.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
-import type { CsvRecord } from './csv/csv-record.js';
-import { cellPosition } from './csv-error.js';
+import { CsvError, cellPosition, quoted, recordPosition } from './csv-error.js';
+import type { RowRecord } from './row-reader.js';
 import type { StagedBadRow } from './stage-manifest.js';
 import type { BoundUnits, RowUnit } from './unit-source.js';
 
@@ -13,7 +14,7 @@ export interface Staged {
 /** A row that was read and that has no key yet. */
 export interface ReadRow {
   readonly row: number;
-  /** The unchanged cells as JSON. */
+  /** The cells as JSON, unchanged. */
   readonly cells: string;
   readonly hash: string;
   readonly found: RowUnit;
@@ -22,13 +23,18 @@ export interface ReadRow {
 interface Table {
   readonly columns: readonly string[];
   readonly units: BoundUnits;
+  /** Null: rows are identified by their cells. */
+  readonly key: RowKey | null;
 }
 
 /** Reads the cells of a record, and the unit or the problem of the row. */
-export function readRow(record: CsvRecord, row: number, table: Table, sha256: Sha256): ReadRow {
+export function readRow(record: RowRecord, row: number, table: Table, sha256: Sha256): ReadRow {
   const cells = JSON.stringify(record.cells);
   const hash = sha256(cells).slice(0, 16);
-  return { row, cells, hash, found: unitOf(record, hash, table) };
+  if (table.key === null) return { row, cells, hash, found: unitOf(record, hash, table) };
+  const { id, problem } = table.key(record, row);
+  const found = unitOf(record, id, table);
+  return { row, cells, hash: `${id}${hash}`, found: problem === null ? found : { unit: found.unit, problem } };
 }
 
 /**
@@ -57,16 +63,73 @@ export function writeRow(
   };
 }
 
-function unitOf(record: CsvRecord, hash: string, { columns, units }: Table): RowUnit {
-  const { line, cells, problem } = record;
+function unitOf(record: RowRecord, hash: string, { columns, units }: Omit<Table, 'key'>): RowUnit {
+  const { cells, problem } = record;
   if (problem) {
-    const message = `${cellPosition(line, problem.column, columns[problem.column - 1])}: ${problem.message}`;
+    const { column } = problem;
+    const position = column === null ? recordPosition(record) : cellPosition(record, column, columns[column - 1]);
+    const message = `${position}: ${problem.message}`;
     return { unit: null, problem: { tag: problem.tag, message } };
   }
   if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
-  const message = `${cellPosition(line, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
+  const message = `${cellPosition(record, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;
   // A row with too few or too many cells can still show its URL in the list of bad rows.
   const unit = units.unitColumn === null ? null : units.unitOf(record, hash).unit;
   return { unit, problem: { tag: 'CSV_RAGGED', message } };
+}
+
+/** The identity of a row; `problem`: why the row has no key. */
+export interface RowIdentity {
+  /** 16 hex digits. */
+  readonly id: string;
+  readonly problem: { readonly tag: string; readonly message: string } | null;
+}
+
+/**
+ * Returns the identity of a row: from its key, or from its cells if the key cannot be read. Throws `CsvError` if an earlier row has the same
+ * key.
+ */
+export type RowKey = (record: RowRecord, row: number) => RowIdentity;
+
+/** Binds the columns of a key to a table. Throws `CsvError` for a column that the table lacks. */
+export function bindKey(key: readonly string[], columns: readonly string[], sha256: Sha256): RowKey {
+  const places = key.map((name) => {
+    const index = columns.indexOf(name);
+    if (index !== -1) return index;
+    const shown = columns.slice(0, 30).map(quoted).join(', ');
+    throw new CsvError(
+      `The key names ${quoted(name)}, which is not a column; the columns are ${shown}. Name other columns with --key, or match rows by their cells with --no-key`,
+    );
+  });
+  /** The number of the row that has a key, by the digest of the key. */
+  const rows = new DigestMap();
+  return (record, row) => {
+    const { cells, problem } = record;
+    const ofCells = () => identityOf(['no key', key, cells], sha256);
+    // The cells of such a record may be in wrong columns.
+    if (problem !== null || cells.length !== columns.length) return { id: ofCells(), problem: null };
+    const values = places.map((index) => cells[index] ?? '');
+    const empty = values.findIndex((value) => value.trim() === '');
+    if (empty !== -1) {
+      const place = cellPosition(record, (places[empty] as number) + 1, key[empty]);
+      const message = `${place}: the cell of the key is empty`;
+      return { id: ofCells(), problem: { tag: 'MISSING_KEY', message } };
+    }
+    const id = identityOf([key, values], sha256);
+    const first = rows.get(id);
+    if (first !== undefined) {
+      const shown = key.map((name, index) => `${name} = ${quoted(values[index] as string)}`).join(', ');
+      throw new CsvError(
+        `${recordPosition(record)}: rows ${first} and ${row} have the same key, ${shown}. Name the columns with --key that identify a row, or remove one of the rows`,
+        record.line,
+      );
+    }
+    rows.set(id, row);
+    return { id, problem: null };
+  };
+}
+
+function identityOf(parts: readonly unknown[], sha256: Sha256): string {
+  return sha256(JSON.stringify(parts)).slice(0, 16);
 }

@@ -43,7 +43,7 @@ export interface RowTemplate {
   /** The columns that the template uses, in the order of the header. */
   readonly columns: readonly string[];
   /** Renders the JSON of one row. Throws `MissingValue` if a required cell is empty. */
-  render(cells: readonly string[]): Json;
+  render(cells: readonly (string | null)[]): Json;
 }
 
 /** A row has an empty cell that the template requires. */

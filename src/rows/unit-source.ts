@@ -1,8 +1,8 @@
 import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
-import type { CsvRecord } from './csv/csv-record.js';
-import { CsvError, cellPosition } from './csv-error.js';
+import { CsvError, cellPosition, recordPosition } from './csv-error.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
+import type { RowRecord } from './row-reader.js';
 import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
@@ -38,7 +38,7 @@ export interface BoundUnits {
   /** How the column of URLs was found; null if there is no such column. */
   readonly foundBy: UrlColumn['by'] | null;
   /** Returns the unit of a record, which has as many cells as there are columns. `hash` identifies the row. */
-  unitOf(record: CsvRecord, hash: string): RowUnit;
+  unitOf(record: RowRecord, hash: string): RowUnit;
   /**
    * Set if several rows share a unit. `size`: the largest number of different rows in a unit; `join`: makes one unit from the units of
    * these rows.
@@ -53,15 +53,15 @@ export interface BoundUnits {
 export function bindUnits(
   source: UnitSource,
   columns: readonly string[],
-  firstRows: readonly (readonly string[])[] = [],
+  firstRows: readonly (readonly (string | null)[])[] = [],
 ): BoundUnits {
   const bound = bind(source, columns, firstRows);
   const { check } = source;
   if (!check) return bound;
-  const checked = (found: RowUnit, line: number): RowUnit => {
+  const checked = (found: RowUnit, record: RowRecord): RowUnit => {
     const wrong = found.problem === null ? check(found.unit) : null;
     if (wrong === null) return found;
-    return { unit: found.unit, problem: { tag: 'INVALID_REQUEST', message: `line ${line}: ${wrong}` } };
+    return { unit: found.unit, problem: { tag: 'INVALID_REQUEST', message: `${recordPosition(record)}: ${wrong}` } };
   };
   const { group } = bound;
   return {
@@ -69,14 +69,18 @@ export function bindUnits(
     // A row of a group is also checked alone, so that a problem of one row does not affect the other rows.
     unitOf(record, hash) {
       const found = bound.unitOf(record, hash);
-      if (group === null || found.problem !== null) return checked(found, record.line);
-      const alone = checked({ unit: group.join([found.unit]), problem: null }, record.line);
+      if (group === null || found.problem !== null) return checked(found, record);
+      const alone = checked({ unit: group.join([found.unit]), problem: null }, record);
       return alone.problem === null ? found : { unit: found.unit, problem: alone.problem };
     },
   };
 }
 
-function bind(source: UnitSource, columns: readonly string[], firstRows: readonly (readonly string[])[]): BoundUnits {
+function bind(
+  source: UnitSource,
+  columns: readonly string[],
+  firstRows: readonly (readonly (string | null)[])[],
+): BoundUnits {
   if (source.kind === 'url') return bindUrls(source, columns, firstRows);
   return source.kind === 'template' ? bindTemplate(source.template, columns) : bindRows(source, columns);
 }
@@ -84,16 +88,16 @@ function bind(source: UnitSource, columns: readonly string[], firstRows: readonl
 function bindUrls(
   { column, kept = null, defaultScheme = null }: UnitSource & { kind: 'url' },
   columns: readonly string[],
-  firstRows: readonly (readonly string[])[],
+  firstRows: readonly (readonly (string | null)[])[],
 ): BoundUnits {
   const { index, by } = findUrlColumn(columns, { wanted: column, kept, rows: firstRows });
   return {
     unitColumn: columns[index] as string,
     foundBy: by,
     group: null,
-    unitOf({ cells, line }) {
-      const unit = (cells[index] ?? '').trim();
-      const cell = () => cellPosition(line, index + 1, columns[index]);
+    unitOf(record) {
+      const unit = (record.cells[index] ?? '').trim();
+      const cell = () => cellPosition(record, index + 1, columns[index]);
       if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${cell()}: no URL` } };
       const wrong = urlProblem(unit, defaultScheme);
       if (wrong === null) return { unit: toUrl(unit, defaultScheme) ?? unit, problem: null };
@@ -120,7 +124,10 @@ function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: r
         record.cells[index]?.trim() ? [[name, record.cells[index]]] : [],
       );
       if (filled.length > 0) return { unit: canonicalJson(named(Object.fromEntries(filled))), problem: null };
-      return { unit: null, problem: { tag: 'MISSING_VALUE', message: `line ${record.line}: every cell is empty` } };
+      return {
+        unit: null,
+        problem: { tag: 'MISSING_VALUE', message: `${recordPosition(record)}: every cell is empty` },
+      };
     },
   };
 }
@@ -128,13 +135,13 @@ function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: r
 /** Returns a function that renders the unit of a row. `finish` may add fields to the rendered JSON. */
 function rendering(template: Json, columns: readonly string[]) {
   const compiled = asCsvError(() => compileTemplate(template, columns));
-  return ({ cells, line }: CsvRecord, finish: (made: Json) => Json): RowUnit =>
+  return (record: RowRecord, finish: (made: Json) => Json): RowUnit =>
     asCsvError(() => {
       try {
-        return { unit: canonicalJson(finish(compiled.render(cells))), problem: null };
+        return { unit: canonicalJson(finish(compiled.render(record.cells))), problem: null };
       } catch (error) {
         if (!(error instanceof MissingValue)) throw error;
-        const cell = cellPosition(line, columns.indexOf(error.column) + 1, error.column);
+        const cell = cellPosition(record, columns.indexOf(error.column) + 1, error.column);
         return {
           unit: null,
           problem: { tag: 'MISSING_VALUE', message: `${cell}: the cell is empty, but the template requires it` },

@@ -1,10 +1,16 @@
-export { createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
+export { closedWarehouseFile, createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
 export { type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { POSTGRES_FORM } from './postgres/database.js';
 export { DEFAULT_SCHEMA as WAREHOUSE_SCHEMA } from './postgres/open/warehouse.js';
 export { createPostgresRows } from './postgres/rows/postgres-rows.js';
+export { type Place, placeOf } from './publish/place-of.js';
+export { s3Name, s3Place, setS3 } from './publish/s3-files.js';
+export { schemaOf, viewColumnNames } from './rows/job-columns.js';
 export type { OpenedWarehouse } from './shared/database.js';
+export { identifier, literal, plainPath } from './shared/duckdb-quote.js';
 export { loadDuckDb } from './shared/load-duckdb.js';
+export { hasExtension, loadExtension } from './shared/load-extension.js';
+export { openScratchDuckDb, setMemory } from './shared/scratch-duckdb.js';
 export {
   createWarehouses,
   hasDatabaseForm,

@@ -8,9 +8,11 @@ import {
 } from '@temporalio/workflow';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
+import { staticSummary } from '../core/text/static-summary.js';
 import { detailsText } from './shared/details-text.js';
 import { failureOf, messageOf } from './shared/failures.js';
 import { childMemo, publicInput } from './shared/public-input.js';
+import { setVersioning } from './shared/versioning.js';
 
 /**
  * `scheduledJob`: executes one run of a schedule. The run starts the same job as a command would, under the fixed id of the job, and never
@@ -30,6 +32,7 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     const summary = await executeChild(workflow, {
       workflowId,
       args: [{ ...input.input, scheduled: true }],
+      ...staticSummary(`run of the schedule ${schedule}`),
       memo: { ...childMemo(), schedule },
       // If this run is terminated, its job is cancelled, so that paid calls still land.
       parentClosePolicy: 'REQUEST_CANCEL',
@@ -49,3 +52,5 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     throw ApplicationFailure.nonRetryable(messageOf(cause), cause.type, ...(cause.details ?? []));
   }
 }
+
+setVersioning('moves', scheduledJob);

@@ -2,6 +2,7 @@ import { condition, defineQuery, setHandler } from '@temporalio/workflow';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import { queryNames } from '../core/rows/job.js';
 import { publicInput } from './shared/public-input.js';
+import { setVersioning } from './shared/versioning.js';
 
 const holderQuery = defineQuery<WorkerHolder>(queryNames.holder);
 
@@ -14,3 +15,5 @@ export async function workerPresence(holder: WorkerHolder, ...extra: []): Promis
   setHandler(holderQuery, () => holder);
   await condition(() => false);
 }
+
+setVersioning('moves', workerPresence);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JobRecord } from '#searchflow/core/rows/row-warehouse.js';
 import type { Json } from '#searchflow/core/text/json.js';
 import { exported, parquetRows, runJob, Service, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder } from './warehouse-under-test.js';
@@ -24,11 +25,18 @@ export function resultContract(make: MakeWarehouse): void {
   afterEach(() => test.remove());
 
   const template = { query: '{{name}} official site' };
-  const run = async (operation: string, answer: (unit: string) => Json, options: Json = {}, text = csv) => {
+  const run = async (
+    operation: string,
+    answer: (unit: string) => Json,
+    options: Json = {},
+    text = csv,
+    more: Pick<JobRecord, 'onMisfit'> = {},
+  ) => {
     const service = new Service((unit) => ({ result: answer(unit), http_status: null, source: null }));
     const staged = await stageText(dir, text, {
       ...{ operation, options, units: { kind: 'template', template } },
       request: { template, rowsPerRun: 1 },
+      ...more,
     });
     await runJob(dir, test.rows, staged, service);
     return service;
@@ -386,6 +394,62 @@ export function resultContract(make: MakeWarehouse): void {
       await run('agent', () => recordOf({ size: 'x', Name: true }), size('string'));
       expect(await misfits()).toEqual([]);
       expect(await test.rows.summary('brands-1')).not.toHaveProperty('misfits');
+    });
+
+    it('find misfits before the load only where the database finds them, too', async () => {
+      const answer = (unit: string) => recordOf(query(unit).startsWith('Bolt') ? odd : structured);
+      await run('agent', answer, { outputSchema });
+      const job = {
+        ...{ job: 'brands-1', name: 'brands', origin: 'sandbox', operation: 'agent', input: '-', generation: '1' },
+        ...{
+          columns: ['name', 'city'],
+          options: { outputSchema },
+          request: { template, rowsPerRun: 1 },
+          rows: 3,
+          slices: 1,
+        },
+      };
+      const misfitIn = test.rows.misfitsOf(job);
+      expect(misfitIn?.(recordOf(structured), '')).toBeNull();
+      expect(misfitIn?.(recordOf(odd), '')).toEqual({ column: 'employees', value: '3.7', expected: 'integer' });
+      const later = { ...odd, employees: 1, revenue: 2, listed: null, founded: null };
+      expect(misfitIn?.(recordOf(later), '')).toEqual({ column: 'seen', value: 'infinity', expected: 'time' });
+      expect(test.rows.misfitsOf({ ...job, options: {} })).toBeNull();
+      const first = { row: 2, column: 'employees', value: '3.7', expected: 'integer' };
+      expect(await test.rows.firstMisfit('brands-1', 0)).toEqual(first);
+      expect(await test.rows.firstMisfit('brands-1', Date.UTC(2100, 0))).toBeNull();
+    });
+
+    it('leave rows in quarantine out of the view and the exports, and keep their answers', async () => {
+      const answer = (unit: string) => recordOf(query(unit).startsWith('Bolt') ? odd : structured);
+      const quarantine = { onMisfit: 'quarantine' as const };
+      await run('agent', answer, { outputSchema }, csv, quarantine);
+      const names = async () => (await test.values('SELECT name FROM brands ORDER BY row_number')).flat();
+      const written = async () => (await exported(dir, test.rows)).map(({ name }) => name);
+      expect([await names(), await written()]).toEqual([
+        ['Acme', 'Cog'],
+        ['Acme', 'Cog'],
+      ]);
+      expect(await test.rows.summary('brands-1')).toMatchObject({ rows: 3, success: 3, missing: 0, quarantined: 1 });
+      const found = await test.values('SELECT row_number, misfits, cost_dollars FROM quarantined_rows');
+      expect(found.map(([row, misfits]) => [row, misfits])).toEqual([
+        [
+          2,
+          'employees (integer): 3.7; founded (date): today; listed (boolean): true-ish; revenue (number): much; seen (time): infinity',
+        ],
+      ]);
+      // A row leaves the quarantine with its misfits, and all rows leave it with the mode.
+      await run('agent', () => recordOf(structured), { outputSchema, effort: 'low' }, csv, quarantine);
+      expect(await names()).toEqual(['Acme', 'Bolt', 'Cog']);
+      await run('agent', answer, { outputSchema, effort: 'high' }, csv, quarantine);
+      expect(await names()).toEqual(['Acme', 'Cog']);
+      await run('agent', answer, { outputSchema, effort: 'high' }, `${csv}Dot,\n`);
+      expect([await names(), await written()]).toEqual([
+        ['Acme', 'Bolt', 'Cog', 'Dot'],
+        ['Acme', 'Bolt', 'Cog', 'Dot'],
+      ]);
+      expect(await test.rows.summary('brands-1')).not.toHaveProperty('quarantined');
+      expect(await test.values('SELECT count(*) FROM quarantined_rows')).toEqual([[0]]);
     });
 
     it('change their columns with the schema, even if the names stay', async () => {

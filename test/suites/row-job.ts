@@ -9,7 +9,7 @@ import type { UnitRecord } from '#searchflow/core/purchase/journal.js';
 import { unitKeys } from '#searchflow/core/purchase/unit-key.js';
 import type { JobRecord, RowRequest, RowWarehouse } from '#searchflow/core/rows/row-warehouse.js';
 import type { Json } from '#searchflow/core/text/json.js';
-import { readSlice, sliceFile, stageCsv, type UnitSource } from '#searchflow/rows/index.js';
+import { csvReader, type RowReader, readSlice, sliceFile, stageRows, type UnitSource } from '#searchflow/rows/index.js';
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
@@ -29,20 +29,24 @@ export async function stageText(
     name?: string;
     options?: Json;
     rowsPerSlice?: number;
+    key?: readonly string[];
     urlColumn?: string;
     operation?: string;
     units?: UnitSource;
     request?: RowRequest;
+    onMisfit?: 'quarantine';
+    /** Reads the rows in place of the text. */
+    reader?: RowReader;
   } = {},
 ): Promise<StagedTest> {
   const options = settings.options ?? { text: true };
   const operation = settings.operation ?? 'contents';
   const size = settings.rowsPerSlice ?? 3;
   const outDir = join(dir, `stage-${++stages}`);
-  const manifest = await stageCsv({
-    source: Readable.from([Buffer.from(csv)]),
+  const manifest = await stageRows({
+    reader: settings.reader ?? csvReader({ source: Readable.from([Buffer.from(csv)]), delimiter: null }),
     units: settings.units ?? { kind: 'url', column: settings.urlColumn ?? 'url' },
-    delimiter: null,
+    key: settings.key,
     rowsPerSlice: { large: size, small: size },
     keyOf: unitKeys(sha256, 'sandbox', operation, options),
     sha256,
@@ -56,9 +60,13 @@ export async function stageText(
       operation,
       input: '/data/brands.csv',
       columns: manifest.columns,
-      generation: sha256(manifest.contentHash + JSON.stringify(options)).slice(0, 12),
+      ...(manifest.types ? { types: manifest.types } : {}),
+      generation: sha256(
+        manifest.contentHash + JSON.stringify([options, settings.key]) + (settings.onMisfit ?? ''),
+      ).slice(0, 12),
       options,
       ...(settings.request ? { request: settings.request } : {}),
+      ...(settings.onMisfit ? { onMisfit: settings.onMisfit } : {}),
       rows: manifest.rows,
       slices: manifest.slices,
     },

@@ -1,10 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UnitRecord, UnknownOutcome } from '#searchflow/core/purchase/journal.js';
 import { type RowWarehouse, type RunRecord, WarehouseUnusable } from '#searchflow/core/rows/row-warehouse.js';
+import type { Json } from '#searchflow/core/text/json.js';
 import { cutRows } from '#searchflow/rows/index.js';
+import { keyContract } from './key-contract.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder, type WarehouseUnderTest } from './warehouse-under-test.js';
 
@@ -26,6 +29,7 @@ const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row
  * `make` returns an empty warehouse for each test.
  */
 export function rowsContract(make: MakeWarehouse): void {
+  keyContract(make);
   let dir: string;
   let test: InFolder;
   let warehouse: RowWarehouse;
@@ -720,6 +724,38 @@ export function rowsContract(make: MakeWarehouse): void {
       expect(apart).toEqual([[expect.stringContaining('00:00:01.877')], [expect.stringContaining('00:00:00.877')]]);
     });
 
+    it('reports the columns that differ from those of the run before', async () => {
+      const run: RunRecord = {
+        ...{ job: 'brands-1', run: 'r1', scheduled: true, generation: 'g1', requests: 3, costMicros: 7000 },
+        ...{ rows: 8, success: 7, error: 0, invalid: 0, missing: 1, vanished: 2 },
+        ...{ startedAt: 1_700_000_000_000, endedAt: 1_700_000_001_000, phase: 'done', reason: null, message: null },
+      };
+      const open = async (columns: readonly string[], size: string, generation: string) => {
+        const outputSchema = { properties: { size: { type: size }, [`extra_${generation}`]: {} } } as Json;
+        await warehouse.openJob({ ...job, operation: 'agent', columns, generation, options: { outputSchema } }, []);
+      };
+      const job = { job: 'brands-1', name: 'brands', origin: 'sandbox', input: '-', rows: 0, slices: 0 };
+      await open(['name', 'city'], 'integer', 'a');
+      expect(await warehouse.recordRun(run)).toEqual([]);
+      expect(await warehouse.summary('brands-1')).not.toHaveProperty('schemaChanges');
+      await open(['name', 'land'], 'string', 'b');
+      const changes = [
+        { of: 'input', name: 'land', change: 'added' },
+        { of: 'output', name: 'size', change: 'type', from: 'integer', to: 'text' },
+        { of: 'output', name: 'extra_b', change: 'added' },
+        { of: 'input', name: 'city', change: 'removed' },
+        { of: 'output', name: 'extra_a', change: 'removed' },
+      ];
+      // A second record of the same run has the same changes.
+      for (const endedAt of [run.endedAt + 1000, run.endedAt + 2000])
+        expect(await warehouse.recordRun({ ...run, run: 'r2', endedAt })).toEqual(changes);
+      expect(await warehouse.summary('brands-1')).toMatchObject({ schemaChanges: changes });
+      const kept = await test.values('SELECT CAST(schema_changes AS VARCHAR) FROM searchflow_runs ORDER BY run');
+      expect(kept.map(([one]) => one && JSON.parse(one as string))).toEqual([null, changes]);
+      expect(await warehouse.recordRun({ ...run, run: 'r3', endedAt: run.endedAt + 3000 })).toEqual([]);
+      expect(await warehouse.summary('brands-1')).not.toHaveProperty('schemaChanges');
+    });
+
     it('records an unknown outcome once', async () => {
       const outcome: UnknownOutcome = {
         book: 'b/1',
@@ -751,6 +787,42 @@ export function rowsContract(make: MakeWarehouse): void {
       expect(readdirSync(join(dir, 'new'))).toEqual(['out.csv']);
       await expect(warehouse.exportCsv('brands-1', join(out, 'below.csv'))).rejects.toThrow(WarehouseUnusable);
       expect(readFileSync(out).length).toBe(first.bytes);
+    });
+
+    it('exports a CSV with any delimiter and a byte order mark, and a column of the extra cells if rows have some', async () => {
+      const text =
+        'name;url;extra_cells\na;https://a.com/;"x;y"\n"=q""";nope;\nd;https://d.com/;1;2;"3 ""x"""\n;https://e.com/;;;\n';
+      const title = 'one, =HYPERLINK("http://x")';
+      const answer = new Service((url) => ({ result: { title, text: `of\n${url}|\t'` } }));
+      await runJob(dir, warehouse, await stageText(dir, text), answer);
+      const out = join(dir, 'out.csv');
+      const written = async (delimiter: string, bom = false) => {
+        await warehouse.exportCsv('brands-1', out, { delimiter, bom });
+        return parse(readFileSync(out), { delimiter, bom }) as string[][];
+      };
+      const usual = await written(',');
+      const [names = [], ...rows] = usual;
+      expect(names.slice(0, 3)).toEqual(['name', 'url', 'extra_cells']);
+      expect(names.at(-1)).toBe('result_extra_cells');
+      expect(rows.map((row) => [row[0], row.length, row.at(-1)])).toEqual([
+        ['a', names.length, ''],
+        ['=q"', names.length, ''],
+        ['d', names.length, '["2","3 \\"x\\""]'],
+        ['', names.length, '["",""]'],
+      ]);
+      expect(rows[0]?.[names.indexOf('title')]).toBe(title);
+      for (const delimiter of [';', '\t', '|', ' ', 'a', "'", '\\', '.', '-', '\u0001', '[']) {
+        const table = await written(delimiter);
+        // With another delimiter a spreadsheet may separate the text at its commas.
+        const guarded = title.replace('=', "'=");
+        expect(table[1]?.[names.indexOf('title')]).toBe(guarded);
+        expect(table.map((row) => row.map((cell) => (cell === guarded ? title : cell)))).toEqual(usual);
+      }
+      expect(await written(',', true)).toEqual(usual);
+      expect(readFileSync(out).subarray(0, 7).toString()).toBe('\ufeffname');
+      // Without rows with extra cells there is no column for them.
+      await runJob(dir, warehouse, await stageText(dir, 'name;url\na;https://a.com/\nb\n'), answer);
+      expect((await written(';'))[0]).not.toContain('extra_cells');
     });
 
     it('exports Parquet files in a directory that is replaced as a whole, with unchanged values', async () => {

@@ -14,9 +14,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** The path of a file of the examples. */
 export const examplePath = (path: string): string => join(root, 'examples', path);
 
-/** Runs a script of the examples on the sandbox, in a folder of its own. `more`: further variables of the environment. */
-export async function runExample(script: string, more: Record<string, string> = {}) {
-  const cwd = mkdtempSync(join(tmpdir(), 'searchflow-example-'));
+/**
+ * Runs a script of the examples on the sandbox, in a folder of its own that is removed after the test, or in `folder`. `more`: further
+ * variables of the environment.
+ */
+export async function runExample(script: string, more: Record<string, string> = {}, folder: string | null = null) {
+  const cwd = folder ?? mkdtempSync(join(tmpdir(), 'searchflow-example-'));
   const { PATH = '' } = process.env;
   const env = {
     ...{ PATH, HOME: cwd, XDG_STATE_HOME: cwd, SEARCHFLOW_STATE_DIR: join(cwd, 'state') },

@@ -3,6 +3,7 @@ import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
+import type { Published, PublishStep } from '../../core/publish/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
@@ -22,6 +23,13 @@ export interface WalkWarehouses {
    * warehouse, and with `BadInput` if the allowlist refuses it.
    */
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
+}
+
+/** Publishes of jobs. */
+export interface Publishing {
+  /** Rejects with `BadInput` if target or key of a publish are invalid, or the allowlist refuses the target. Changes nothing. */
+  check(step: PublishStep, staged: StagedJob): Promise<void>;
+  publish(staged: StagedJob, step: PublishStep): Promise<Published>;
 }
 
 /** The ports that the activities need. Code in `worker` provides the ports. */
@@ -58,6 +66,8 @@ export interface ActivityDeps extends Here {
   staged(named: StagedName): Promise<Stage>;
   /** Returns the path of a job's CSV. The path comes from the workflow, or from the latest command. */
   csvOf(stage: Stage, csv: string): Promise<string | null>;
+  /** Publishes the view of a job at the end of its run. */
+  readonly publishing: Publishing;
   /** Records the state of a job. For a finished job, also records that the warehouse holds all rows of the job. */
   noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Records a walk, so that commands find the walk by name. */

@@ -78,7 +78,8 @@ export function checkFields(
       throw ApplicationFailure.nonRetryable(`${problems.join(' ')} Nothing was sent.`, 'InvalidRequest');
 }
 
-const callOptions = z.strictObject({
+/** The schema of the options of an activity. */
+export const callOptions = z.strictObject({
   refreshAfterMs: z.number().min(0).optional(),
   variant: z.string().min(1).optional(),
   beta: z.array(z.string()).optional(),

@@ -11,6 +11,7 @@ import type { CircuitBreaker } from '../call/circuit-breaker.js';
 import type { InFlight } from '../call/in-flight.js';
 import type { BudgetGate } from './budget-gate.js';
 import type { PurchaseFailures } from './failure-gate.js';
+import type { PurchaseMisfits } from './misfit-stop.js';
 import type { Bought, PurchaseRequest, RunFacts, Unit } from './purchase-request.js';
 import type { PurchaseStats } from './purchase-stats.js';
 
@@ -33,6 +34,8 @@ export interface PurchaseContext extends PurchaseDeps {
   readonly gate: BudgetGate;
   /** Null or absent: the job has no limit of failed answers. */
   readonly failures?: PurchaseFailures | null;
+  /** Null or absent: misfits do not stop the job. */
+  readonly misfits?: PurchaseMisfits | null;
   readonly stats: PurchaseStats;
 }
 
@@ -118,7 +121,7 @@ export function note(
 
 /** Lands an answer. The cost of the answer is split over its units. */
 export async function land(
-  { journal, stats, purchaseRequest, failures }: PurchaseContext,
+  { journal, stats, purchaseRequest, failures, misfits }: PurchaseContext,
   { id, estimateMicros, listMicros, takenMicros, at }: OpenIntent,
   bought: Bought,
 ): Promise<void> {
@@ -141,6 +144,7 @@ export async function land(
   stats.costMicros += total;
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
   failures?.landed(units);
+  misfits?.landed(units);
 }
 
 /** Closes an intent without a readable answer; `body` is the text that came instead. */

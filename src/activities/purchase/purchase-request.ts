@@ -3,6 +3,7 @@ import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { SpendCap } from '../../core/purchase/spend.js';
+import type { FoundMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, StopAtFailed } from '../../core/rows/stop-at-failed.js';
 
@@ -93,6 +94,12 @@ export interface FailureStop extends Required<StopAtFailed> {
   isEmpty(answer: Pick<UnitOutcome, 'result'>): boolean;
 }
 
+/** Stops a purchase at the first answer with a value that does not fit its column. */
+export interface MisfitStop {
+  /** Returns a misfit of an answer that is a success; null: none was found. */
+  misfitIn(result: UnitOutcome['result'], unit: string): FoundMisfit | null;
+}
+
 /** The units to buy, and the functions that make a request for some of them. */
 export interface PurchaseRequest {
   readonly segment: string;
@@ -148,6 +155,8 @@ export interface PurchaseRequest {
   readonly workerCapMicros?: number | undefined;
   /** The limit of failed answers of the job. Absent: failed answers do not stop the purchase. */
   readonly failureStop?: FailureStop | undefined;
+  /** Absent: misfits do not stop the purchase. */
+  readonly misfitStop?: MisfitStop | undefined;
   /** Number of rows of the purchase's job, for the error of a purchase that is refused as a whole. */
   readonly rows?: number | undefined;
 }
@@ -193,6 +202,8 @@ export interface Receipt {
   readonly answers?: AnswerCounts;
   /** The answers of the job in this process, if the purchase stopped because too many of them failed. */
   readonly tooManyFailed?: AnswerCounts;
+  /** The value that stopped the purchase, because it does not fit its column, with the key of its unit. */
+  readonly misfit?: FoundMisfit & { readonly key: string };
   /** For an incomplete purchase: the milliseconds to wait before a retry. */
   readonly waitMs: number;
   readonly waitingFor: string | null;

@@ -15,6 +15,7 @@ import {
   recordKnown,
 } from './journal-writes.js';
 import { LongRunningUnit } from './long-running.js';
+import { PurchaseMisfits } from './misfit-stop.js';
 import type { Control, LongRunning, Purchase, Receipt, Unit } from './purchase-request.js';
 import { PurchaseStats } from './purchase-stats.js';
 
@@ -36,9 +37,11 @@ export function createPurchase(deps: PurchaseDeps): Purchase {
     const aborted = new AbortController();
     const stats = new PurchaseStats();
     const failures = failureGates.enter(purchaseRequest, stats);
-    const stops = [control.stop, aborted.signal, ...(failures ? [failures.gate.stopped.signal] : [])];
-    const stop = AbortSignal.any(stops);
-    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, failures, stats };
+    const { misfitStop, units } = purchaseRequest;
+    const misfits = misfitStop ? new PurchaseMisfits(misfitStop, units) : null;
+    const ends = [failures?.gate.stopped, misfits?.stopped].flatMap((end) => (end ? [end.signal] : []));
+    const stop = AbortSignal.any([control.stop, aborted.signal, ...ends]);
+    const context = { ...deps, purchaseRequest, stop, cut: control.cut, gate, failures, misfits, stats };
     try {
       return await new Loop(context, control, aborted).toEnd();
     } catch (error) {
@@ -78,7 +81,7 @@ class Loop {
   }
 
   async toEnd(): Promise<Receipt> {
-    const { stop, stats, failures } = this.#context;
+    const { stop, stats, failures, misfits } = this.#context;
     const ticker = setInterval(() => void this.#tick(), TICK_MS);
     try {
       await this.#claimAndBuy();
@@ -106,6 +109,7 @@ class Loop {
       leftRunning,
       ...(failures ? { answers: failures.own } : {}),
       ...(tooMany ? { tooManyFailed: tooMany } : {}),
+      ...(misfits?.first ? { misfit: misfits.first } : {}),
       waitMs: this.#waitMs,
       waitingFor: this.#waitingFor,
     };

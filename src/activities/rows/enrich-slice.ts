@@ -2,13 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Context, log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { newHeartbeat, type SliceInput, type SliceResult, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { jobRecord } from '../../core/rows/job-record.js';
+import type { RowMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { readSlice } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
-import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
+import type { PurchaseRequest, Receipt, Unit } from '../purchase/purchase-request.js';
 import { CONTENTS } from './contents-purchase.js';
 import { emptyAnswers } from './empty-answers.js';
 import { rowPurchase } from './row-purchases.js';
@@ -78,6 +80,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           startedAt: input.startedAt,
           ...capOf(deps, input),
           failureStop: failureStopOf(input),
+          misfitStop: misfitStopOf(warehouse, input),
           maxRunMs,
           rows: wantedRows(staged),
           recordsAll: asked.skipRefused,
@@ -92,18 +95,21 @@ export function createEnrichSlice(deps: ActivityDeps) {
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
           ...withoutUndefined({ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed }),
+          ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowsFile) } : {}),
         };
         if (!receipt.complete) {
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
           // attempt.
           const { aborted } = Context.current().cancellationSignal;
-          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed)
+          if (receipt.waitMs > 0 && !aborted && !receipt.tooManyFailed && !receipt.misfit)
             throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
         state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
         const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
-        return { ...result, complete: true, rows: loaded.rows };
+        const misfit =
+          result.misfit ?? (purchaseRequest.misfitStop && (await warehouse.firstMisfit(staged.job, resumedAt)));
+        return { ...result, complete: true, rows: loaded.rows, ...(misfit ? { misfit } : {}) };
       });
     } catch (error) {
       throw toFailure(error, nth);
@@ -127,6 +133,23 @@ function capOf(
 
 function failureStopOf({ staged, stopAtFailed, resumedAt }: SliceInput): PurchaseRequest['failureStop'] {
   return stopAtFailed && { ...stopAtFailed, job: staged.job, since: resumedAt, isEmpty: emptyAnswers(staged) };
+}
+
+function misfitStopOf(
+  warehouse: Pick<RowWarehouse, 'misfitsOf'>,
+  { staged, stopAtMisfit }: SliceInput,
+): PurchaseRequest['misfitStop'] {
+  const misfitIn = stopAtMisfit ? warehouse.misfitsOf(jobRecord(staged)) : null;
+  return misfitIn === null ? undefined : { misfitIn };
+}
+
+/** Returns a misfit with the number of the first row that has its answer. */
+async function rowMisfit(
+  { key, rowHash, ...misfit }: NonNullable<Receipt['misfit']>,
+  rowsFile: string,
+): Promise<RowMisfit> {
+  const row = (await readSlice(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
+  return { row: row?.n ?? null, ...misfit };
 }
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */

@@ -1,4 +1,5 @@
 import { Context, log } from '@temporalio/activity';
+import type { PublishOutcome, PublishStep } from '../../core/publish/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,
@@ -8,12 +9,13 @@ import {
   wantedSlices,
 } from '../../core/rows/job.js';
 import type { JobState } from '../../core/rows/job-entries.js';
+import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
-import type { LoadedRows } from '../../core/rows/row-warehouse.js';
+import { type LoadedRows, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
-import { jobRecord, loadLanded, loadMissing } from './slice-loads.js';
+import { loadLanded, loadMissing } from './slice-loads.js';
 import { type FinishInput, type Spent, summarize } from './summarize.js';
 
 /** Result of `openJob`: the slices that still have rows to load, and the purchases of earlier runs of the job. */
@@ -66,6 +68,17 @@ export interface SpentInput {
   readonly paused?: PausedJob;
 }
 
+/** Time in ms after which a publish no longer waits for a busy target or warehouse. */
+const MOST_PUBLISH_MS = 3_600_000;
+
+/** Input of `publishJob`. */
+export interface PublishInput {
+  readonly staged: StagedName;
+  readonly step: PublishStep;
+  /** Id of the run whose record gets the outcome. */
+  readonly run: string;
+}
+
 /** The activities of a row job, except the activities that buy slices or end runs. */
 export function createJobActivities(deps: ActivityDeps) {
   return {
@@ -86,11 +99,13 @@ export function createJobActivities(deps: ActivityDeps) {
       readonly staged: StagedName;
       readonly freshness?: Freshness;
       readonly csv?: string | null;
+      readonly publish?: PublishStep;
     }): Promise<OpenedJob> {
-      const { freshness, csv = null } = input;
+      const { freshness, csv = null, publish } = input;
       return withHeartbeat(async () => {
         const stage = await deps.staged(input.staged);
         const { staged } = stage;
+        if (publish) await deps.publishing.check(publish, staged);
         const warehouse = deps.warehouseFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
@@ -149,6 +164,34 @@ export function createJobActivities(deps: ActivityDeps) {
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
         await deps.noteState(staged, { ...end, since: Date.now(), counts: summary.warehouse } as JobState);
         return summary;
+      });
+    },
+
+    /**
+     * `publishJob`: publishes the view of a job after its run, and adds the outcome to the record of the run. A failure that a person must fix
+     * is an outcome, too, because the rows are loaded. Any number of attempts is safe.
+     */
+    async publishJob({ run, step, ...input }: PublishInput): Promise<PublishOutcome> {
+      const { scheduledTimestampMs } = Context.current().info;
+      return withHeartbeat(async () => {
+        const { staged } = await deps.staged(input.staged);
+        await deps.publishing.check(step, staged);
+        const isLate = Date.now() - scheduledTimestampMs > MOST_PUBLISH_MS;
+        const outcome = await deps.publishing
+          .publish(staged, step)
+          .then(({ id, changed, tables }) => ({
+            ...{ to: step.to, error: null, publish: id, changed },
+            rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+          }))
+          .catch((error: unknown) => {
+            if (!(error instanceof WarehouseUnusable || (isLate && error instanceof WarehouseBusy))) throw error;
+            return { to: step.to, error: error.message, publish: null, rows: 0, changed: false };
+          });
+        const warehouse = deps.warehouseFor(staged);
+        await warehouse.recordPublish(staged.job, run, outcome);
+        const counts = await warehouse.summary(staged.job);
+        await deps.noteState(staged, { phase: 'done', since: Date.now(), counts });
+        return outcome;
       });
     },
   };

@@ -23,6 +23,7 @@ export type SlicePurchase = Pick<
   | 'cap'
   | 'workerCapMicros'
   | 'failureStop'
+  | 'misfitStop'
   | 'accepted'
   | 'recordsAll'
   | 'rows'

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { log } from '@temporalio/activity';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
-import { type JobRecord, type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { jobRecord } from '../../core/rows/job-record.js';
+import { type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { cutRows, readSlice } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
@@ -128,14 +129,6 @@ export async function loadLanded(
         await loadFromJournal(deps, staged, { slice, attempt, rowsFile: cutFile, partial: true, keys, freshness });
     });
   }
-}
-
-/** Returns the facts of a job that are kept in its warehouse. */
-export function jobRecord(staged: StagedJob): JobRecord {
-  const { job, name, origin, operation, input, columns, generation, options, rows, slices } = staged;
-  const { template = null, rowsPerRun = 1 } = staged;
-  const request = template === null && rowsPerRun === 1 ? {} : { request: { template, rowsPerRun } };
-  return { job, name, origin, operation, input, columns, generation, options, ...request, rows, slices };
 }
 
 /** Whether an answer has one object for each of its rows. Without an output schema the answer is one text for all rows. */

@@ -3,6 +3,7 @@ import type { JournalTotals } from '../../core/purchase/journal.js';
 import { type JobSummary, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /** Number of answered requests, and their cost in micro-dollars. */
@@ -49,27 +50,29 @@ export async function summarize(
   const before = input.before ?? totals;
   await warehouse.recordUnknown(staged.job, totals.unknown);
   const counts = await warehouse.summary(staged.job);
-  const written = csv === null ? null : await warehouse.exportCsv(staged.job, csv);
+  const written = csv === null ? null : await warehouse.exportCsv(staged.job, csv, staged.csvForm);
   const unasked = staged.rows - wantedRows(staged);
-  const missing = Math.max(counts.missing, counts.rows - (written?.rows ?? counts.rows)) - unasked;
+  const left = counts.rows - (counts.quarantined ?? 0);
+  const missing = Math.max(counts.missing, left - (written?.rows ?? left)) - unasked;
   if (input.run !== undefined && !stopped && missing > 0) {
     throw new WarehouseUnusable(
       `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
     );
   }
   const summary = summaryOf({ ...input, before, counts, totals });
-  if (input.run !== undefined) {
-    const { tags: _tags, misfits: _misfits, ...rows } = counts;
-    const { requests, costMicros } = summary;
-    await warehouse.recordRun({
-      ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
-      ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
-      ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
-      ...rows,
-      ...{ requests, costMicros },
-    });
-  }
-  return summary;
+  if (input.run === undefined) return summary;
+  const { tags, misfits, schemaChanges: _changes, published: _published, quarantined, ...rows } = counts;
+  const { requests, costMicros } = summary;
+  const schemaChanges = await warehouse.recordRun({
+    ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
+    ...{ startedAt: input.startedAt, endedAt: Date.now(), phase: stopped ? 'stopped' : 'done' },
+    ...{ reason: stopped?.reason ?? null, message: stopped?.message ?? null },
+    ...rows,
+    ...{ quarantined: quarantined ?? 0, requests, costMicros },
+  });
+  const kept = withoutUndefined({ misfits, quarantined });
+  const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
+  return { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } };
 }
 
 /** The facts from which a summary is made. */

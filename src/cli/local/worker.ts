@@ -1,27 +1,37 @@
+import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
+import type { LogLine } from '../../worker/config/runtime-types.js';
 import { serviceText } from '../progress/plan.js';
 import { moment, runText } from '../schedules/schedules.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
+import { jsonLog, linesOf } from './json-log.js';
 
 /**
  * `searchflow worker` and `searchflow dev`: run a worker until Ctrl-C. If needed, the commands also run a Temporal server and
  * a sandbox.
  */
-export async function worker(context: Context, flags: ConfigFlags): Promise<ExitCode> {
-  const config = settings(context, flags);
+export async function worker(typed: Context, flags: ConfigFlags): Promise<ExitCode> {
+  const log = typed.env.SEARCHFLOW_LOG === 'json' ? jsonLog(typed.terminal) : null;
+  const context = log === null ? typed : { ...typed, terminal: linesOf(typed.terminal, log) };
+  const config = { ...settings(context, flags), log };
   return withRuntime(context, config, { sends: true }, async (session) => {
     session.working();
     const { say } = context.terminal;
     await session.runtime.runWorker(
       () => say(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
-      (run) =>
-        say(
-          `${moment(Date.now())}  ${printable(run.job)} (${run.workflowType}): ${run.phase === 'running' ? 'started' : runText(run)}`,
-        ),
+      (run) => (log === null ? say(`${moment(Date.now())}  ${textOf(run)}`) : log(lineOf(run))),
     );
     return exitCodes.ok;
   });
+}
+
+const textOf = (run: WatchedRun) =>
+  `${printable(run.job)} (${run.workflowType}): ${run.phase === 'running' ? 'started' : runText(run)}`;
+
+function lineOf(run: WatchedRun): LogLine {
+  const { job, workflowType, phase } = run;
+  return { level: phase === 'failed' ? 'ERROR' : 'INFO', message: textOf(run), job, workflowType, phase };
 }

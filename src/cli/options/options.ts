@@ -12,12 +12,26 @@ export const helpGroups = {
 } as const;
 
 /** Parser of a repeatable flag. Collects all values of the flag. */
-export const many = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+export const many = (value: string, before: readonly string[] | boolean = []): readonly string[] => [
+  ...(typeof before === 'boolean' ? [] : before),
+  value,
+];
 
 /** Ends the help of a command with command lines to copy. */
 export function withExamples(command: Command, ...lines: readonly string[]): Command {
   const heading = lines.length === 1 ? 'Example:' : 'Examples:';
   return command.addHelpText('after', `\n${heading}\n${lines.map((line) => `  ${line}`).join('\n')}`);
+}
+
+/** Adds the flags for the form of an enriched CSV. */
+export function withCsvForm(command: Command): Command {
+  return command
+    .option(
+      '--csv-delimiter <char>',
+      'delimiter of the enriched CSV: comma, tab, semicolon, pipe or one character (default: as the input)',
+    )
+    .option('--csv-bom', 'begin the enriched CSV with a byte order mark (default: as the input)')
+    .option('--no-csv-bom', 'write the enriched CSV without a byte order mark');
 }
 
 /** Adds `--qps`, for commands whose calls are free. */

@@ -1,4 +1,6 @@
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
+import { inputText } from '../../core/rows/source-fields.js';
 import { limitInAnswers, limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
 import type { JobPlan, RestPlan, RuntimeConfig, UrlCells } from '../../worker/config/runtime-types.js';
@@ -94,6 +96,13 @@ export function restText(
   return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
 }
 
+/** What follows if a value of an answer does not fit its column. */
+const misfitTexts: Readonly<Record<OnMisfit, string>> = {
+  keep: 'kept, NULL in their columns',
+  quarantine: 'their rows are left out of the view, exports and publishes',
+  stop: 'the job pauses at the first one',
+};
+
 /** Returns the plan as text. */
 export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
   const { staged } = plan;
@@ -102,8 +111,10 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   const lines: [string, string][] = [
     ['Job', `${printable(staged.job)} (${statuses[plan.status]})`],
     ['Service', serviceText(config)],
+    ...((staged.sql ?? staged.table) ? [['Source', printable(inputText(staged))] as [string, string]] : []),
     ['Rows', rowsText(plan)],
     ...(plan.urlCells ? [['URL column', urlColumnText(plan, plan.urlCells)] as [string, string]] : []),
+    ...(staged.key ? [['Key', staged.key.map((name) => printable(name)).join(', ')] as [string, string]] : []),
     ...(operation === 'contents' ? [] : [['Buys', manyOf(operation)] as [string, string]]),
     [operation === 'contents' ? 'Distinct URLs' : 'Distinct', count(distinctOf(plan))],
     ['Already bought', count(plan.alreadyBought)],
@@ -113,7 +124,9 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Dollars', dollarsText(plan)],
     ['Time', timeText(plan)],
     ...(limit ? [['Pauses', `if ${limitText(limit)}`] as [string, string]] : []),
+    ...(plan.request.onMisfit ? [['Misfits', misfitTexts[plan.request.onMisfit]] as [string, string]] : []),
     ['Warehouse', printable(staged.into)],
+    ...(plan.request.publish ? [['Publishes', printable(plan.request.publish.to)] as [string, string]] : []),
     ...(plan.rest ? [['The rest', restText(plan, plan.rest)] as [string, string]] : []),
   ];
   return [
@@ -144,6 +157,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     limit: staged.limit ?? null,
     rest: plan.rest ? restData(plan.rest) : null,
     urlColumn: plan.urlCells ? { name: staged.unitColumn, ...plan.urlCells } : null,
+    ...(staged.key ? { key: staged.key } : {}),
     ...(staged.operation === 'contents' ? { distinctUrls: distinctOf(plan) } : { distinctRequests: distinctOf(plan) }),
     alreadyBought: plan.alreadyBought,
     badRows: badRowsOf(plan),
@@ -153,6 +167,8 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     dollarsAreMost: plan.estimateIsMost,
     maxDollars: most === null ? null : most / 1e6,
     stopAtFailed: limitOf(plan),
+    onMisfit: plan.request.onMisfit ?? 'keep',
+    publish: plan.request.publish ?? null,
     seconds: plan.seconds,
     into: staged.into,
     notes: plan.notes,

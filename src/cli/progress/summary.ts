@@ -1,6 +1,7 @@
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary } from '../../core/rows/job.js';
+import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
@@ -47,11 +48,14 @@ export function summaryText(ending: Ending): string {
     ...tags.map(([tag, rows]) => `    ${count(rows).padStart(9)}  ${printable(tag)}`),
     ...badRowLines(ending.badRows, warehouse.invalid),
     ...misfitLines(summary),
+    ...quarantineLines(summary),
+    ...schemaLines(summary),
+    ...publishLines(summary),
     ...overdueLines(ending),
     ...retryLines(summary),
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
-    ...unknownLines(summary.unknownOutcomes, ending.unknown),
+    ...unknownLines(ending),
     `${ending.ran ? 'Written' : 'Files'}: ${[summary.into, ending.csv]
       .filter((file) => file !== null)
       .map((file) => printable(file))
@@ -80,6 +84,29 @@ function misfitLines({ warehouse: { misfits = {} } }: JobSummary): string[] {
   const more = columns.length > SHOWN ? `, and ${some(columns.length - SHOWN, 'more column')}` : '';
   const verb = all === 1 ? 'does not fit its column and is' : 'do not fit their columns and are';
   return [`${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`];
+}
+
+function quarantineLines({ warehouse: { quarantined = 0 } }: JobSummary): string[] {
+  if (quarantined === 0) return [];
+  const verb = quarantined === 1 ? 'is' : 'are';
+  return [
+    `In quarantine: ${some(quarantined, 'row')} with such values ${verb} not in the view, exports and publishes of the job. To see them: SELECT * FROM quarantined_rows`,
+  ];
+}
+
+function schemaLines({ warehouse: { schemaChanges } }: JobSummary): string[] {
+  return schemaChanges ? [`Schema changed since the run before: ${printable(schemaChangesText(schemaChanges))}`] : [];
+}
+
+function publishLines({ published, warehouse }: JobSummary): string[] {
+  const outcome = published ?? warehouse.published;
+  if (!outcome) return [];
+  const to = printable(outcome.to);
+  // The message of the run has the reason and what to do.
+  if (outcome.error !== null) return published ? [] : [`Not published to ${to}: ${printable(outcome.error)}`];
+  return [
+    outcome.changed ? `Published: ${some(outcome.rows, 'row')} to ${to}` : `Published: ${to} has these rows already`,
+  ];
 }
 
 function overdueLines(ending: Ending): string[] {
@@ -162,12 +189,19 @@ function billLine(summary: JobSummary, bill: SandboxBill): string {
   return `The sandbox's bill for all jobs of this folder, with lost answers: ${dollars(bill.micros)}, ${some(bill.requests, 'request')}.`;
 }
 
-function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): string[] {
-  const all = Math.max(total, outcomes.length);
+/** Cost in dollars if the service charged for all unknown outcomes; null if not all of them are listed. */
+function unknownDollars({ summary, unknown }: Pick<Ending, 'summary' | 'unknown'>): number | null {
+  if (unknown.length < summary.unknownOutcomes) return null;
+  return unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0) / 1e6;
+}
+
+function unknownLines(ending: Ending): string[] {
+  const all = Math.max(ending.summary.unknownOutcomes, ending.unknown.length);
   if (all === 0) return [];
-  const shown = outcomes.slice(0, SHOWN);
+  const shown = ending.unknown.slice(0, SHOWN);
+  const most = unknownDollars(ending);
   return [
-    `${some(all, 'unknown outcome')} (sent, no answer, possibly charged):`,
+    `${some(all, 'unknown outcome')} (sent, no answer, possibly charged${most === null ? '' : `: at most ${dollars(most * 1e6)}`}):`,
     ...shown.map(
       (one) =>
         `  ${new Date(one.intendedAt).toISOString()} ${printable(one.operation)}${one.operation === 'contents' ? ` of ${some(one.keys.length, 'URL')}` : ''}, ` +
@@ -183,7 +217,18 @@ function unknownLines(total: number, outcomes: readonly UnknownOutcome[]): strin
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */
 export function summaryData(ending: Ending): object {
   const { summary, bill } = ending;
-  const { rows, success, error, invalid, missing, vanished, tags, misfits = {} } = summary.warehouse;
+  const {
+    rows,
+    success,
+    error,
+    invalid,
+    missing,
+    vanished,
+    tags,
+    misfits = {},
+    quarantined = 0,
+    schemaChanges = [],
+  } = summary.warehouse;
   return {
     kind: 'summary',
     job: summary.job,
@@ -195,12 +240,16 @@ export function summaryData(ending: Ending): object {
     byStatus: { success, error, invalid, missing, vanished },
     tags,
     misfits,
+    quarantined,
+    schemaChanges,
+    published: summary.published ?? summary.warehouse.published ?? null,
     requests: summary.requests,
     dollars: summary.costMicros / 1e6,
     estimatedDollars: summary.estimateMicros / 1e6,
     totalDollars: summary.totalCostMicros / 1e6,
     sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
     unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),
+    unknownDollars: unknownDollars(ending),
     unknownOutcomeExamples: ending.unknown.slice(0, SHOWN).map((one) => ({
       operation: one.operation,
       urls: one.keys.length,

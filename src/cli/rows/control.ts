@@ -1,3 +1,4 @@
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { EventControl } from '../../worker/control/event-control.js';
@@ -50,6 +51,7 @@ export async function resume(
     readonly qps?: string;
     readonly maxCost?: string;
     readonly skipRefused?: boolean;
+    readonly onMisfit?: OnMisfit;
   },
 ): Promise<ExitCode> {
   const mistakes: string[] = [];
@@ -64,6 +66,7 @@ export async function resume(
     if (walk) {
       if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
       if (stopAtFailed !== undefined) throw new UsageError('--stop-at-failed is for jobs of rows, not for events.');
+      if (flags.onMisfit) throw new UsageError('--on-misfit is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
       session.working(walk.job);
       await session.runtime.work.own(walk);
@@ -74,6 +77,7 @@ export async function resume(
       maxCostDollars,
       ...(flags.skipRefused ? { skipRefused: true } : {}),
       ...(stopAtFailed ? { stopAtFailed } : {}),
+      ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
     });
     session.working(handle.job);
     return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });

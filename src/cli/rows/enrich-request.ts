@@ -1,5 +1,15 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
+import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
+import {
+  isAddress,
+  isPattern,
+  type SourceFields,
+  sourceFieldsOf,
+  whyNoAddress,
+} from '../../core/rows/source-fields.js';
 import { MAX_RUN_SECONDS } from '../../core/runs/agent-run.js';
 import { isSameFile } from '../../files/same-file.js';
 import type { EnrichRequest } from '../../worker/config/runtime-types.js';
@@ -7,15 +17,19 @@ import { intoShown } from '../../worker/config/store-setting.js';
 import { parseDuration } from '../options/duration-option.js';
 import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
 import { readMaxCost } from '../options/max-cost-option.js';
+import { type PublishStepFlags, readPublishStep } from '../options/publish-option.js';
 import { type RowRequestFlags, toRowRequest } from './row-request.js';
 
 /** Flags of `searchflow enrich`. */
-export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags {
+export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags, CsvFormFlags, PublishStepFlags, SourceFields {
+  readonly from?: string;
   readonly delimiter?: string;
   readonly encoding?: string;
+  /** False: `--no-key`. */
+  readonly key?: readonly string[] | false;
+  readonly onMisfit?: OnMisfit;
   readonly job?: string;
   readonly into?: string;
-  readonly csv?: string;
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
@@ -33,18 +47,27 @@ const MAX_BATCH = 100;
  * Returns the request that argument and flags describe; adds a sentence to `mistakes` for each invalid flag or argument.
  * Reads files, and buys nothing.
  */
-export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, mistakes: string[]): EnrichRequest {
+export function toEnrichRequest(
+  argument: string | undefined,
+  flags: EnrichFlags,
+  cwd: string,
+  mistakes: string[],
+): EnrichRequest {
+  const file = readSource(argument, flags, mistakes);
   const stdin = file === '-';
+  const isQuery = flags.sql !== undefined || flags.table !== undefined;
   if (stdin && flags.job === undefined) {
     mistakes.push('Rows from stdin have no file name. Name the job with --job NAME, the same name each time.');
   }
-  if (!stdin) checkInput(file, cwd, mistakes);
+  if (!stdin && file !== '' && !isDatabase(file)) checkInput(file, cwd, mistakes);
   for (const [flag, path] of [
     ['--into', flags.into],
     ['--csv', flags.csv],
   ] as const) {
     if (path === undefined) continue;
     if (flag === '--into' ? path === '-' : path === '') mistakes.push(`${flag}: '${path}' is not a file name.`);
+    // A query may read the warehouse that its results are loaded into.
+    else if (flag === '--into' && isQuery) continue;
     else if (!stdin && isSameFile(resolve(cwd, path), resolve(cwd, file)))
       mistakes.push(`${flag} would overwrite the input ${file}.`);
   }
@@ -63,15 +86,19 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --rebuy and --refresh-after.');
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   const stopAtFailed = readFailureLimit(flags, mistakes);
+  const publish = readPublishStep(flags, cwd, mistakes);
   return {
-    input: file,
+    input: sourceShown(file),
+    ...sourceFieldsOf(flags),
     urlColumn: flags.urlColumn ?? null,
     defaultScheme: flags.defaultScheme,
-    delimiter: flags.delimiter === undefined ? null : readDelimiter(flags.delimiter, mistakes),
+    delimiter: flags.delimiter === undefined ? null : readDelimiter('--delimiter', flags.delimiter, mistakes),
     ...readEncoding(flags.encoding, mistakes),
+    ...(flags.key === undefined ? {} : { key: [...new Set(flags.key || [])] }),
     job: flags.job ?? null,
     into: flags.into === undefined ? null : intoShown(flags.into),
     csv: flags.csv ?? null,
+    ...readCsvForm(flags, mistakes),
     ...toRowRequest(flags, cwd, mistakes),
     batch: readBatch(flags.batch, mistakes),
     ...readLimit(flags.limit, mistakes),
@@ -83,21 +110,76 @@ export function toEnrichRequest(file: string, flags: EnrichFlags, cwd: string, m
     ...readMaxRunTime(flags.maxRunTime, mistakes),
     ...(flags.skipRefused ? { skipRefused: true } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
+    ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
+    ...(publish ? { publish } : {}),
   };
 }
 
-function checkInput(file: string, cwd: string, mistakes: string[]): void {
-  const path = resolve(cwd, file);
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
-  else if (found.isDirectory()) mistakes.push(`${file} is a folder, not a CSV file.`);
+/** Returns the file that argument or `--from` names, and checks the flags that say how it is read. */
+function readSource(argument: string | undefined, flags: EnrichFlags, mistakes: string[]): string {
+  const { from, format, sql, table, job, delimiter, encoding } = flags;
+  if (argument !== undefined && from !== undefined)
+    mistakes.push('Name the file once: as the argument or with --from.');
+  const file = argument ?? from ?? '';
+  if (file === '') mistakes.push('Name a file of rows, such as companies.csv, or - for stdin.');
+  if (sql !== undefined && table !== undefined) mistakes.push('--sql and --table exclude each other.');
+  const query = sql !== undefined ? '--sql' : table === undefined ? null : '--table';
+  if (sql?.trim() === '' || table === '') mistakes.push(`${query} is empty.`);
+  if (query !== null && format !== undefined) mistakes.push(`--format is for files of rows, not for ${query}.`);
+  if (query !== null && !isDatabase(file) && isAddress(file))
+    mistakes.push(`${query} needs a DuckDB file on this machine or a PostgreSQL database, not another address.`);
+  if (query !== null && file === '-') mistakes.push(`${query} needs a DuckDB file or a database, not stdin.`);
+  if (isDatabase(file) && sql === undefined)
+    mistakes.push('A database needs --sql, one SELECT such as "SELECT id, url FROM brands".');
+  if (sql !== undefined && job === undefined)
+    mistakes.push('A query has no name. Name the job with --job NAME, the same name each time.');
+  const isCsv = query === null && (format ?? 'csv') === 'csv';
+  if (delimiter !== undefined && !isCsv) mistakes.push(`--delimiter is for CSV, not for ${query ?? format}.`);
+  if (encoding !== undefined && (query !== null || format === 'parquet'))
+    mistakes.push(`--encoding is for CSV and JSON Lines, not for ${query ?? format}.`);
+  return file;
 }
 
-function readDelimiter(text: string, mistakes: string[]): string | null {
+/** Whether a text is the address of a database. A mistyped address is reported with the settings, without its password. */
+const isDatabase = (file: string): boolean => isDatabaseSource(file) || whyNoSource(file) !== null;
+
+function checkInput(file: string, cwd: string, mistakes: string[]): void {
+  if (isAddress(file)) {
+    const why = whyNoAddress(file);
+    if (why !== null) mistakes.push(`${why}. Download the file first, or set the variables of AWS for s3://.`);
+    return;
+  }
+  const path = resolve(cwd, file);
+  const found = statSync(path, { throwIfNoEntry: false });
+  // The files of a folder or pattern are listed when they are read.
+  if (!found && !isPattern(file)) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
+}
+
+/** The flags `--csv-delimiter` and `--csv-bom`. */
+export interface CsvFormFlags {
+  readonly csv?: string;
+  readonly csvDelimiter?: string;
+  readonly csvBom?: boolean;
+}
+
+/** Returns the form of a CSV that differs from that of the input; adds a sentence to `mistakes` for each invalid flag. */
+export function readCsvForm(
+  { csv, csvDelimiter: text, csvBom }: CsvFormFlags,
+  mistakes: string[],
+): Pick<EnrichRequest, 'csvDelimiter' | 'csvBom'> {
+  if (csv === undefined && (text !== undefined || csvBom !== undefined))
+    mistakes.push('--csv-delimiter and --csv-bom are for an enriched CSV. Pass --csv FILE.');
+  const delimiter = text === undefined ? null : readDelimiter('--csv-delimiter', text, mistakes);
+  if (delimiter !== null && !isCsvDelimiter(delimiter))
+    mistakes.push(`--csv-delimiter: '${text}' must be an ASCII character, such as a semicolon, or tab.`);
+  return { ...(delimiter === null ? {} : { csvDelimiter: delimiter }), ...(csvBom === undefined ? {} : { csvBom }) };
+}
+
+function readDelimiter(flag: string, text: string, mistakes: string[]): string | null {
   const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
   const delimiter = named[text] ?? text;
   if ([...delimiter].length === 1 && !/["\r\n]/.test(delimiter)) return delimiter;
-  mistakes.push(`--delimiter: '${text}' must be one character, or tab.`);
+  mistakes.push(`${flag}: '${text}' must be one character, or tab.`);
   return null;
 }
 

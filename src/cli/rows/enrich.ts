@@ -17,14 +17,15 @@ export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFl
 }
 
 /** `searchflow enrich FILE`: buys page contents, or another `--op`, for every row. The same command resumes a stopped job. */
-export async function enrich(context: Context, file: string, flags: EnrichCommandFlags): Promise<ExitCode> {
+export async function enrich(context: Context, file: string | undefined, flags: EnrichCommandFlags): Promise<ExitCode> {
   const mistakes: string[] = [];
   const request = toEnrichRequest(file, flags, context.cwd, mistakes);
   const wish = toScheduleWish(flags, mistakes);
   const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
-  const config = settings(context, flags, mistakes);
+  const source = file ?? flags.from;
+  const config = settings(context, source === undefined ? flags : { ...flags, source }, mistakes);
   const { json = false, dryRun = false, yes = false } = flags;
   const manner = { json, dryRun, yes, asksAlways: false, failedRows };
   return wish === null

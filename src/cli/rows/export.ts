@@ -1,6 +1,7 @@
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isSameFile } from '../../files/same-file.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
@@ -9,9 +10,9 @@ import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
+import { type CsvFormFlags, readCsvForm } from './enrich-request.js';
 
-export interface ExportFlags {
-  readonly csv?: string;
+export interface ExportFlags extends CsvFormFlags {
   readonly parquet?: string;
 }
 
@@ -28,7 +29,10 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   ) {
     throw new UsageError(`--csv and --parquet name the same path, ${csv}.`);
   }
-  const config = settings(context, {});
+  const mistakes: string[] = [];
+  const { csvDelimiter: delimiter, csvBom: bom } = readCsvForm(flags, mistakes);
+  const form = withoutUndefined({ delimiter, bom });
+  const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : flags);
     if (parquet !== undefined) {
@@ -37,7 +41,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
     }
     if (csv === undefined) return exitCodes.ok;
     if (csv !== '-') {
-      const { rows, file } = await runtime.rows.export(job, csv);
+      const { rows, file } = await runtime.rows.export(job, csv, form);
       context.terminal.say(`${some(rows, 'row')} written to ${printable(file)}`);
       return exitCodes.ok;
     }
@@ -47,7 +51,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
     const own = mkdtempSync(join(folder, 'export-'));
     const scratch = join(own, 'stdout.csv');
     try {
-      await runtime.rows.export(job, scratch);
+      await runtime.rows.export(job, scratch, form);
       await pipeline(createReadStream(scratch), context.terminal.streams().stdout, { end: false }).catch(
         ignoreLostReader,
       );

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
-import { withExamples, withRate } from '../options/options.js';
+import { type Command, Option } from 'commander';
+import { withCsvForm, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
@@ -32,6 +32,12 @@ export function addJobs(program: Command, chosen: Chosen): void {
       'new share of failed answers at which the job pauses, such as 40%; none removes it (default: unchanged)',
     )
     .option('--stop-after <n>', 'rows that are answered before --stop-at-failed counts (default: 50)')
+    .addOption(
+      new Option(
+        '--on-misfit <mode>',
+        'keep: values that do not fit their column no longer pause the job; stop: they do (default: unchanged)',
+      ).choices(['keep', 'stop']),
+    )
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');
@@ -39,7 +45,7 @@ export function addJobs(program: Command, chosen: Chosen): void {
     .description('cancel a job; paid results are kept')
     .action((job) => chosen(async (context) => (await control()).cancel(context, job)));
   withExamples(cancel, 'searchflow cancel companies');
-  const write = withJobName(program.command('export'))
+  const write = withCsvForm(withJobName(program.command('export')))
     .description('write the rows of a job to files, at any time')
     .option('--csv <file>', 'enriched CSV; - for stdout')
     .option('--parquet <dir>', 'folder for Parquet files')

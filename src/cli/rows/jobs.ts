@@ -1,3 +1,4 @@
+import { inputText } from '../../core/rows/source-fields.js';
 import type { JobListing } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -6,6 +7,9 @@ import { count, dollars, duration } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
 import { printable } from '../text/printable.js';
 import { phaseWord } from './status-line.js';
+
+/** Most characters of an input in the list. */
+const MOST_INPUT = 300;
 
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
 export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
@@ -31,8 +35,9 @@ function table(all: readonly JobListing[], now: number): string[] {
   return [
     `${head}  from, into`,
     ...lines.map((line, nth) => {
-      const { input, into } = all[nth] as JobListing;
-      const from = input === null || into === null ? 'not read yet' : `${printable(input)}, ${printable(into)}`;
+      const { input, into, ...source } = all[nth] as JobListing;
+      if (input === null || into === null) return `${line.padEnd(head.length)}  not read yet`;
+      const from = `${printable(inputText({ ...source, input }), MOST_INPUT)}, ${printable(into)}`;
       return `${line.padEnd(head.length)}  ${from}`;
     }),
   ];

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { stepMode } from '../../core/publish/publish-request.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
@@ -128,8 +129,9 @@ async function finishComplete(
 ): Promise<ExitCode> {
   const { runtime, sandbox } = session;
   const { job } = plan.staged;
-  const csv = wanted === null ? null : (await runtime.rows.export(job, wanted)).file;
-  const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
+  const csv = wanted === null ? null : (await runtime.rows.export(job, wanted, plan.staged.csvForm)).file;
+  const [found, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
+  const summary = await withPublish(session, found, plan.request);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
   if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
@@ -178,16 +180,30 @@ export async function watchToEnd(
     terminal.say(pausedText(followed.progress, context.args, context.env));
     return exitCodeOfPause(followed.progress.pausedFor);
   }
-  const { summary } = followed;
+  const summary = await withPublish(session, followed.summary, plan?.request);
   // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
-  const written = isWritten ? summary.csv : (await runtime.rows.export(summary.job, csv)).file;
+  const written = isWritten ? summary.csv : (await runtime.rows.export(summary.job, csv, plan?.staged.csvForm)).file;
   const unknown = await runtime.rows.unknownOutcomes(summary.job);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
   else terminal.say(summaryText(ending));
   return codeOf(summary, failedRows ?? null);
+}
+
+/** Publishes the rows if the run itself did not: a complete job has no run, and a command that joined a run may name another target. */
+async function withPublish(
+  { runtime }: Session,
+  summary: JobSummary,
+  request: Pick<EnrichRequest, 'publish'> | undefined,
+): Promise<JobSummary> {
+  const step = request?.publish;
+  if (!step || summary.phase !== 'done' || summary.published?.to === step.to) return summary;
+  const { to, key = [], partition = null } = step;
+  const done = await runtime.publish({ what: summary.job, from: null, to, mode: stepMode(step), key, partition });
+  const rows = done.tables.reduce((sum, table) => sum + table.rows, 0);
+  return { ...summary, published: { to, error: null, publish: done.id, rows, changed: done.changed } };
 }
 
 /** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */

@@ -49,7 +49,7 @@ export async function keepSchedule(
   terminal.say(await whoRuns(access.config, control));
   if (needsCredentials(context, access.config)) {
     terminal.say(
-      'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.',
+      'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.',
     );
   }
   if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
@@ -76,11 +76,16 @@ async function refuseUnwritable(
   throw new UsageError(`${refusal}. No schedule was created. ${wayOut}`);
 }
 
-/** Returns whether the credentials of the warehouse are known only to this command line. */
-function needsCredentials({ env }: Context, { warehouse }: RuntimeConfig): boolean {
-  if (!warehouse || env.SEARCHFLOW_WAREHOUSE_URL) return false;
-  const { user, password } = parseAddress(warehouse.url.reveal(), '');
-  return user !== null || password !== null;
+/** Returns whether the credentials of the warehouse or of the source are known only to this command line. */
+function needsCredentials({ env }: Context, { warehouse, source }: RuntimeConfig): boolean {
+  const typed = [
+    ...(warehouse && !env.SEARCHFLOW_WAREHOUSE_URL ? [warehouse] : []),
+    ...(source && !env.SEARCHFLOW_SOURCE_URL ? [source] : []),
+  ];
+  return typed.some(({ url }) => {
+    const { user, password } = parseAddress(url.reveal(), '');
+    return user !== null || password !== null;
+  });
 }
 
 /** Returns a sentence about the worker that a schedule needs, which also says whether such a worker answers. */

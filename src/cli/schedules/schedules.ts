@@ -1,3 +1,5 @@
+import { schemaChangesText } from '../../core/rows/schema-changes.js';
+import { inputText } from '../../core/rows/source-fields.js';
 import type { ScheduledRun } from '../../core/schedules/schedule.js';
 import type { ScheduleView } from '../../worker/schedules/schedule-view.js';
 import { count, dollars } from '../text/amounts.js';
@@ -14,10 +16,13 @@ export function runText({ phase, message, summary }: Pick<ScheduledRun, 'phase' 
   if (phase === 'forgotten') return 'ended; its result has expired in Temporal';
   if (summary === null) return `${phase}${why}`;
   if ('warehouse' in summary) {
-    const { rows, missing, vanished } = summary.warehouse;
+    const { rows, missing, vanished, schemaChanges } = summary.warehouse;
     const gone = vanished > 0 ? `, ${count(vanished)} vanished` : '';
     const left = missing > 0 ? `, ${count(missing)} to load` : '';
-    return `${phase}, ${count(rows)} rows${left}${gone}, ${dollars(summary.costMicros)}${why}`;
+    const changed = schemaChanges ? `, schema changed (${printable(schemaChangesText(schemaChanges))})` : '';
+    const { published } = summary;
+    const to = published && published.error === null ? `, published to ${printable(published.to)}` : '';
+    return `${phase}, ${count(rows)} rows${left}${gone}${changed}${to}, ${dollars(summary.costMicros)}${why}`;
   }
   if ('events' in summary) return `${phase}, ${count(summary.added)} new of ${count(summary.events)} events${why}`;
   return `${phase}, ${count(summary.added)} new runs of ${count(summary.monitors)} monitors${why}`;
@@ -43,8 +48,11 @@ export function scheduleText(view: ScheduleView): string {
   const lines: [string, string][] = [
     ['Schedule', printable(view.name)],
     ['Runs', `${view.work.workflow}, as ${printable(view.job)}`],
-    ...('input' in input && input.input !== undefined ? [['File', printable(input.input)] as [string, string]] : []),
+    ...('input' in input && input.input !== undefined
+      ? [['File', printable(inputText(input))] as [string, string]]
+      : []),
     ['Warehouse', printable(input.into ?? '')],
+    ['Publishes', 'publish' in input ? printable(input.publish?.to ?? '') : ''],
     ['Service', printable(input.origin ?? '')],
     ['When', printable(view.when)],
     ['Next', view.paused ? nextText(view) : view.next.slice(0, 5).map(moment).join(', ')],

@@ -10,7 +10,7 @@ export function resumeCommand(args: readonly string[], env: Readonly<Record<stri
   const words = shown.map(shellWord);
   const note = shown.every((word, index) => word === args[index])
     ? ''
-    : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or .pgpass.';
+    : '\nUser and password are left out. Add them, or set SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.';
   const script = env.npm_lifecycle_event;
   if (script === 'start' && args[0] === 'start') {
     return words.length > 1 ? `npm start -- ${words.slice(1).join(' ')}` : 'npm start';

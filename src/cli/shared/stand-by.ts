@@ -21,7 +21,7 @@ export async function standBy({ runtime, sandbox, say, signal, everyMs = 1000 }:
   while (!signal.aborted) {
     try {
       await sandbox?.keep();
-      if (runtime.clientOnly) {
+      if (runtime.clientOnly === 'folder') {
         if (!reported) say("Another process is running this folder's worker. Standing by to take over.");
         reported = true;
         if (await runtime.takeOver()) say("That process has ended. This one is running the folder's worker now.");

@@ -32,7 +32,7 @@ export interface TerminalParts {
 }
 
 const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
-const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL'];
+const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL'];
 
 /** User and password in a URL, up to the last `@` before path, query or quote. */
 const inUrl = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/?#'"]*@/gi;

@@ -232,7 +232,7 @@ function problemOf(address: string): string | null {
   }
   return (
     'holds a user or password, which the history of this workflow now keeps. Change the password, pass the address without both, and ' +
-    "set them in the worker (the plugin's option warehouseUrl, SEARCHFLOW_WAREHOUSE_URL, or PGUSER and PGPASSWORD)"
+    "set them in the worker (the plugin's options warehouseUrl and sourceUrl, SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, or PGUSER and PGPASSWORD)"
   );
 }
 

@@ -38,6 +38,7 @@ const bounds: readonly string[] = [
   'retryFailed',
   'skipRefused',
   'stopAtFailed',
+  'onMisfit',
   'limit',
 ];
 /** Maximum number of problems that are reported. */

@@ -50,3 +50,38 @@ export interface Publisher {
   /** Rejects with `WarehouseUnusable` if the target must not be used, before anything is written. */
   publish(request: PublishRequest): Promise<Published>;
 }
+
+/** A publish of a job's view as the last step of its run. */
+export interface PublishStep {
+  /** The target; an address has no password. */
+  readonly to: string;
+  /** Default `replace`, or `merge` with a key. */
+  readonly mode?: PublishMode;
+  readonly key?: readonly string[];
+  readonly partition?: PublishPartition;
+}
+
+/** How the last step of a run ended. */
+export interface PublishOutcome {
+  /** The target as it was given. */
+  readonly to: string;
+  /** Why nothing was published, and what to do; null if the rows are published. */
+  readonly error: string | null;
+  /** Id of the publish; null if nothing was published. */
+  readonly publish: string | null;
+  /** Rows that were published. */
+  readonly rows: number;
+  /** False: the target has these rows of this run already. */
+  readonly changed: boolean;
+}
+
+/** Returns the mode of a step. */
+export const stepMode = ({ mode, key = [] }: Pick<PublishStep, 'mode' | 'key'>): PublishMode =>
+  mode ?? (key.length > 0 ? 'merge' : 'replace');
+
+/** Why a mode and a key do not fit together, in words; null if they do. */
+export function whyNoStep(step: Pick<PublishStep, 'mode' | 'key'>): string | null {
+  const hasKey = (step.key ?? []).length > 0;
+  if (stepMode(step) === 'merge') return hasKey ? null : 'merge needs a key, the columns that identify a row';
+  return hasKey ? `a key is for merge, not for ${stepMode(step)}` : null;
+}

@@ -1,5 +1,7 @@
+import type { PublishStep } from '../publish/publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
 import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
+import type { OnMisfit } from './on-misfit.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 import type { FailureLimit } from './stop-at-failed.js';
 
@@ -41,6 +43,8 @@ export interface JobEntry {
     readonly maxRunSeconds?: number;
     readonly skipRefused?: boolean;
     readonly stopAtFailed?: FailureLimit;
+    readonly onMisfit?: OnMisfit;
+    readonly publish?: PublishStep;
     readonly freshness?: Freshness;
   };
 }

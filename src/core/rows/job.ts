@@ -1,8 +1,12 @@
+import type { PublishOutcome, PublishStep } from '../publish/publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
 import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
+import type { ColumnType } from './column-type.js';
+import type { OnMisfit, RowMisfit } from './on-misfit.js';
 import type { RowOperation } from './row-operation.js';
-import type { WarehouseSummary } from './row-warehouse.js';
+import type { CsvForm, WarehouseSummary } from './row-warehouse.js';
+import type { SourceFields } from './source-fields.js';
 import type { AnswerCounts, FailureLimit, StopAtFailed } from './stop-at-failed.js';
 
 /** Wire names of workflows, signals and queries. The names never change. */
@@ -37,9 +41,19 @@ export const isJobId = (id: unknown): id is string => typeof id === 'string' && 
 /**
  * Why a job is paused. `person`: a person paused it; `credits`: no credits; `budget`: a cap is reached; `key`: the key was refused; `rate`:
  * a block of more than an hour; `service`: answers that are not the service's; `request`: the service refuses the request of every row;
- * `failed`: too many answers failed.
+ * `failed`: too many answers failed; `misfit`: a value of an answer does not fit its column.
  */
-export const pauseReasons = ['person', 'credits', 'budget', 'key', 'rate', 'service', 'request', 'failed'] as const;
+export const pauseReasons = [
+  'person',
+  'credits',
+  'budget',
+  'key',
+  'rate',
+  'service',
+  'request',
+  'failed',
+  'misfit',
+] as const;
 export type PauseReason = (typeof pauseReasons)[number];
 
 /**
@@ -65,8 +79,8 @@ export type DefaultScheme = (typeof defaultSchemes)[number];
 export type ContentsJobOptions = { readonly [name: string]: Json };
 
 /** Input of the `enrichCsv` workflow: plain JSON, usable from any Temporal SDK. */
-export interface EnrichCsvInput {
-  /** Path of the CSV file on the worker's machine, `.gz` allowed. */
+export interface EnrichCsvInput extends SourceFields {
+  /** Path of the file on the worker's machine, `.gz` allowed. */
   readonly input: string;
   /**
    * Column with the URLs, for `contents` and `findSimilar`. Default: the column of the job's last run; in the first run, the column is
@@ -93,6 +107,10 @@ export interface EnrichCsvInput {
   readonly into?: string;
   /** Path of an enriched CSV that is written at the end. */
   readonly csv?: string;
+  /** Delimiter of that CSV; default: the delimiter of the input. */
+  readonly csvDelimiter?: string;
+  /** Whether that CSV begins with a byte order mark; default: as the input does. */
+  readonly csvBom?: boolean;
   /** Name of the job; default: the file's name without its extension. */
   readonly job?: string;
   /**
@@ -103,6 +121,11 @@ export interface EnrichCsvInput {
   readonly delimiter?: string;
   /** Encoding of an input without a byte order mark, such as `windows-1252`; default: UTF-8. */
   readonly encoding?: string;
+  /**
+   * Columns that together identify a row, so that a row keeps its answer when it is moved, or edited in a column that its request does not
+   * use. Default: the key of the job's last run; an empty list: rows are matched by their cells.
+   */
+  readonly key?: readonly string[];
   /** Number of URLs in one request, 1–100; default 100. */
   readonly batch?: number;
   /** Number of first rows to buy. A later run of the job without a limit buys the rest. Default: all rows. */
@@ -138,6 +161,10 @@ export interface EnrichCsvInput {
    * failed answers do not pause the job.
    */
   readonly stopAtFailed?: FailureLimit;
+  /** What follows if a value of an answer does not fit the type of its column; default `keep`. */
+  readonly onMisfit?: OnMisfit;
+  /** Publishes the view of the job after a complete run. */
+  readonly publish?: PublishStep;
   /**
    * Names rows that are already staged, by `job` and `generation`; set by commands. The worker reads input, CSV, warehouse and request from
    * its own folder or store. Of the fields in this object only `limit` is used.
@@ -156,13 +183,15 @@ export interface Resumption {
   readonly skipRefused?: boolean;
   /** See `EnrichCsvInput.stopAtFailed`; absent: not changed. In any case, the answers are counted from the resume on. */
   readonly stopAtFailed?: FailureLimit;
+  /** See `EnrichCsvInput.onMisfit`; absent: not changed. In any case, the misfits so far are accepted. */
+  readonly onMisfit?: OnMisfit;
 }
 
 /** Names staged rows; `limit` is the number of rows that a run buys. */
 export type StagedName = Pick<StagedJob, 'job' | 'generation' | 'limit'>;
 
 /** The result of staging: the job's rows are in slices, and the source of the rows is no longer needed. */
-export interface StagedJob {
+export interface StagedJob extends SourceFields {
   readonly job: string;
   readonly name: string;
   readonly origin: string;
@@ -170,10 +199,14 @@ export interface StagedJob {
   readonly input: string;
   readonly into: string;
   readonly columns: readonly string[];
+  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
+  readonly types?: readonly ColumnType[];
   /** The column of URLs; null where requests come from a template. */
   readonly unitColumn: string | null;
   /** Scheme that was added to URLs without a scheme. Absent: no scheme was added. */
   readonly defaultScheme?: 'http' | 'https';
+  /** Columns that identify a row. Absent: rows are matched by their cells. */
+  readonly key?: readonly string[];
   readonly options: ContentsJobOptions;
   /** The part of the request that is rendered for each row. Absent if a row is a URL. */
   readonly template?: Json;
@@ -183,6 +216,10 @@ export interface StagedJob {
    */
   readonly rowsPerRun?: number;
   readonly variant?: string;
+  /** `quarantine`: rows with a value that does not fit its column are left out of the job's view. */
+  readonly onMisfit?: 'quarantine';
+  /** The form of the enriched CSV. Absent: commas, no byte order mark. */
+  readonly csvForm?: CsvForm;
   /** Number of units in one request. */
   readonly batch: number;
   /** Number of first rows to buy; absent: all. The stage has the whole input in any case. */
@@ -240,6 +277,8 @@ export interface SliceInput {
   readonly skipRefused?: boolean;
   /** The limit of failed answers, in answers, with the number of answers since `resumedAt`. Absent: no limit. */
   readonly stopAtFailed?: Required<StopAtFailed> & Pick<AnswerCounts, 'answered'>;
+  /** Whether a value of an answer since `resumedAt` that does not fit its column stops the slice. */
+  readonly stopAtMisfit?: boolean;
   /**
    * Cost of the job before this run, in micro-dollars. The activity needs this amount, because the worker's own cap is for the cost of one
    * run.
@@ -270,6 +309,8 @@ export interface SliceResult {
   readonly answers?: AnswerCounts;
   /** The answers of the job in the worker's process, if the slice stopped because too many of them failed. */
   readonly tooManyFailed?: AnswerCounts;
+  /** The value that stopped the slice, or that was found when the slice was loaded. */
+  readonly misfit?: RowMisfit;
 }
 
 /** Heartbeat details of a running slice. */
@@ -341,6 +382,8 @@ export interface JobSummary {
   readonly limit?: number;
   readonly into: string;
   readonly csv: string | null;
+  /** How the last step of the run ended; absent: the run has no such step, or was stopped before. */
+  readonly published?: PublishOutcome;
   readonly warehouse: WarehouseSummary;
   /** Counts of the purchases of this run. */
   readonly requests: number;

@@ -1,7 +1,9 @@
+import type { PublishOutcome } from '../publish/publish-request.js';
 import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
+import type { RowMisfit } from './on-misfit.js';
 import { isLongRunning } from './row-operation.js';
 import { type AnswerCounts, limitText, type StopAtFailed } from './stop-at-failed.js';
 
@@ -143,6 +145,33 @@ export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>,
     reason: 'failed',
     message: `${number(failed)} of ${number(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
   };
+}
+
+/** Number of characters of a value in a message. */
+const VALUE_SHOWN = 60;
+
+/** Returns the pause of a job with a value that does not fit its column; `job` as for {@link failedPause}. */
+export function misfitPause({ row, column, value, expected }: RowMisfit, job: string | null): Pause {
+  const shown = JSON.stringify(value.length > VALUE_SHOWN ? `${value.slice(0, VALUE_SHOWN)}…` : value);
+  const where = row === null ? '' : `Row ${row.toLocaleString('en-US')}: `;
+  const next =
+    job === null
+      ? 'Correct the schema or the request; the next run accepts this value and buys the rest'
+      : `Run the job's command again with a corrected schema, which buys the rows again, or with --on-misfit keep. To accept this value and continue to the next one: searchflow resume ${shellWord(job)}`;
+  return {
+    reason: 'misfit',
+    message: `${where}the value ${shown} does not fit the column ${JSON.stringify(column)} of type ${expected}, so it is NULL there; the answer is kept, and the job pauses at such a value. ${next}`,
+  };
+}
+
+/** Returns the message of a run whose rows are loaded, but not published; `job` as for {@link failedPause}. */
+export function publishFailed({ to, error }: PublishOutcome, job: string | null): string {
+  const reason = (error ?? '').replace(/\.$/, '');
+  const next =
+    job === null
+      ? 'Fix this; the next run publishes the rows'
+      : `Fix this and run the job's command again; nothing is bought twice. Or: searchflow publish ${shellWord(job)} --to ${shellWord(to)}`;
+  return `All rows are loaded, but not published to ${to}: ${reason}. ${next}`;
 }
 
 function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: string | null): string {

@@ -1,6 +1,10 @@
+import type { PublishOutcome } from '../publish/publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
+import type { ColumnType } from './column-type.js';
+import type { FoundMisfit, RowMisfit } from './on-misfit.js';
+import type { SchemaChange } from './schema-changes.js';
 
 /** The facts of a row job that its warehouse keeps. */
 export interface JobRecord {
@@ -15,6 +19,8 @@ export interface JobRecord {
   readonly input: string;
   /** Column names of the input, in order, unique. */
   readonly columns: readonly string[];
+  /** Types of the columns. Absent: the input is a CSV, whose cells are texts. */
+  readonly types?: readonly ColumnType[];
   /** Identifies the content and options of this run of the job: other content is another generation. */
   readonly generation: string;
   readonly options: Json;
@@ -22,6 +28,8 @@ export interface JobRecord {
   readonly request?: RowRequest;
   readonly rows: number;
   readonly slices: number;
+  /** `quarantine`: rows with a value that does not fit its column are left out of the job's view, exports and publishes. */
+  readonly onMisfit?: 'quarantine';
 }
 
 /** The part of a request that comes from the row; the other part is the options that all rows share. */
@@ -38,20 +46,23 @@ export interface RowRequest {
 export interface StagedRow {
   /** Row number, from 1, in the order of the input. */
   readonly n: number;
-  /** 16 hex digits of the hash of the row's cells. The hash stays the same when other rows of the file are edited. */
+  /**
+   * 16 hex digits of the hash of the row's cells. In a job with a key, 16 hex digits of the hash of the key come first: `identityOf` in SQL
+   * (see `row-sql`) is the same for all versions of a row.
+   */
   readonly h: string;
   /** Unit key, or null. */
   readonly k: string | null;
   /** The unit: a URL, or the rendered part of the request as canonical JSON. */
   readonly u: string | null;
-  /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `MISSING_VALUE`, `INVALID_REQUEST`, `CSV_RAGGED`, … */
+  /** Tag of a bad row: `INVALID_URL`, `MISSING_URL`, `MISSING_VALUE`, `INVALID_REQUEST`, `CSV_RAGGED`, `JSON_INVALID`, … */
   readonly e: string | null;
   /** For a bad row: line, column and problem as a text. */
   readonly m: string | null;
   /** True if an earlier row of the input has the same unit. The cost is recorded at the earlier row. */
   readonly d?: true;
-  /** The cells, unchanged. */
-  readonly i: readonly string[];
+  /** The cells: the texts of a CSV, unchanged, or canonical texts of values and null. */
+  readonly i: readonly (string | null)[];
 }
 
 /** One slice, ready to be loaded. */
@@ -80,7 +91,8 @@ export interface KnownAnswer {
 
 /**
  * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
- * column; absent: none, or not counted.
+ * column; absent: none, or not counted. `quarantined`: successes that are left out of the job's view, because they have misfits; absent:
+ * none.
  */
 export interface WarehouseSummary {
   readonly rows: number;
@@ -93,6 +105,11 @@ export interface WarehouseSummary {
   readonly vanished: number;
   readonly tags: Readonly<Record<string, number>>;
   readonly misfits?: Readonly<Record<string, number>>;
+  readonly quarantined?: number;
+  /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
+  readonly schemaChanges?: readonly SchemaChange[];
+  /** The publish at the end of the latest recorded run; absent: none. */
+  readonly published?: PublishOutcome;
 }
 
 /** Loaded rows of a job; rows with stale answers are not counted. */
@@ -103,9 +120,24 @@ export interface LoadedRows {
   readonly partial: readonly (readonly [slice: number, rows: number])[];
 }
 
+/**
+ * The form of an enriched CSV. `delimiter`: see {@link isCsvDelimiter}. `bom`: whether the file begins with a byte order mark. The encoding is
+ * UTF-8.
+ */
+export interface CsvForm {
+  readonly delimiter: string;
+  readonly bom: boolean;
+}
+
+export const usualCsv: CsvForm = { delimiter: ',', bom: false };
+
+/** Whether a CSV can be written with this delimiter: one ASCII character other than NUL, a double quote and a line break. */
+export const isCsvDelimiter = (text: string): boolean =>
+  text.length === 1 && text > '\0' && text < '\u0080' && !/["\r\n]/.test(text);
+
 /** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
 export interface RunRecord
-  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished'> {
+  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished' | 'quarantined'> {
   readonly job: string;
   /** Id of the first run of the job's workflow. */
   readonly run: string;
@@ -180,20 +212,33 @@ export interface RowWarehouse {
     freshness?: Freshness,
   ): Promise<readonly string[]>;
   load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
+  /**
+   * Returns a function that finds a misfit in an answer before it is loaded; null if no column of the job can have misfits. The function
+   * finds no value that fits, but may overlook misfits that only the database can find.
+   */
+  misfitsOf(job: JobRecord): ((result: UnitOutcome['result'], unit: string) => FoundMisfit | null) | null;
+  /** Returns the first misfit of the job's loaded rows whose answers were fetched since this time, in Unix ms; null without one. */
+  firstMisfit(job: string, since: number): Promise<RowMisfit | null>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
   /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */
   putAnswers(job: string, unitFile: string): Promise<number>;
   /** Adds or updates unknown outcomes of the job, one row for each. */
   recordUnknown(job: string, outcomes: readonly UnknownOutcome[]): Promise<void>;
-  /** Records how a run ended. A second record of the same run replaces the first. */
-  recordRun(run: RunRecord): Promise<void>;
+  /**
+   * Records how a run ended, with the columns of the job. A second record of the same run replaces the first. Returns the changes of the
+   * columns since the recorded run before it.
+   */
+  recordRun(run: RunRecord): Promise<readonly SchemaChange[]>;
+  /** Adds the publish at the end of a run to its record. */
+  recordPublish(job: string, run: string, outcome: PublishOutcome): Promise<void>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
   /**
-   * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added. Replaces the file in one step.
+   * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added, and a column of the extra cells
+   * if rows of the input have more cells than its header. Replaces the file in one step. Default: {@link usualCsv}.
    */
-  exportCsv(job: string, file: string): Promise<{ readonly rows: number; readonly bytes: number }>;
+  exportCsv(job: string, file: string, form?: CsvForm): Promise<{ readonly rows: number; readonly bytes: number }>;
   /**
    * Writes the rows in the order of the input as Parquet files `part-00000.parquet` … into a separate directory. The files have the
    * columns and values of the job's view. Replaces the directory in one step; refuses a directory with other files.

@@ -1,3 +1,5 @@
+import type { RowRecord } from '../row-reader.js';
+
 /** Maximum number of bytes of a record. A line above this size is refused. */
 export const MAX_RECORD = 16 * 1024 * 1024;
 /** Maximum number of cells of a record. */
@@ -9,9 +11,7 @@ export interface CsvFormat {
   readonly lineEnd: '\n' | '\r';
 }
 
-export interface CsvRecord {
-  /** Line where the record begins, from 1. */
-  readonly line: number;
+export interface CsvRecord extends RowRecord {
   readonly cells: string[];
   /**
    * A problem with the quotes or the number of cells of the record, with the column of the problem. A record with a problem has one cell:

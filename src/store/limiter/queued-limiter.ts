@@ -8,6 +8,8 @@ import { TurnQueue } from './turn-queue.js';
 const LATE_MS = 3;
 /** Lateness in ms above which a new start is requested, because other processes may use the time after the old start. */
 const MISSED_MS = 250;
+/** The largest margin of a process, as a part of a second; see `RingRule`. */
+const LARGEST_MARGIN = 0.025;
 
 /**
  * A limiter on top of a rate source: the rings in this process's memory or in a database. Calls wait in one queue for each kind, so that a
@@ -20,7 +22,8 @@ export class QueuedLimiter implements Limiter {
   /** Lateness of recent starts in ms, for the margin. */
   readonly #lateness = new Float64Array(100);
   #starts = 0;
-  #margin = 0.01;
+  /** The largest margin at first: the first calls arrive late, because neither this process nor the service has run its code before. */
+  #margin = LARGEST_MARGIN;
 
   constructor(source: RateSource) {
     this.#source = source;
@@ -90,7 +93,7 @@ export class QueuedLimiter implements Limiter {
     if (lateBy > LATE_MS) this.#source.late(grant, now);
     if (this.#starts % this.#lateness.length === 0) {
       const p99 = this.#lateness.toSorted()[this.#lateness.length - 2] as number;
-      this.#margin = Math.min(0.025, Math.max(0.01, 0.006 + p99 / 4000));
+      this.#margin = Math.min(LARGEST_MARGIN, Math.max(0.01, 0.006 + p99 / 4000));
     }
   }
 }

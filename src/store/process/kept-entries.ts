@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/processes/exit-codes.js';
+import {
+  type PublishOutcome,
+  type PublishStep,
+  publishModes,
+  publishPartitions,
+} from '../../core/publish/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { ID_PATTERN, pauseReasons, type StagedJob } from '../../core/rows/job.js';
 import type { Allowed, JobEntry, JobState, OwnedWork, WalkEntry } from '../../core/rows/job-entries.js';
+import { onMisfitChoices } from '../../core/rows/on-misfit.js';
+import type { SchemaChange } from '../../core/rows/schema-changes.js';
+import { fileFormats } from '../../core/rows/source-fields.js';
 import { type FailureLimit, isFailureLimit } from '../../core/rows/stop-at-failed.js';
 
 const [text, number, flag] = [z.string(), z.number(), z.boolean()];
@@ -14,13 +23,27 @@ const staged = z.looseObject({
   job: text.regex(ID_PATTERN),
   ...{ name: text, origin: text, operation: text, input: text, into: text, generation: text, stageDir: text },
   columns: z.array(text),
+  types: z.array(text).optional(),
+  ...{ format: z.enum(fileFormats).optional(), sql: text.optional(), table: text.optional() },
   unitColumn: text.nullable(),
+  key: z.array(text).optional(),
   options: z.record(text, z.unknown()),
   ...{ rows: count, badRows: count, distinctUnits: count, slices: count, rowsPerSlice: count, window: count },
   batch: count,
   defaultScheme: z.enum(['http', 'https']).optional(),
+  onMisfit: z.literal('quarantine').optional(),
+  csvForm: z.object({ delimiter: text, bom: flag }).optional(),
   ...{ rowsPerRun: count.optional(), limit: count.optional(), variant: text.optional(), host: text.optional() },
 } satisfies { readonly [Field in Exclude<keyof StagedJob, 'template'>]: z.ZodType });
+
+const schemaChange = z.object({
+  of: z.enum(['input', 'output']),
+  ...{ name: text, change: z.enum(['added', 'removed', 'type']), from: text.optional(), to: text.optional() },
+} satisfies { readonly [Field in keyof SchemaChange]-?: z.ZodType });
+
+const published = z.object({
+  ...{ to: text, error: text.nullable(), publish: text.nullable(), rows: count, changed: flag },
+} satisfies { readonly [Field in keyof PublishOutcome]-?: z.ZodType });
 
 /** Recorded counts that cannot be read are dropped, and the rows are counted again. */
 const counts = z
@@ -28,6 +51,9 @@ const counts = z
     ...{ rows: count, success: count, error: count, invalid: count, missing: count, vanished: count },
     tags: z.record(text, count),
     misfits: z.record(text, count).optional(),
+    quarantined: count.optional(),
+    schemaChanges: z.array(schemaChange).optional(),
+    published: published.optional(),
   })
   .optional()
   .catch(undefined);
@@ -46,6 +72,15 @@ const asked = z.looseObject({
   maxRunSeconds: number.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: z.custom<FailureLimit>(isFailureLimit).optional(),
+  onMisfit: z.enum(onMisfitChoices).optional(),
+  publish: z
+    .object({
+      to: text,
+      mode: z.enum(publishModes).optional(),
+      key: z.array(text).optional(),
+      partition: z.enum(publishPartitions).optional(),
+    } satisfies { readonly [Field in keyof PublishStep]-?: z.ZodType })
+    .optional(),
   freshness: z
     .looseObject({
       freshAfter: number.optional(),

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import { createPublisher } from '../publish/create-publisher.js';
+import type { Publisher } from '../../core/publish/publish-request.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
 import { createDuckDbEvents } from './events/duckdb-events.js';
 import { createDuckDbMonitors } from './monitors/duckdb-monitors.js';
 import { Warehouse } from './open/warehouse.js';
-import { duckDbSource } from './publish/duckdb-source.js';
 import { createDuckDbRows } from './rows/duckdb-rows.js';
 
 const absolute = (address: string, cwd: string) => resolve(cwd, address);
@@ -18,11 +17,17 @@ export const duckDb: WarehouseDatabase = {
   identityOf: absolute,
   fileOf: absolute,
   whyNoFile: whyNoDatabase,
-  open(address, { say, credentialsFor, extensions }) {
+  open(address, { say = () => undefined, credentialsFor, extensions }) {
     const options = { file: resolve(address), say };
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
-    const publisher = createPublisher({ ...duckDbSource(Warehouse.at(options.file), say), credentialsFor, extensions });
+    // Loaded by the first publish, because few commands publish.
+    const publisher: Publisher = {
+      async publish(request) {
+        const { duckDbPublisher } = await import('./publish/duckdb-publisher.js');
+        return duckDbPublisher(Warehouse.at(options.file), { say, credentialsFor, extensions }).publish(request);
+      },
+    };
     return { rows, events, monitors, publisher, close: () => rows.close() };
   },
 };

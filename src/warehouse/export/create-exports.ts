@@ -57,7 +57,8 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
     }
   };
   return {
-    exportCsv: (job, path) => exporting('csv', job, path, exportCsv),
+    exportCsv: (job, path, form) =>
+      exporting('csv', job, path, (reader, draft, target) => exportCsv(reader, draft, target, form)),
     exportParquet: (job, dir) => exporting('parquet', job, dir, exportParquet),
   };
 }

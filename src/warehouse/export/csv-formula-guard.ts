@@ -1,5 +1,6 @@
 import { resultSql } from '../rows/duckdb-result-sql.js';
 import type { ResultColumn } from '../rows/result-column.js';
+import type { JobRows } from './job-rows.js';
 
 /** Stored columns without text from the web. The values of these columns are safe, and so are values that are not text. */
 const ours: readonly string[] = ['status', 'http_status', 'cost_dollars', 'fetched_at'];
@@ -16,15 +17,36 @@ const FORMULA = String.raw`^[\s\p{Z}\p{Cf}]*[=+\-@＝＋－＠]|^\t`;
 // A spreadsheet that separates cells by semicolon or tab ignores our quotes in the middle of a cell. Such a spreadsheet reads the text
 // after a semicolon, tab or line feed as a new cell. Many harmless lines begin with a sign (lists, rules). So in the middle only harmful
 // formulas count: a call, a command (DDE) or a reference to another file.
-const MIDDLE = String.raw`([;\t\n][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^;\t\n]*?(?:[\pL\d_.]\(|\|\s*''|!\s*[$''_\pL]))`;
+const middleOf = (separators: string) =>
+  String.raw`([${separators}][\s\p{Z}\p{Cf}"'']*)([=+\-@＝＋－＠][^${separators}]*?(?:[\pL\d_.]\(|\|\s*''|!\s*[$''_\pL]))`;
+// In a file without commas as delimiters, a spreadsheet that separates cells by comma ignores our quotes, too.
+const MIDDLE = middleOf(String.raw`;\t\n`);
+const MIDDLE_OR_COMMA = middleOf(String.raw`,;\t\n`);
+
+/** The enriched CSV of a job: the number of columns of its input, the columns after them, and whether the extra cells are the last column. */
+interface GuardedCsv {
+  readonly columns: number;
+  readonly types: JobRows['types'];
+  readonly added: readonly ResultColumn[];
+  readonly hasExtraCells: boolean;
+  readonly delimiter: string;
+}
+
+/** The cells after the last column as a JSON list; NULL without such cells. Empty cells are NULL here, and empty texts in the list. */
+const extraCells = (columns: number): string =>
+  `CASE WHEN len(input) > ${columns} THEN CAST(to_json(list_transform(input[${columns + 1}:], lambda cell: coalesce(cell, ''))) AS VARCHAR) END`;
 
 /**
- * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged; an empty cell is NULL, so that
- * nothing is written. Texts from the web lose their control characters, except line feed and tab. These texts also get an apostrophe in
+ * Query of the rows of `source` (see `JobRows.part`) in their order. Cells of the input are unchanged. An empty cell of a CSV is NULL, so
+ * that nothing is written; if columns have types, only NULL writes nothing, and an empty text is `""`. Texts from the web lose their control characters, except line feed and tab. These texts also get an apostrophe in
  * front of anything that a spreadsheet would read as a formula, with any separator. The query has layers, so that the JSON of a row is read
  * once and each text is searched once. The outermost layer splits the input into its cells, because there may be thousands of cells.
  */
-export function guardedCsvQuery(columns: number, added: readonly ResultColumn[], source: string): string {
+export function guardedCsvQuery(
+  { columns, types, added, hasExtraCells, delimiter }: GuardedCsv,
+  source: string,
+): string {
+  const middle = delimiter === ',' ? MIDDLE : MIDDLE_OR_COMMA;
   const own = Array.from({ length: columns }, (_, index) => `input[${index + 1}]`);
   const { inner, shown } = resultSql(added, true);
   // Names of our own, because the columns may have any name.
@@ -39,13 +61,14 @@ export function guardedCsvQuery(columns: number, added: readonly ResultColumn[],
   );
   const apart = replace(
     (name) =>
-      `CASE WHEN regexp_matches(${name}, '${MIDDLE}') THEN regexp_replace(${name}, '${MIDDLE}', '\\1''\\2', 'g') ELSE ${name} END`,
+      `CASE WHEN regexp_matches(${name}, '${middle}') THEN regexp_replace(${name}, '${middle}', '\\1''\\2', 'g') ELSE ${name} END`,
   );
   const harmless = replace(
     (name) => `CASE WHEN regexp_matches(${name}, '${FORMULA}') THEN '''' || ${name} ELSE ${name} END`,
   );
-  return `SELECT ${[...own, ...names].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${apart}) FROM (SELECT * REPLACE (${cleaned}) FROM (
+  const extra = hasExtraCells ? [extraCells(columns)] : [];
+  return `SELECT ${[...own, ...names, ...extra].join(', ')} FROM (SELECT * REPLACE (${harmless}) FROM (SELECT * REPLACE (${apart}) FROM (SELECT * REPLACE (${cleaned}) FROM (
     SELECT ${['input', ...shown.map((expression, index) => `${expression} AS ${names[index]}`)].join(', ')} FROM (
-      SELECT ${["* REPLACE (list_transform(input, lambda cell: nullif(cell, '')) AS input)", 'cost_micros / 1000000 AS cost_dollars', ...inner].join(', ')}
+      SELECT ${[types === null ? "* REPLACE (list_transform(input, lambda cell: nullif(cell, '')) AS input)" : '*', 'cost_micros / 1000000 AS cost_dollars', ...inner].join(', ')}
       FROM (${source}) ORDER BY row_number)))))`;
 }

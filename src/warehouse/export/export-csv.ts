@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { moveDurably } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
@@ -8,13 +9,14 @@ import { guardedCsvQuery } from './csv-formula-guard.js';
 import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
 
 /**
- * See `RowWarehouse.exportCsv`. The file has UTF-8, commas and LF. Cells of the input are written unchanged. Texts from the web are made
+ * See `RowWarehouse.exportCsv`. The file has UTF-8 and LF. Cells of the input are written unchanged. Texts from the web are made
  * harmless for spreadsheets, see `guardedCsvQuery`. A file that is replaced keeps its permissions.
  */
 export async function exportCsv(
   { connection, rows: job, need }: RowReader,
   folder: string,
   file: string,
+  { delimiter, bom }: CsvForm = usualCsv,
 ): Promise<{ readonly rows: number; readonly bytes: number }> {
   const added = job.results.filter(({ csv }) => csv);
   const [whole, piece] = [join(folder, 'whole.csv'), join(folder, 'piece.csv')];
@@ -24,11 +26,13 @@ export async function exportCsv(
   let rows = 0;
   let bytes = 0;
   try {
-    await draft.writeFile(header(job));
+    await draft.writeFile(`${bom ? '\ufeff' : ''}${header(job, delimiter)}`);
+    const { columns, types, hasExtraCells } = job;
+    const guarded = { columns: columns.length, types, added, hasExtraCells, delimiter };
     for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
-      const query = guardedCsvQuery(job.columns.length, added, await job.part(from, from + ROWS_AT_ONCE - 1));
+      const query = guardedCsvQuery(guarded, await job.part(from, from + ROWS_AT_ONCE - 1));
       const copied = await connection.runAndReadAll(
-        `COPY (${query}) TO ${literal(piece)} (FORMAT csv, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
+        `COPY (${query}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
       );
       rows += Number(copied.getRowsJson()[0]?.[0]);
       for await (const bytes of createReadStream(piece, { highWaterMark: 1 << 20 })) await draft.writeFile(bytes);
@@ -42,13 +46,14 @@ export async function exportCsv(
   return { rows, bytes };
 }
 
-function header({ columns, results }: JobRows): string {
+/** The column of the cells that rows have after the last column of the header. */
+const EXTRA_CELLS = 'extra_cells';
+
+function header({ columns, results, hasExtraCells }: JobRows, delimiter: string): string {
   // Columns have the same names as in the view. In the view, columns that are not exported also take names.
-  const named = viewColumns(
-    columns,
-    results.map(({ name }) => name),
-  ).results;
-  const names = named.filter((_, index) => results[index]?.csv);
-  const cell = (name: string) => (/[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
-  return `${[...columns, ...names].map(cell).join(',')}\n`;
+  const named = viewColumns(columns, [...results.map(({ name }) => name), EXTRA_CELLS]).results;
+  const names = named.filter((_, index) => results[index]?.csv ?? hasExtraCells);
+  const cell = (name: string) =>
+    /["\r\n]/.test(name) || name.includes(delimiter) ? `"${name.replaceAll('"', '""')}"` : name;
+  return `${[...columns, ...names].map(cell).join(delimiter)}\n`;
 }

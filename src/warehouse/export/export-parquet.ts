@@ -29,7 +29,7 @@ export async function exportParquet(
   let [rows, files, bytes] = [0, 0, 0];
   // A job without rows is exported as one empty file, because readers need the columns of the job.
   for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
-    const query = parquetQuery(job.columns, job.results, await job.part(from, from + ROWS_AT_ONCE - 1));
+    const query = parquetQuery(job, await job.part(from, from + ROWS_AT_ONCE - 1));
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
     rows += await copyToParquet(connection, query, file);
     bytes += await syncedSize(file);

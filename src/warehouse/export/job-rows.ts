@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { ColumnType } from '../../core/rows/column-type.js';
 import type { ResultColumn } from '../rows/result-column.js';
 
 /** Number of rows that are sorted and written at a time. This number bounds the memory of an export. */
@@ -10,8 +11,12 @@ export interface JobRows {
   readonly input: string;
   /** Columns of the input, in order. */
   readonly columns: readonly string[];
+  /** Types of these columns; null: the input is a CSV, whose cells are texts. */
+  readonly types: readonly ColumnType[] | null;
   /** Columns of the job's view after the columns of the input. */
   readonly results: readonly ResultColumn[];
+  /** Whether rows have more cells than the input has columns. */
+  readonly hasExtraCells: boolean;
   /** The highest row number. */
   readonly last: number;
   /**

@@ -1,6 +1,8 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { accessSync, constants, existsSync, lstatSync, readlinkSync, type Stats, statSync } from 'node:fs';
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import { isPattern } from '../../core/rows/source-fields.js';
 import { type FileKind, fileKind } from '../../files/file-kind.js';
+import { isWithin } from '../../files/is-within.js';
 import { isSameFile, realPath } from '../../files/same-file.js';
 
 /** Target of an export. */
@@ -32,6 +34,13 @@ export function whyNoTarget(kind: TargetKind, target: string, { into = null, inp
     if (taken.some((path) => isSameFile(path, target))) return `${target} is the warehouse ${into}: name another file`;
     if (input !== null && input !== '-' && isSameFile(input, target))
       return `${target} is the input ${input}: name another file`;
+    if (input !== null && isFolder(input) && realPath(dirname(resolve(target))) === realPath(input))
+      return `${target} is in the input folder ${input}, whose next run would read it: name another folder`;
+    const isFile = input !== null && input !== '-' && !input.includes('://');
+    if (isFile && isMatch(input, target))
+      return `${target} would be a file of the input ${input}: name a file in another folder`;
+    if (isFile && kind === 'parquet' && isWithin(realPath(target), realPath(firstFolder(input))))
+      return `${target} has the input ${input}: name another folder`;
     if (there?.isSymbolicLink())
       return `${target} is a link to ${readlinkSync(target)}: name that file itself, or another one`;
     const wrong = there && (kind === 'csv' ? whyNoFile(target, there) : whyNoFolder(target, there));
@@ -55,6 +64,27 @@ function whyNoFile(target: string, there: Stats): string | null {
 function whyNoFolder(target: string, there: Stats): string | null {
   return there.isDirectory() ? null : `${target} is a file: name a folder`;
 }
+
+/** The path of an input up to its first wildcard. */
+function firstFolder(input: string): string {
+  const parts = resolve(input).split(sep);
+  const first = existsSync(input) ? -1 : parts.findIndex(isPattern);
+  return (first < 0 ? parts : parts.slice(0, first)).join(sep) || sep;
+}
+
+/** Whether the pattern of an input may match a path: by depth and ending, so some paths that do not match are refused, too. */
+function isMatch(input: string, path: string): boolean {
+  if (existsSync(input) || !isPattern(input)) return false;
+  const pattern = resolve(input);
+  const folder = firstFolder(input);
+  const rest = pattern.slice(folder.length).split(sep).filter(Boolean);
+  const steps = relative(realPath(folder), join(realPath(dirname(resolve(path))), basename(path))).split(sep);
+  const ending = extname(pattern);
+  const isEnding = ending === '' || isPattern(ending) || ending === extname(path);
+  return steps[0] !== '..' && (rest.includes('**') || rest.length === steps.length) && isEnding;
+}
+
+const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 function nearestThere(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : nearestThere(dirname(folder));

@@ -1,10 +1,9 @@
+import type { Publisher } from '../../core/publish/publish-request.js';
 import { isPostgresUrl } from '../../postgres/index.js';
-import { createPublisher } from '../publish/create-publisher.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { createPostgresEvents } from './events/postgres-events.js';
 import { createPostgresMonitors } from './monitors/postgres-monitors.js';
 import { addressOf, Warehouse } from './open/warehouse.js';
-import { postgresSource } from './publish/postgres-source.js';
 import { createPostgresRows } from './rows/postgres-rows.js';
 
 /** The form of an address, for messages. */
@@ -18,14 +17,21 @@ export const postgres: WarehouseDatabase = {
   identityOf: (address) => addressOf(address).shown,
   fileOf: () => null,
   whyNoFile: () => null,
-  open(address, { credentialsFor, say, extensions }) {
+  open(address, { credentialsFor, say = () => undefined, extensions }) {
     const url = credentialsFor?.(addressOf(address).carried)?.reveal() ?? address;
     const warehouse = new Warehouse(url, { say });
+    // Loaded by the first publish, because few commands publish.
+    const publisher: Publisher = {
+      async publish(request) {
+        const { postgresPublisher } = await import('./publish/postgres-publisher.js');
+        return postgresPublisher(warehouse, { say, credentialsFor, extensions }).publish(request);
+      },
+    };
     return {
       rows: createPostgresRows({ url, say }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
-      publisher: createPublisher({ ...postgresSource(warehouse, say), credentialsFor, extensions }),
+      publisher,
       close: () => warehouse.close(),
     };
   },

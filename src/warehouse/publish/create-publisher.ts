@@ -34,15 +34,18 @@ import { type Staged, stageTables } from './stage-tables.js';
 /** Time for which a publish waits for another publish into the same folder or file. */
 const WAIT_MS = 600_000;
 
-/** The parts of a warehouse for a publish. */
-export interface PublishSource {
-  /** The file of the warehouse; null for a warehouse on a server. */
-  readonly file: string | null;
+export interface PublishOptions {
   readonly say: (sentence: string) => void;
   /** See `WarehousesOptions.credentialsFor`. */
   readonly credentialsFor?: (address: string) => Secret | null;
   /** See `WarehousesOptions.extensions`. */
   readonly extensions?: string | null;
+}
+
+/** The parts of a warehouse for a publish. */
+export interface PublishSource extends PublishOptions {
+  /** The file of the warehouse; null for a warehouse on a server. */
+  readonly file: string | null;
   /** Runs `work` on one state of the source; may repeat `work`. `scratch`: a folder for temporary files, which the caller removes. */
   read<T>(subject: PublishSubject, scratch: string, work: (reader: SourceReader) => Promise<T>): Promise<T>;
 }
@@ -88,7 +91,7 @@ function toFolder(source: PublishSource, request: PublishRequest, folder: string
 function toS3(source: PublishSource, request: PublishRequest, address: string): Promise<Published> {
   const place = s3Place(address);
   const ready = async (connection: DuckDBConnection) => {
-    await loadExtension(connection, 'httpfs', source.extensions ?? null, 's3://');
+    await loadExtension(connection, 'httpfs', source.extensions ?? null, 'Publishing to s3://');
     await setS3(connection, place);
     return connection;
   };
@@ -123,7 +126,8 @@ function toFile(
   };
   refuse(null);
   const load = async (connection: DuckDBConnection) => {
-    if (kind === 'ducklake') await loadExtension(connection, 'ducklake', source.extensions ?? null, 'a DuckLake');
+    if (kind === 'ducklake')
+      await loadExtension(connection, 'ducklake', source.extensions ?? null, 'Publishing to a DuckLake');
   };
   return locked(source, file, async (drafts) => {
     // A missing extension is reported before anything is read.

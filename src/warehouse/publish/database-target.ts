@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
-import { checkUnique, parquetFiles, sameKey } from './merge-rows.js';
+import { checkUnique, parquetFiles, rowsDiffer, sameKey } from './merge-rows.js';
 import {
   isAppended,
-  isMadeAnew,
+  isRecreated,
   type LatestPublish,
   PUBLISHES,
   publishesColumns,
@@ -47,9 +47,12 @@ export async function publishToDatabase(publish: DatabasePublish): Promise<reado
   const found = await Promise.all(tables.map(({ name }) => targetTable(connection, name)));
   const plans = tables.map((table, index) => {
     const target = found[index] as TargetTable;
-    return { table, target, isNew: isMadeAnew(target, table, request, { shown, source }) };
+    return { table, target, isNew: isRecreated(target, table, request, { shown, source }) };
   });
-  if (request.mode === 'append' && plans.every(({ table, target }) => isAppended(target, table, source, record.run)))
+  if (
+    request.mode === 'append' &&
+    plans.every(({ table, target }) => isAppended(target.latest, table, source, record.run))
+  )
     return null;
   const changed: TableRows[] = [];
   await connection.run('BEGIN');
@@ -83,11 +86,8 @@ function statements({ name, columns, files }: StagedTable, isNew: boolean, { mod
   const insert = `INSERT INTO ${table} BY NAME SELECT * FROM ${rows}`;
   if (mode === 'append') return [insert];
   if (mode === 'replace') return [`DELETE FROM ${table}`, insert];
-  const differs = columns
-    .map(({ name: column }) => `old.${identifier(column)} IS DISTINCT FROM new.${identifier(column)}`)
-    .join(' OR ');
   return [
-    `DELETE FROM ${table} AS old USING ${rows} AS new WHERE ${sameKey(key)} AND (${differs})`,
+    `DELETE FROM ${table} AS old USING ${rows} AS new WHERE ${sameKey(key)} AND (${rowsDiffer(columns)})`,
     `INSERT INTO ${table} BY NAME SELECT new.* FROM ${rows} new ANTI JOIN ${table} old ON ${sameKey(key)}`,
   ];
 }

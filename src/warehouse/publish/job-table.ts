@@ -27,13 +27,14 @@ export interface SourceReader {
 }
 
 /** The rows of a job as a table with the columns of its view. */
-export function jobTable(name: string, { columns, results, last, part }: JobRows): SourceTable {
+export function jobTable(name: string, rows: JobRows): SourceTable {
+  const { columns, last, part } = rows;
   return {
     name,
     memory: memoryFor(columns.length),
     async *parts() {
       for (let from = 1; from === 1 || from <= last; from += ROWS_AT_ONCE)
-        yield parquetQuery(columns, results, await part(from, from + ROWS_AT_ONCE - 1));
+        yield parquetQuery(rows, await part(from, from + ROWS_AT_ONCE - 1));
     },
   };
 }

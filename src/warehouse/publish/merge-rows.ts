@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { identifier, literal, plainPath } from '../shared/duckdb-quote.js';
 import { checkKey } from './plan-table.js';
-import type { StagedTable } from './stage-tables.js';
+import type { StagedTable, TableColumn } from './stage-tables.js';
 
 /** Relation of the rows of Parquet files. */
 export const parquetFiles = (paths: readonly string[]): string =>
@@ -11,6 +11,10 @@ export const parquetFiles = (paths: readonly string[]): string =>
 /** Condition: a row of `old` and a row of `new` have the same key. */
 export const sameKey = (key: readonly string[]): string =>
   key.map((column) => `old.${identifier(column)} = new.${identifier(column)}`).join(' AND ');
+
+/** Condition: a row of `old` and a row of `new` differ in one of these columns. */
+export const rowsDiffer = (columns: readonly TableColumn[]): string =>
+  columns.map(({ name }) => `old.${identifier(name)} IS DISTINCT FROM new.${identifier(name)}`).join(' OR ');
 
 /** Throws `WarehouseUnusable` if a column of the key is missing, or the key does not identify the new rows. */
 export async function checkUnique(

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { whyNoAddress } from '../../core/rows/source-fields.js';
 import { fileKind } from '../../files/file-kind.js';
 import { isPostgresUrl } from '../../postgres/index.js';
+import { s3Place } from './s3-files.js';
 
 /** Where a publish goes. */
 export type Place =
@@ -19,7 +21,12 @@ const TARGET_FORMS =
  */
 export function placeOf(to: string): Place {
   if (isPostgresUrl(to)) return { kind: 'postgres', address: to };
-  if (/^s3:\/\/[^/?#]+/i.test(to)) return { kind: 's3', address: to };
+  if (/^s3:\/\//i.test(to)) {
+    const why = whyNoAddress(to);
+    if (why !== null) throw new WarehouseUnusable(`--to: ${why}`);
+    s3Place(to);
+    return { kind: 's3', address: to };
+  }
   const [, catalog = ''] = /^ducklake:(.*)$/.exec(to) ?? [];
   if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
   // A folder has no such name; for one that does, write ./md:x.

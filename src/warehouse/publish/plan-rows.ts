@@ -31,10 +31,10 @@ export interface TargetTable {
 }
 
 /**
- * Whether the table is made anew; otherwise its rows change. Throws `WarehouseUnusable`, before anything is written, if present and new
+ * Whether the table is created again; otherwise its rows change. Throws `WarehouseUnusable`, before anything is written, if present and new
  * rows do not fit together. `columns`: the new columns, with the types of the target.
  */
-export function isMadeAnew(
+export function isRecreated(
   { latest, columns: before }: TargetTable,
   { name, columns }: Pick<StagedTable, 'name' | 'columns'>,
   { mode }: Pick<PublishRequest, 'mode'>,
@@ -51,8 +51,13 @@ export function isMadeAnew(
 }
 
 /** Whether the latest publish of a table has appended the same rows of the same run: its answer may have been lost. */
-export function isAppended({ latest }: TargetTable, table: StagedTable, source: string, run: string): boolean {
-  if (latest === null || latest.mode !== 'append') return false;
+export function isAppended(
+  latest: Omit<LatestPublish, 'publish'> | null,
+  table: StagedTable,
+  source: string,
+  run: string,
+): boolean {
+  if (latest?.mode !== 'append') return false;
   return latest.source === source && latest.run === run && latest.content === contentOf(table);
 }
 

@@ -18,10 +18,10 @@ import { cutName } from '../shared/cut-name.js';
 import { identifier as duckDbName, literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import type { TableRows } from './database-target.js';
-import { checkUnique, parquetFiles, sameKey } from './merge-rows.js';
+import { checkUnique, parquetFiles, rowsDiffer, sameKey } from './merge-rows.js';
 import {
   isAppended,
-  isMadeAnew,
+  isRecreated,
   type LatestPublish,
   PUBLISHES,
   publishesColumns,
@@ -127,10 +127,10 @@ async function changeTables(tx: PgTransaction, publish: PostgresPublish): Promis
     const name = cutName(table.name, '');
     const columns = postgresColumns(table.columns);
     const target = await targetTable(tx, schema, name, within(PUBLISHES));
-    const isNew = isMadeAnew(target, { name, columns }, request, { shown, source: staged.source });
+    const isNew = isRecreated(target, { name, columns }, request, { shown, source: staged.source });
     changes.push({ table, name, columns, target, isNew });
   }
-  const isSame = ({ table, target }: TableChange) => isAppended(target, table, staged.source, record.run);
+  const isSame = ({ table, target }: TableChange) => isAppended(target.latest, table, staged.source, record.run);
   if (request.mode === 'append' && changes.every(isSame)) return null;
   const changed: TableRows[] = [];
   for (const change of changes) {
@@ -169,10 +169,9 @@ async function changeTable(
   if (merges) await tx.query(`CREATE TEMP TABLE searchflow_new (${definition}) ON COMMIT DROP`);
   await copyRows(tx, merges ? 'pg_temp.searchflow_new' : name, list, { table, connection, drafts });
   if (merges) {
-    const differs = columns
-      .map((column) => `old.${identifier(column.name)} IS DISTINCT FROM new.${identifier(column.name)}`)
-      .join(' OR ');
-    await tx.query(`DELETE FROM ${name} old USING pg_temp.searchflow_new new WHERE ${sameKey(key)} AND (${differs})`);
+    await tx.query(
+      `DELETE FROM ${name} old USING pg_temp.searchflow_new new WHERE ${sameKey(key)} AND (${rowsDiffer(columns)})`,
+    );
     await tx.query(
       `INSERT INTO ${name} (${list}) SELECT ${list} FROM pg_temp.searchflow_new new
        WHERE NOT EXISTS (SELECT 1 FROM ${name} old WHERE ${sameKey(key)})`,

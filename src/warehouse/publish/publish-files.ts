@@ -15,6 +15,7 @@ import {
   partitionOf,
 } from './manifest.js';
 import { checkUnique, parquetFiles, sameKey } from './merge-rows.js';
+import { isAppended } from './plan-rows.js';
 import { contentOf, planTable } from './plan-table.js';
 import { type DraftFile, draftFile, type Staged, type StagedTable } from './stage-tables.js';
 
@@ -48,8 +49,14 @@ export async function publishFiles(publish: FilePublish): Promise<readonly Manif
   const tables = before?.tables ?? [];
   const named = (name: string) => tables.find((table) => table.name === name);
   const partition = partitionOf(request.partition, record);
-  if (request.mode === 'append' && staged.tables.every((table) => isAppended(named(table.name), table, publish)))
-    return null;
+  const isSame = (table: StagedTable) => {
+    const known = named(table.name);
+    return (
+      isAppended(known ?? null, table, staged.source, record.run) &&
+      known?.files.some((file) => file.publish === known.publish && file.partition === partition)
+    );
+  };
+  if (request.mode === 'append' && staged.tables.every(isSame)) return null;
   if (request.mode === 'merge')
     for (const table of staged.tables) await checkUnique(publish.connection, table, request.key);
   const at = { shown: files.shown, source: staged.source, partition };
@@ -74,19 +81,6 @@ export async function publishFiles(publish: FilePublish): Promise<readonly Manif
   const others = tables.filter(({ name }) => !changed.some((table) => table.name === name));
   await files.putManifest(manifestText(manifestOf(record, [...others, ...changed])));
   return changed;
-}
-
-/** Whether the latest publish of a table has appended the same rows of the same run: its answer may have been lost. */
-function isAppended(
-  before: ManifestTable | undefined,
-  table: StagedTable,
-  { staged, request, record }: FilePublish,
-): boolean {
-  if (before === undefined || before.mode !== 'append' || before.source !== staged.source) return false;
-  const known = before.files.some(({ publish, partition }) => {
-    return publish === before.publish && partition === partitionOf(request.partition, record);
-  });
-  return known && before.run === record.run && before.content === contentOf(table);
 }
 
 /** Throws if a file that stays is missing or cut. */

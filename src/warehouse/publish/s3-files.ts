@@ -23,19 +23,34 @@ export interface S3Place {
   readonly settings: readonly (readonly [name: string, value: string])[];
 }
 
-/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. */
-export function s3Place(address: string): S3Place {
+/** Throws `WarehouseUnusable` for an unknown parameter; keys are not part of an address. `flag`: names the address in messages. */
+export function s3Place(address: string, flag = '--to'): S3Place {
   const [start = '', query = ''] = address.split('?', 2);
   const url = start.replace(/\/+$/, '');
   const settings = [...new URLSearchParams(query)].map(([name, value]) => {
     const setting = parameters[name];
     if (setting === undefined)
       throw new WarehouseUnusable(
-        `--to: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
+        `${flag}: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
       );
     return [setting, value] as const;
   });
   return { bucket: url.split('/')[2] ?? '', url, settings };
+}
+
+/**
+ * The bucket of an address, with its endpoint if the address has one, and with `use_ssl=false` for a connection in plain text:
+ * `s3://bucket?endpoint=host&use_ssl=false`.
+ */
+export function s3Name(address: string): string {
+  const { bucket, settings } = s3Place(address);
+  const named = new Map(settings);
+  const endpoint = named.get('s3_endpoint');
+  const parts = [
+    ...(endpoint === undefined ? [] : [`endpoint=${endpoint}`]),
+    ...(named.get('s3_use_ssl') === 'false' ? ['use_ssl=false'] : []),
+  ];
+  return `s3://${bucket}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
 }
 
 /** Sets region and endpoint. Keys come from the variables of AWS, which the extension reads. */

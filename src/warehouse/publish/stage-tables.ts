@@ -34,7 +34,7 @@ export interface Staged {
   readonly tables: readonly StagedTable[];
 }
 
-/** Copies all tables of the source into Parquet files in a folder, which is made anew. */
+/** Copies all tables of the source into Parquet files in a folder, which is emptied first. */
 export async function stageTables(reader: SourceReader, folder: string): Promise<Staged> {
   const { connection, source, run } = reader;
   await rm(folder, { recursive: true, force: true });

@@ -1,3 +1,4 @@
+import { type ColumnType, isNested, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import { literal } from '../shared/duckdb-quote.js';
 import type { Path, ResultColumn, ValueType } from './result-column.js';
@@ -33,7 +34,7 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
   const ofRow = columns.some(({ from }) => 'of' in from && from.of === 'row');
   return {
     inner: [
-      ...(ofRow ? [`${rowPart('response', 'row_hash')} AS row_part`] : []),
+      ...(ofRow ? [`${rowPart('response', rowIdentity('row_hash'))} AS row_part`] : []),
       ...(['response', 'row'] as const)
         .filter((of) => lists[of].length > 0)
         .map((of) => `json_extract_string(${source[of]}, [${lists[of].join(', ')}]) AS ${of}_facts`),
@@ -43,6 +44,9 @@ export function resultSql(columns: readonly ResultColumn[], plain: boolean): Res
 }
 
 const source = { response: 'response', row: 'row_part' } as const;
+
+/** The part of a row's hash that is the same for all versions of the row, see `StagedRow.h`. The output of a shared run has this part. */
+export const rowIdentity = (rowHash: string): string => `left(${rowHash}, 16)`;
 
 /** The output of a shared run has a list of objects; this is the object that names the row. */
 export const rowPart = (response: string, rowHash: string): string =>
@@ -71,4 +75,12 @@ function typed(text: string, type: ValueType): string {
     default:
       return text;
   }
+}
+
+/** DuckDB's expression of a cell of `row_store.input` with the type of its column. A text that does not fit is NULL. */
+export function duckDbInput(index: number, type: ColumnType = TEXT): string {
+  const cell = `input[${index + 1}]`;
+  if (type === TEXT) return cell;
+  if (type === 'BLOB') return `TRY(from_base64(${cell}))`;
+  return `TRY_CAST(${isNested(type) ? `TRY_CAST(${cell} AS ${JSON_TYPE})` : cell} AS ${type})`;
 }

@@ -1,7 +1,16 @@
+import { type ColumnType, TEXT } from '../../core/rows/column-type.js';
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../core/rows/row-operation.js';
 import type { RowRequest } from '../../core/rows/row-warehouse.js';
+import type { SchemaColumn } from '../../core/rows/schema-changes.js';
 import type { Json } from '../../core/text/json.js';
+import { viewColumns } from '../shared/view-columns.js';
 import { type Path, type ResultColumn, read, stored, type ValueType } from './result-column.js';
+
+/** The columns of a job's input. `types`: absent or null: all are texts. */
+export interface InputColumns {
+  readonly columns: readonly string[];
+  readonly types?: readonly ColumnType[] | null | undefined;
+}
 
 /** The properties of a job that decide its columns. */
 export interface JobShape {
@@ -82,6 +91,30 @@ function own(operation: string, options: Fields, sharesRun: boolean): readonly R
       return contents(options);
   }
 }
+
+/** Names of the columns in the view of a job. */
+export function viewColumnNames(job: JobShape & { readonly columns: readonly string[] }): readonly string[] {
+  const { own, results } = viewColumns(
+    job.columns,
+    jobColumns(job).map(({ name }) => name),
+  );
+  return [...own, ...results];
+}
+
+/** Columns of the input and of the answers of a job, to compare runs. */
+export function schemaOf(job: JobShape & InputColumns): readonly SchemaColumn[] {
+  return [
+    ...job.columns.map((name, index) => {
+      const type = job.types?.[index] ?? TEXT;
+      return { of: 'input' as const, name, ...(type === TEXT ? {} : { type }) };
+    }),
+    ...jobColumns(job).flatMap(({ name, from }) =>
+      'path' in from ? [{ of: 'output' as const, name, type: typeName(from.type) }] : [],
+    ),
+  ];
+}
+
+const typeName = (type: ValueType): string => (type === 'string' ? 'text' : type);
 
 /** Columns of a search: the number of results, and fields of the first result. The view `search_results` has all results. */
 const firstResult: readonly ResultColumn[] = [

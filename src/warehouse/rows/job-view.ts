@@ -1,6 +1,7 @@
-import { identifier, literal } from '../shared/duckdb-quote.js';
+import { identifier } from '../shared/duckdb-quote.js';
 import { freeName } from '../shared/free-name.js';
 import { viewColumns } from '../shared/view-columns.js';
+import type { InputColumns } from './job-columns.js';
 import type { ResultColumn } from './result-column.js';
 import type { RowDialect, RowTransaction } from './row-sql.js';
 
@@ -26,18 +27,18 @@ export function viewNames(
 }
 
 /**
- * Creates the view of a job. The view has the rows of the current input; the user's columns come first. `unchanged`: the columns of the
- * view have the same sources as before, so an existing view with the same column names may be kept.
+ * Creates the view of a job. The user's columns come first. `where`: condition on its rows, see `viewedRows`. `unchanged`: the columns and
+ * rows of the view have the same sources as before, so an existing view with the same column names may be kept.
  */
 export async function makeView(
   tx: RowTransaction,
   view: string,
-  job: string,
-  columns: readonly string[],
+  where: string,
+  { columns, types }: InputColumns,
   added: readonly ResultColumn[],
   unchanged: boolean,
 ): Promise<void> {
-  const { columnsOf, read } = tx.dialect.view;
+  const { columnsOf, input, read } = tx.dialect.view;
   const { own, results } = viewNames(tx.dialect.view, columns, added);
   const qualified = `${tx.dialect.prefix}${identifier(view)}`;
   const names = [...own, ...results];
@@ -45,9 +46,9 @@ export async function makeView(
     const before = await tx.rows<{ name: string }>(columnsOf, [qualified]);
     if (before.length === names.length && before.every(({ name }, index) => name === names[index])) return;
   }
-  const { from, shown } = read(added, `job = ${literal(job)} AND vanished_at IS NULL`);
+  const { from, shown } = read(added, where);
   const all = [
-    ...own.map((name, index) => `input[${index + 1}] AS ${identifier(name)}`),
+    ...own.map((name, index) => `${input(index, types?.[index])} AS ${identifier(name)}`),
     ...results.map((name, index) => `${shown[index]} AS ${identifier(name)}`),
   ];
   // The old view is dropped first, because its columns may differ, and not every database can replace such a view.

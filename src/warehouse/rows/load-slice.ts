@@ -3,6 +3,7 @@ import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { answerOf, facts } from './answers.js';
+import { rowIdentity } from './duckdb-result-sql.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
 import { insertInto, type RowTransaction, stale, useFreshness } from './row-sql.js';
@@ -205,7 +206,7 @@ async function insertUnits(tx: RowTransaction, batch: LoadBatch, origin: string,
     cost_micros: 'CASE WHEN p.d THEN 0 ELSE p.cost_micros END',
   };
   const isLeftOut = batch.sharedAnswers
-    ? `r.status = 'success' AND NOT ${dialect.namesRow('r.result', 's.h')}`
+    ? `r.status = 'success' AND NOT ${dialect.namesRow('r.result', rowIdentity('s.h'))}`
     : 'false';
   const fields = ['n', 'h', 'u', 'i', 'd', ...(dialect.keepsExact ? ['row_exact'] : [])].map((name) => `s.${name}`);
   for (const careful of [false, true]) {

@@ -1,13 +1,17 @@
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
+import { rowIdentity } from './duckdb-result-sql.js';
 import { insertInto, type RowTransaction, stale } from './row-sql.js';
 
 /** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
 
+/** The part of a row's hash that depends on all cells. In a job without a key this is the whole hash. */
+const contentOf = (rowHash: string): string => `right(${rowHash}, 16)`;
+
 /**
- * Updates the rows of a job to new content or new options of its input, in the caller's transaction. Rows are matched by their
- * cells; rows with equal cells are matched in their order. Afterwards each visible row has its number in the new input, and
- * each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
+ * Updates the rows of a job to new content or new options of its input, in the caller's transaction. Rows are matched by their key, or by
+ * their cells if the job has no key; rows with equal cells are matched in their order. Afterwards each visible row has its number in the new
+ * input, and each vanished row is marked. Answers to other options are marked as outdated, and the ledger lists the complete slices.
  */
 export async function reconcile(
   tx: RowTransaction,
@@ -24,13 +28,15 @@ export async function reconcile(
   await tx.run('ANALYZE staged');
   await match(tx, job.job);
   await tx.run(
-    `UPDATE row_store AS e SET row_number = m.n, slice = coalesce(m.slice, e.slice),
+    `UPDATE row_store AS e SET row_number = m.n, slice = coalesce(m.slice, e.slice), row_hash = coalesce(m.h, e.row_hash),
        vanished_at = CASE WHEN m.n IS NULL THEN coalesce(e.vanished_at, ${now()}) END,
        outdated_at = CASE WHEN m.outdated THEN coalesce(e.outdated_at, ${now()}) END,
        error_message = CASE WHEN m.bad AND m.n IS NOT NULL THEN m.m ELSE e.error_message END
      FROM matched m WHERE e.${id} = m.rid AND m.changed`,
   );
+  await tx.run(`DELETE FROM row_store WHERE ${id} IN (SELECT rid FROM matched WHERE useless)`);
   await copyKnownAnswers(tx, job, rowsFiles);
+  await writeEditedCells(tx, job, rowsFiles);
   await tx.run(
     `INSERT INTO load_ledger
      SELECT $1, $2, s.slice, count(*), 'unchanged', ${now()}
@@ -44,31 +50,75 @@ export async function reconcile(
 const emptyStaged = `SELECT row_number AS n, row_hash AS h, unit_key AS k, error_message AS m, slice FROM row_store LIMIT 0`;
 
 /**
- * Within one run, rows with equal cells have equal keys. Of the stored rows with equal cells, a row with the right answer is matched first,
- * then a visible row.
+ * Within one run, rows with equal cells have equal keys. Of the stored rows with equal cells, or with the same key, a row with the right
+ * answer is matched first, then a visible row.
+ *
+ * In a job with a key, a row may have other cells than before. If it has the same unit, it gets the new cells (`edited`). If it has another
+ * unit, the stored row keeps its answer as an earlier version of the row, in case that the edit is undone: it is vanished and outdated. An
+ * earlier version without an answer is useless.
  */
-async function match({ dialect, run }: RowTransaction, job: string): Promise<void> {
+async function match({ dialect, run, rows }: RowTransaction, job: string): Promise<void> {
   const { id } = dialect;
   const right = 'e.unit_key IS NOT DISTINCT FROM known.k';
+  const [keyed] = await rows(
+    `SELECT 1 AS found FROM (SELECT h FROM staged UNION ALL SELECT row_hash FROM row_store WHERE job = $1) t WHERE length(h) > 16 LIMIT 1`,
+    [job],
+  );
+  const known =
+    keyed === undefined
+      ? 'LEFT JOIN known ON known.h = e.row_hash'
+      : // The key may be new, or another one than before; then rows with the same cells are the same row. Both databases hash-join
+        // equalities only, and would compare all pairs with a further condition.
+        `LEFT JOIN known same ON ${rowIdentity('same.h')} = ${rowIdentity('e.row_hash')}
+         LEFT JOIN known alike ON ${contentOf('alike.h')} = CASE WHEN same.h IS NULL THEN ${contentOf('e.row_hash')} END
+         LEFT JOIN known ON known.h = coalesce(same.h, alike.h)`;
   await run(
     dialect.temp(
       'matched',
       `WITH known AS (SELECT h, min(k) AS k FROM staged GROUP BY h),
        old AS (
-         SELECT e.${id} AS rid, e.row_hash, e.unit_key, e.row_number, e.slice, e.vanished_at, e.outdated_at,
-           ${right} AND NOT ${stale} AS good, row_number() OVER (PARTITION BY e.row_hash
+         SELECT e.${id} AS rid, e.row_hash, e.unit_key, e.row_number, e.slice, e.vanished_at, e.outdated_at, known.h AS h,
+           ${right} AND NOT ${stale} AS good, row_number() OVER (PARTITION BY coalesce(known.h, e.row_hash)
              ORDER BY (${right}) DESC, (e.vanished_at IS NULL) DESC, e.row_number, e.${id}) AS occurrence
-         FROM row_store e LEFT JOIN known ON known.h = e.row_hash WHERE e.job = $1),
-       wanted AS (SELECT *, row_number() OVER (PARTITION BY h ORDER BY n) AS occurrence FROM staged)
-       SELECT old.rid, old.good, s.n, s.slice, s.m, old.unit_key IS NULL AS bad,
-         old.unit_key IS DISTINCT FROM s.k AND s.n IS NOT NULL AS outdated,
-         s.n IS DISTINCT FROM old.row_number OR (s.n IS NOT NULL AND (s.slice <> old.slice OR old.vanished_at IS NOT NULL
-           OR (old.outdated_at IS NOT NULL) <> (old.unit_key IS DISTINCT FROM s.k))) AS changed
-       FROM old LEFT JOIN wanted s ON s.h = old.row_hash AND s.occurrence = old.occurrence`,
+         FROM row_store e ${known} WHERE e.job = $1),
+       wanted AS (SELECT *, row_number() OVER (PARTITION BY h ORDER BY n) AS occurrence FROM staged),
+       pairs AS (
+         SELECT old.*, s.n AS to_n, s.slice AS to_slice, s.h AS to_h, s.k, s.m, old.unit_key IS DISTINCT FROM s.k AS differs,
+           ${contentOf('old.row_hash')} <> ${contentOf('s.h')} AS edited
+         FROM old LEFT JOIN wanted s ON s.h = old.h AND s.occurrence = old.occurrence),
+       kept AS (
+         SELECT *, to_n IS NOT NULL AND NOT (edited AND differs AND unit_key IS NOT NULL) AS is_kept,
+           h IS NOT NULL AND length(h) > 16 AS has_key FROM pairs),
+       decided AS (
+         SELECT *, CASE WHEN is_kept THEN to_n END AS n, is_kept AND edited AND NOT differs AND unit_key IS NOT NULL AS has_new_cells,
+           is_kept AND (differs OR (edited AND unit_key IS NULL)) OR (NOT is_kept AND has_key) AS is_outdated
+         FROM kept)
+       SELECT rid, is_kept AND good AND NOT is_outdated AS good, n, CASE WHEN is_kept THEN to_slice END AS slice,
+         CASE WHEN is_kept AND NOT is_outdated THEN to_h END AS h, m, unit_key IS NULL AS bad, is_outdated AS outdated,
+         has_new_cells AS edited, NOT is_kept AND has_key AND unit_key IS NULL AS useless,
+         n IS DISTINCT FROM row_number OR (outdated_at IS NOT NULL) <> is_outdated AND (n IS NOT NULL OR is_outdated)
+           OR (n IS NOT NULL AND (to_slice <> slice OR vanished_at IS NOT NULL OR to_h <> row_hash)) AS changed
+       FROM decided`,
     ),
     [job],
   );
   await run('ANALYZE matched');
+}
+
+/** Writes the new cells of rows that keep their answers. Rows may have other ids afterwards. */
+async function writeEditedCells(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
+  const { id, keepsExact, now } = tx.dialect;
+  const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM matched WHERE edited ORDER BY slice');
+  if (slices.length === 0) return;
+  const exact = keepsExact ? ', row_exact = CAST(r.row_exact AS json)' : '';
+  const files = slices.map(({ slice }) => rowsFiles[slice] as string);
+  await tx.readRows(files, true, (rows) =>
+    tx.run(
+      `UPDATE row_store AS e SET input = r.i, url = r.u, generation = $1, loaded_at = ${now()}${exact}
+       FROM ${rows} r JOIN matched m ON m.n = r.n AND m.edited WHERE e.${id} = m.rid`,
+      [job.generation],
+    ),
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
+import type { ColumnType } from '../../core/rows/column-type.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
 import type { ResultColumn } from './result-column.js';
@@ -37,6 +38,8 @@ interface ViewDialect {
   readonly columnsOf: string | null;
   /** A name with its suffix, cut to the limit of the database. Not an expression. */
   cut(name: string, suffix: string): string;
+  /** Expression of a cell of `input` with the type of its column; absent: text. */
+  input(index: number, type?: ColumnType): string;
   /** Reads result columns from the rows of `enriched_rows` that meet the condition: the source, and an expression for each column. */
   read(columns: readonly ResultColumn[], where: string): { readonly from: string; readonly shown: readonly string[] };
 }
@@ -75,6 +78,7 @@ export interface RowDatabase {
   exists(): Promise<boolean>;
   /** Creates missing tables, and checks that existing tables are unchanged. */
   make(): Promise<void>;
+  readonly dialect: RowDialect;
   transaction<T>(purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T>;
 }
 

@@ -1,19 +1,24 @@
+import type { PublishOutcome } from '../../core/publish/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
+import type { ColumnType } from '../../core/rows/column-type.js';
 import {
   JobNotLoaded,
   type RowWarehouse,
   type RunRecord,
   type WarehouseSummary,
 } from '../../core/rows/row-warehouse.js';
+import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
+import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
-import { countMisfits, listMisfits } from './misfits.js';
+import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
 import {
   checkGeneration,
   columnsOf,
   openJob,
   type StoredTexts,
+  shapeOf,
   slicesLackingRows,
   storedTexts,
   unloadedSlices,
@@ -84,6 +89,8 @@ export function createRowStore(
       transaction('write', (tx) => pendingKeys(tx, job, rowsFile, freshness)),
     load: (batch, freshness) => transaction('write', (tx) => loadSlice(tx, batch, freshness)),
 
+    misfitsOf: (job) => misfitsOf(database.dialect, job),
+    firstMisfit: (job, since) => existing(job, 'read', (tx) => firstMisfit(tx, job, since)),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
@@ -96,6 +103,12 @@ export function createRowStore(
       if (unknown.length > 0) await transaction('write', (tx) => recordUnknown(tx, job, unknown));
     },
     recordRun: (run) => transaction('write', (tx) => recordRun(tx, run)),
+    recordPublish: (job, run, outcome) =>
+      existing(job, 'write', (tx) =>
+        tx.run('UPDATE searchflow_runs SET published = CAST($3 AS json) WHERE job = $1 AND run = $2', [
+          ...[job, run, tx.dialect.json(JSON.stringify(outcome))],
+        ]),
+      ),
     summary: (job) => existing(job, 'readAll', (tx) => summarize(tx, job, shown)),
   };
 }
@@ -105,21 +118,42 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
   return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }
 
-/** A job for its exports: its input, its view and the columns of the view, its highest row number, and its latest recorded run. */
+/**
+ * A job for its exports: its input, its view with the columns and the condition on its rows, its highest row number, and its latest recorded
+ * run.
+ */
 export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
+  // A warehouse that an earlier version made may lack the column until it is written to.
+  const [typed] = await rows(
+    `SELECT 1 AS found FROM information_schema.columns
+     WHERE table_schema = current_schema() AND table_name = 'searchflow_jobs' AND column_name = 'types'`,
+  );
   const [record] = await rows<
-    { input: string; view: string; columns: readonly string[]; last: unknown; run: string | null } & StoredTexts
+    {
+      readonly input: string;
+      readonly view: string;
+      readonly columns: readonly string[];
+      readonly types: readonly ColumnType[] | null;
+      readonly on_misfit: 'quarantine' | null;
+      readonly last: unknown;
+      readonly run: string | null;
+    } & StoredTexts
   >(
-    `SELECT input, view_name AS view, columns, ${storedTexts},
+    `SELECT input, view_name AS view, columns, ${typed ? 'types' : 'NULL'} AS types, on_misfit, ${storedTexts},
        (SELECT coalesce(max(row_number), 0) FROM row_store WHERE job = $1) AS last,
        (SELECT run FROM searchflow_runs WHERE job = $1 ORDER BY ended_at DESC LIMIT 1) AS run
      FROM searchflow_jobs WHERE job = $1`,
     [job],
   );
   if (record === undefined) throw unknownJob(job, shown);
-  const { input, view, columns, last, run } = record;
+  const { input, view, columns, types, on_misfit: onMisfit, last, run } = record;
   const results: readonly ResultColumn[] = columnsOf(record);
-  return { input, view, columns, results, last: Number(last), run };
+  const where = viewedRows({ job, ...(onMisfit === null ? {} : { onMisfit }) }, 'row_store');
+  const extra = await rows(
+    `SELECT 1 AS found FROM row_store WHERE ${where} AND error_tag = 'CSV_RAGGED' AND array_length(input, 1) > $1 LIMIT 1`,
+    [columns.length],
+  );
+  return { input, view, columns, types, results, where, hasExtraCells: extra.length > 0, last: Number(last), run };
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
@@ -155,9 +189,19 @@ async function recordUnknown(tx: RowTransaction, job: string, unknown: readonly 
 }
 
 /** See `RowWarehouse.recordRun`. */
-async function recordRun(tx: RowTransaction, run: RunRecord): Promise<void> {
+async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly SchemaChange[]> {
   const { startedAt, endedAt, costMicros, ...facts } = run;
-  const record = { ...facts, started_at: startedAt, ended_at: endedAt, cost_micros: costMicros };
+  const [job] = await tx.rows<InputColumns & { readonly before: string | null } & StoredTexts>(
+    `SELECT columns, types, ${storedTexts}, (
+       SELECT CAST(columns AS text) FROM searchflow_runs WHERE job = $1 AND run <> $2 AND columns IS NOT NULL ORDER BY ended_at DESC LIMIT 1
+     ) AS before
+     FROM searchflow_jobs WHERE job = $1`,
+    [run.job, run.run],
+  );
+  const columns = job ? schemaOf({ ...shapeOf(job), columns: job.columns, types: job.types }) : [];
+  const differences = job?.before ? schemaChanges(JSON.parse(job.before), columns) : [];
+  const schema = { columns, ...(differences.length > 0 ? { schema_changes: differences } : {}) };
+  const record = { ...facts, ...schema, started_at: startedAt, ended_at: endedAt, cost_micros: costMicros };
   const { values, from } = recordsOf(tx, runs);
   const changes = Object.keys(values).filter((name) => !runs.key?.includes(name));
   await tx.run(
@@ -165,18 +209,24 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<void> {
      ON CONFLICT (job, run) DO UPDATE SET ${changes.map((name) => `${name} = excluded.${name}`).join(', ')}`,
     [tx.dialect.json(JSON.stringify([record]))],
   );
+  return differences;
 }
 
 /**
  * See `RowWarehouse.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
- * missing.
+ * missing. Earlier versions of rows are not counted either.
  */
 async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
-  const [record] = await tx.rows<{ rows: unknown }>('SELECT rows FROM searchflow_jobs WHERE job = $1', [job]);
+  const [record] = await tx.rows<{ rows: unknown; changes: string | null; published: string | null }>(
+    `SELECT j.rows, CAST(r.schema_changes AS text) AS changes, CAST(r.published AS text) AS published
+     FROM searchflow_jobs j LEFT JOIN searchflow_runs r ON r.job = j.job
+     WHERE j.job = $1 ORDER BY r.ended_at DESC NULLS LAST LIMIT 1`,
+    [job],
+  );
   if (record === undefined) throw unknownJob(job, shown);
   const groups = await tx.rows<{ status: string; tag: string | null; count: unknown }>(
     `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag AS tag, count(*) AS count
-     FROM row_store WHERE job = $1 AND (outdated_at IS NULL OR vanished_at IS NOT NULL) GROUP BY 1, 2 ORDER BY 3 DESC, 2`,
+     FROM row_store WHERE job = $1 AND (outdated_at IS NULL OR (vanished_at IS NOT NULL AND length(row_hash) = 16)) GROUP BY 1, 2 ORDER BY 3 DESC, 2`,
     [job],
   );
   const counts: Record<string, number> = {};
@@ -189,6 +239,7 @@ async function summarize(tx: RowTransaction, job: string, shown: string): Promis
   const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
   const misfits = await countMisfits(tx, job);
   const hasMisfits = Object.keys(misfits).length > 0;
+  const quarantined = hasMisfits ? await countQuarantined(tx, job) : 0;
   return {
     rows,
     success,
@@ -198,5 +249,8 @@ async function summarize(tx: RowTransaction, job: string, shown: string): Promis
     vanished,
     tags,
     ...(hasMisfits ? { misfits } : {}),
+    ...(quarantined > 0 ? { quarantined } : {}),
+    ...(record.published === null ? {} : { published: JSON.parse(record.published) as PublishOutcome }),
+    ...(record.changes === null ? {} : { schemaChanges: JSON.parse(record.changes) as readonly SchemaChange[] }),
   };
 }

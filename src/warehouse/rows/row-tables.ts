@@ -29,6 +29,16 @@ export const jobs: Relation = {
     required('small', 'slices', 'Number of slices of the input.'),
     required('time', 'created_at', 'Time of the first run of the job in this warehouse, UTC.'),
     required('time', 'opened_at', 'Time of the first run of the latest generation in this warehouse, UTC.'),
+    column(
+      'texts',
+      'types',
+      'Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.',
+    ),
+    column(
+      'text',
+      'on_misfit',
+      'quarantine: rows with misfits are left out of the view of the job. NULL: they are kept.',
+    ),
   ],
 };
 
@@ -39,10 +49,18 @@ const rowColumns: readonly RelationColumn[] = [
   required('text', 'generation', 'Generation of the job that loaded the row.'),
   required('small', 'slice', 'Slice of the input; its rows were loaded in one transaction.'),
   column('long', 'row_number', 'Number of the row in the input, from 1; NULL after it has vanished from the input.'),
-  required('text', 'row_hash', 'Start of the SHA-256 of the cells.'),
+  required(
+    'text',
+    'row_hash',
+    'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.',
+  ),
   column('text', 'unit_key', 'Hash of the unit: origin, operation, options and URL. NULL for a bad row.'),
   column('text', 'url', 'URL of the request.'),
-  required('texts', 'input', 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.'),
+  required(
+    'texts',
+    'input',
+    'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.',
+  ),
   required('text', 'status', 'success, error (the service returned an error) or invalid (never sent).'),
   column('text', 'error_tag', 'Error tag of the service, or of searchflow for a row that was never sent.'),
   column(
@@ -67,7 +85,7 @@ const rowColumns: readonly RelationColumn[] = [
   column(
     'time',
     'outdated_at',
-    'Time since which the job has other options, so that this answer will be replaced, UTC.',
+    'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.',
   ),
   column('time', 'vanished_at', 'Time since which the row is missing from the input, UTC.'),
 ];
@@ -131,7 +149,7 @@ export const runs: Relation = {
     column(
       'text',
       'reason',
-      'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.',
+      'Reason of a stopped run: budget, credits, key, rate, service, request, failed, misfit or person.',
     ),
     column('text', 'message', 'The reason as a sentence.'),
     required('long', 'rows', 'Number of rows of the input.'),
@@ -142,6 +160,22 @@ export const runs: Relation = {
     required('long', 'vanished', 'Rows of earlier inputs that are missing from this input.'),
     required('long', 'requests', 'Number of paid requests of the run.'),
     required('long', 'cost_micros', 'Cost of these requests, in millionths of a dollar.'),
+    column('long', 'quarantined', 'Rows with an answer that are in quarantine; NULL in runs of version 0.1.0.'),
+    column(
+      'json',
+      'columns',
+      'Columns of the input and of the answers with their types, as a JSON list; NULL in runs of version 0.1.0.',
+    ),
+    column(
+      'json',
+      'schema_changes',
+      'Columns that were added, removed or changed their type since the run before, as a JSON list; NULL: none.',
+    ),
+    column(
+      'json',
+      'published',
+      'Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.',
+    ),
   ],
 };
 
@@ -224,6 +258,26 @@ export function rowViews(keepsExact: boolean): readonly Relation[] {
         column('text', 'summary', 'Summary of the page.'),
         column('other', 'cost_dollars', 'cost_micros in dollars, exact.'),
         ...(keepsExact ? exact : []),
+      ],
+    },
+    {
+      kind: 'VIEW',
+      name: 'quarantined_rows',
+      is: 'Rows in quarantine: answers with misfits, of jobs with --on-misfit quarantine. They are not in the view of their job.',
+      row: 'one row of one job',
+      columns: [
+        job,
+        column('long', 'row_number', 'Number of the row in the input, from 1.'),
+        column(
+          'text',
+          'misfits',
+          'The values that do not fit, with their columns and the expected types; see the table misfits.',
+        ),
+        required('texts', 'input', 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.'),
+        column('json', 'response', 'The whole answer as JSON, unchanged.'),
+        column('text', 'request_id', 'Id of the request at the service.'),
+        column('other', 'cost_dollars', 'Cost in dollars.'),
+        column('time', 'fetched_at', 'Time of the answer, UTC.'),
       ],
     },
     {

@@ -4,13 +4,19 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { literal } from './duckdb-quote.js';
 
+type Extension = 'httpfs' | 'ducklake';
+
+/** Whether the folder has an extension; its version is checked when it is loaded. */
+export const hasExtension = (name: Extension, folder: string | null): boolean =>
+  folder !== null && existsSync(join(folder, `${name}.duckdb_extension`));
+
 /**
  * Loads an extension of DuckDB from a folder; nothing is downloaded. Throws `WarehouseUnusable` if it is missing or of another version.
- * `what`: the kind of target that needs the extension.
+ * `what` needs the extension, such as `Publishing to s3://`.
  */
 export async function loadExtension(
   connection: DuckDBConnection,
-  name: 'httpfs' | 'ducklake',
+  name: Extension,
   folder: string | null,
   what: string,
 ): Promise<void> {
@@ -20,7 +26,7 @@ export async function loadExtension(
   const path = folder === null ? null : join(folder, file);
   if (path === null || !existsSync(path))
     throw new WarehouseUnusable(
-      `Publishing to ${what} needs DuckDB's extension ${name}${path === null ? '' : `, and ${path} is missing`}: ${way}`,
+      `${what} needs DuckDB's extension ${name}${path === null ? '' : `, and ${path} is missing`}: ${way}`,
     );
   try {
     await connection.run(`LOAD ${literal(path)}`);

@@ -9,6 +9,22 @@ export async function withScratchDuckDb<T>(
   temporary: string,
   work: (connection: DuckDBConnection) => Promise<T>,
 ): Promise<T> {
+  const scratch = await openScratchDuckDb(temporary);
+  try {
+    return await work(scratch.connection);
+  } finally {
+    scratch.close();
+  }
+}
+
+/** A DuckDB with memory of its own. */
+export interface ScratchDuckDb {
+  readonly connection: DuckDBConnection;
+  close(): void;
+}
+
+/** Opens a DuckDB that spills into the directory `temporary`. Its times are of UTC. */
+export async function openScratchDuckDb(temporary: string): Promise<ScratchDuckDb> {
   const { DuckDBInstance } = await loadDuckDb();
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${MEMORY_MB}MB`,
@@ -19,13 +35,17 @@ export async function withScratchDuckDb<T>(
   });
   try {
     const connection = await instance.connect();
-    try {
-      return await work(connection);
-    } finally {
-      connection.closeSync();
-    }
-  } finally {
+    await connection.run("SET TimeZone = 'UTC'");
+    return {
+      connection,
+      close() {
+        connection.closeSync();
+        instance.closeSync();
+      },
+    };
+  } catch (error) {
     instance.closeSync();
+    throw error;
   }
 }
 

@@ -1,17 +1,20 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { relative, resolve, sep } from 'node:path';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
+import { isAddress, serverOfAddress, whyNoAddress } from '../../core/rows/source-fields.js';
+import { isWithin } from '../../files/is-within.js';
 import { realPath } from '../../files/same-file.js';
-import { isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
-import { hasDatabaseForm, POSTGRES_FORM, warehouseFile } from '../../warehouse/index.js';
+import { isPostgresUrl, isRemote, type PostgresAddress, parseAddress, rankOf, sslModes } from '../../postgres/index.js';
+import { hasDatabaseForm, POSTGRES_FORM, s3Name, warehouseFile } from '../../warehouse/index.js';
+import { NO_PASSWORD, placeOrProblem } from './publish-step.js';
 import type { RuntimeConfig } from './runtime-types.js';
 import { whyNoWarehouse } from './why-unwritable.js';
 
 /** The fields of a workflow's input that name a file or a database. */
-const fields = ['input', 'into', 'csv', 'secretFile'] as const;
+const fields = ['input', 'into', 'csv', 'secretFile', 'publish'] as const;
 type Field = (typeof fields)[number];
 export type Names = { readonly [name in Field]?: string | null | undefined };
 
@@ -29,11 +32,11 @@ const fileParameters = ['sslrootcert', 'sslcert', 'sslkey'] as const;
  * servers of the setting `hosts`, and names that a person typed in a command of the same folder or store.
  */
 export class Allowlist {
-  readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'stateDir'>;
+  readonly #config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>;
   readonly #entries: Pick<JobEntries, 'all' | 'walks' | 'allowed'>;
 
   constructor(
-    config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'stateDir'>,
+    config: Pick<RuntimeConfig, 'paths' | 'hosts' | 'warehouse' | 'source' | 'stateDir'>,
     entries: Pick<JobEntries, 'all' | 'walks' | 'allowed'>,
   ) {
     this.#config = config;
@@ -60,12 +63,21 @@ export class Allowlist {
     return refused.find(({ named }) => named === null || !typed.has(keyOf(named)))?.why ?? null;
   }
 
+  /** Whether a person typed all of these names in commands. Names of earlier jobs do not count: a workflow may have named them. */
+  async isTyped(names: Names): Promise<boolean> {
+    const typed = new Set((await this.#entries.allowed()).map(keyOf));
+    const meant = allowedBy(names);
+    return meant.length > 0 && meant.every((name) => typed.has(keyOf(name)));
+  }
+
   /** Names that the settings alone do not allow. */
   #refusals(field: Field, value: string): Refusal[] {
     const invalid = whyInvalid(value);
     if (invalid !== null) return [{ named: null, why: `${field}: ${invalid}.` }];
+    if (field === 'publish') return this.#ofTarget(value);
     const mistyped = field === 'into' ? whyNoWarehouse(value) : null;
     if (mistyped !== null) return [{ named: null, why: `${field}: the value (not shown) ${mistyped}.` }];
+    if (field === 'input' && isAddress(value)) return this.#ofAddress(value);
     const path = pathOf(field, value);
     if (path !== null) {
       if (/^(file:|[a-z][a-z0-9+.-]*:\/\/)/i.test(path))
@@ -78,17 +90,40 @@ export class Allowlist {
       if (this.#isOwnDefault(field, path)) return [];
       return [...this.#ofFile(field, path), ...(field === 'csv' ? otherThanCsv(path) : [])];
     }
+    return this.#ofServer(field, value);
+  }
+
+  /** The target of a publish. */
+  #ofTarget(value: string): Refusal[] {
+    const place = placeOrProblem(value);
+    if (typeof place === 'string') return [{ named: null, why: `publish: ${place}.` }];
+    if (place.kind === 'postgres') {
+      const { password = null } = parsed(value) ?? {};
+      return password === null ? this.#ofServer('publish', value) : [{ named: null, why: `publish: ${NO_PASSWORD}.` }];
+    }
+    if (place.kind !== 's3') return this.#ofFile('publish', place.path);
+    const bucket = s3Name(place.address);
+    if ((this.#config.hosts ?? []).includes(bucket)) return [];
+    const why =
+      `publish: workflows of this worker may not write to ${bucket}. To allow it, add ${bucket} to SEARCHFLOW_HOSTS ` +
+      '(option hosts of SearchflowPlugin).';
+    return [{ named: { field: 'publish', what: bucket, host: null }, why }];
+  }
+
+  #ofServer(field: Field, value: string): Refusal[] {
     const address = parsed(value);
     if (address === null)
       return [{ named: null, why: `${field}: this is not the address of a PostgreSQL database (${POSTGRES_FORM}).` }];
     const server = serverOf(address);
-    const others = filesOf(address).flatMap((file) => (this.#isOwnFile(file) ? [] : [certificateRefusal(field, file)]));
+    const others = filesOf(address).flatMap((file) =>
+      this.#isOwnFile(field, file) ? [] : [certificateRefusal(field, file)],
+    );
     const named = { field, what: withPlainMark(address), host: null };
-    const known = this.#servers().find((one) => one.server === server);
+    const known = this.#servers(field).find((one) => one.server === server);
     if (known === undefined) {
       const why =
         `${field}: workflows of this worker may not connect to ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
-        `(option hosts of SearchflowPlugin), or set SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl) to that database.`;
+        `(option hosts of SearchflowPlugin), or set ${field === 'input' ? 'SEARCHFLOW_SOURCE_URL (option sourceUrl)' : 'SEARCHFLOW_WAREHOUSE_URL (option warehouseUrl)'} to that database.`;
       return [{ named, why }, ...others];
     }
     const { sslmode } = address.parameters;
@@ -100,13 +135,27 @@ export class Allowlist {
     return [{ named, why }, ...others];
   }
 
+  /** An input at an address: its server must be in `hosts`, with its port. */
+  #ofAddress(address: string): Refusal[] {
+    const why = whyNoAddress(address);
+    const server = serverOfAddress(address);
+    if (why !== null || server === null) return [{ named: null, why: `input: ${why}.` }];
+    if (this.#servers('input').some((known) => known.server.toLowerCase() === server)) return [];
+    const way =
+      `input: workflows of this worker may not read from ${server}. To allow it, add ${server} to SEARCHFLOW_HOSTS ` +
+      '(option hosts of SearchflowPlugin).';
+    return [{ named: { field: 'input', what: server, host: null }, why: way }];
+  }
+
   #ofFile(field: Field, path: string): Refusal[] {
     const real = realPath(path);
     const roots = (this.#config.paths ?? [process.cwd()]).map((root) => realPath(root));
     const state = realPath(this.#config.stateDir);
     // Workers trust the contents of the state folder, so this folder stays closed unless `paths` names a folder in it.
     const isOpen = (root: string) => isWithin(state, root) || !isWithin(state, real);
-    if (roots.some((root) => isOpen(root) && isOpenlyWithin(root, real))) return [];
+    // Of an input that is the folder itself, each file is checked.
+    const isBelow = (root: string) => isOpenlyWithin(root, real) || (field === 'input' && real === root);
+    if (roots.some((root) => isOpen(root) && isBelow(root))) return [];
     const why =
       `${field}: workflows of this worker may not use ${path}. To allow it, add its folder to SEARCHFLOW_PATHS (option paths of ` +
       'SearchflowPlugin). Links are resolved first, and a hidden folder must be named itself.';
@@ -119,25 +168,26 @@ export class Allowlist {
   }
 
   /** The servers of the settings, each with the weakest `sslmode` that a workflow may ask for there. */
-  #servers(): readonly { readonly server: string; readonly least: string }[] {
-    const own = this.#ownAddress();
+  #servers(field: Field): readonly { readonly server: string; readonly least: string }[] {
+    const own = this.#ownAddresses(field);
     const hosts = (this.#config.hosts ?? []).map((host) => {
       const [server = host, least = DEFAULT_LEAST] = host.split(SSLMODE);
       return { server, least };
     });
-    // A connection to the warehouse's own server uses the stricter `sslmode` of both addresses, so any `sslmode` is allowed here.
-    return [...(own ? [{ server: serverOf(own), least: 'disable' }] : []), ...hosts];
+    // A connection to the own server uses the stricter `sslmode` of both addresses, so any `sslmode` is allowed here.
+    return [...own.map((address) => ({ server: serverOf(address), least: 'disable' })), ...hosts];
   }
 
-  /** Whether the warehouse address in the settings names this certificate file, too. */
-  #isOwnFile(file: string): boolean {
-    const own = this.#ownAddress();
-    return own !== null && filesOf(own).includes(file);
+  /** Whether the address in the settings names this certificate file, too. */
+  #isOwnFile(field: Field, file: string): boolean {
+    return this.#ownAddresses(field).some((own) => filesOf(own).includes(file));
   }
 
-  #ownAddress(): PostgresAddress | null {
-    const { warehouse } = this.#config;
-    return warehouse ? parsed(warehouse.url.reveal()) : null;
+  /** The databases of the settings for this field: rows may also come from the warehouse, and are never written to the source. */
+  #ownAddresses(field: Field): readonly PostgresAddress[] {
+    const { warehouse, source } = this.#config;
+    const own = field === 'input' ? [source, warehouse] : [warehouse];
+    return own.flatMap((one) => (one ? (parsed(one.url.reveal()) ?? []) : []));
   }
 
   /**
@@ -151,7 +201,10 @@ export class Allowlist {
       this.#entries.walks(),
     ]);
     const ofEntries = [
-      ...jobs.map(({ staged: { input, into, host }, csv }) => ({ host, names: { input, into, csv } })),
+      ...jobs.map(({ staged: { input, into, host }, csv, asked }) => ({
+        host,
+        names: { input, into, csv, publish: asked.publish?.to },
+      })),
       ...walks.map(({ into, host }) => ({ host, names: { into } })),
     ];
     return [
@@ -188,8 +241,9 @@ function otherThanCsv(path: string): Refusal[] {
   return [{ named: { field: 'csv', what: real, host: hostname() }, why }];
 }
 
-/** The path that a name stands for; null for a warehouse on a server. */
+/** The path that a name stands for; null for a warehouse on a server, and for rows of a database. */
 function pathOf(field: Field, value: string): string | null {
+  if (field === 'input' && isPostgresUrl(value)) return null;
   return field === 'into' && hasDatabaseForm(value) ? warehouseFile(value) : value;
 }
 
@@ -198,7 +252,14 @@ export function allowedBy(names: Names): readonly Allowed[] {
   return fields.flatMap((field): Allowed[] => {
     const value = names[field];
     if (value === undefined || value === null || value === '-' || whyInvalid(value) !== null) return [];
-    const path = pathOf(field, value);
+    if (field === 'input' && isAddress(value)) {
+      const server = serverOfAddress(value);
+      return server === null ? [] : [{ field, what: server, host: null }];
+    }
+    const place = field === 'publish' ? placeOrProblem(value) : null;
+    if (typeof place === 'string') return [];
+    if (place?.kind === 's3') return [{ field, what: s3Name(place.address), host: null }];
+    const path = place === null ? pathOf(field, value) : place.kind === 'postgres' ? null : place.path;
     if (path !== null) return [{ field, what: realPath(path), host: hostname() }];
     const address = parsed(value);
     if (address === null) return [];
@@ -240,11 +301,6 @@ function whyInvalid(value: unknown): string | null {
   return value.length > MAX_PATH_CHARACTERS ? `it is longer than ${MAX_PATH_CHARACTERS} characters` : null;
 }
 
-function isWithin(folder: string, path: string): boolean {
-  const rest = relative(folder, path);
-  return rest === '' || !(rest === '..' || rest.startsWith(`..${sep}`) || isAbsolute(rest));
-}
-
 /** Whether a path is below a folder, with no hidden folder such as `.git` or `.ssh` in between. */
 function isOpenlyWithin(folder: string, path: string): boolean {
   const rest = relative(folder, path);
@@ -273,6 +329,8 @@ export function pathsOf(paths: readonly string[] | undefined, cwd: string): read
  * there. Throws an `Error` for any other text.
  */
 export function parseServer(text: string): string {
+  // A bucket that workflows may publish to.
+  if (/^s3:\/\/[^/?#]+(\?(endpoint=[^&]+(&use_ssl=false)?|use_ssl=false))?$/.test(text)) return text;
   const [server = '', ...rest] = text.split(SSLMODE);
   const [least] = rest;
   if (rest.length > 1 || (least !== undefined && rankOf(least) < 0))

@@ -14,8 +14,9 @@ import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { readService } from './service-setting.js';
 import { type Environment, type Found, SettingsReader } from './settings-reader.js';
+import { readSource } from './source-setting.js';
 import { readStore } from './store-setting.js';
-import { hostPort, readTemporal, temporalName } from './temporal-setting.js';
+import { hostPort, readConverter, readDeployment, readTemporal, temporalName } from './temporal-setting.js';
 
 /** One week, which is long enough to notice that a warehouse was deleted. */
 export const DEFAULT_KEEP_LANDING_MS = 7 * 86_400_000;
@@ -27,6 +28,8 @@ export interface ConfigFlags {
   readonly concurrency?: string;
   /** Warehouse of a command that loads; a database's address may hold credentials. */
   readonly into?: string;
+  /** Source of a command that reads rows; a database's address may hold credentials. */
+  readonly source?: string;
   /** How long answers stay in the journal, in days. */
   readonly keepLanding?: string;
   /** `sandbox` ignores key and base URL, `live` needs a key; default: `live` if there is a key, else `sandbox`. */
@@ -97,6 +100,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
   const store = readStore(reader, flags.into, cwd);
+  const source = readSource(reader, flags.source);
   const extensions = reader.variable('SEARCHFLOW_DUCKDB_EXTENSIONS');
   const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);
   const hosts = reader.check(
@@ -109,6 +113,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     hostPort,
     'an address such as 127.0.0.1:9464',
   );
+  reader.check(reader.variable('SEARCHFLOW_LOG'), z.enum(['text', 'json']), 'text or json');
   const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
   const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
   const temporalUi = reader.check(
@@ -117,6 +122,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     'a port such as 8233',
   );
   const temporal = readTemporal(reader, env);
+  const deployment = readDeployment(reader);
+  const converter = readConverter(reader, temporal.address, cwd);
   const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
   const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
   const foreign = trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
@@ -132,6 +139,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   return Object.freeze({
     ...service,
     ...store,
+    source,
     stateDir,
     userStateDir: userStateDir(env),
     rate,
@@ -147,6 +155,8 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,
     temporalAddress: temporal.address,
+    ...converter,
+    deployment,
     temporalUi,
     namespace: temporal.namespace,
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,

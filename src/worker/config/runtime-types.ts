@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { WireOptions } from '../../api/transport.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { RateProfile } from '../../core/limiter/rate.js';
+import type { PublishStep } from '../../core/publish/publish-request.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import type {
   DefaultScheme,
@@ -13,7 +14,9 @@ import type {
   SliceHeartbeat,
   StagedJob,
 } from '../../core/rows/job.js';
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
+import type { SourceFields } from '../../core/rows/source-fields.js';
 import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
@@ -37,6 +40,14 @@ export interface DatabaseAddress {
   readonly shown: string;
 }
 
+/** A line of a worker's log. Further fields are ids, counts and names, never a key, an input or an answer. */
+export interface LogLine {
+  readonly level: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+export type Log = (line: LogLine) => void;
+
 /** The validated, frozen settings of the runtime; made by `readConfig` from flags and environment. */
 export interface RuntimeConfig {
   /** `sandbox`: the local stand-in, whose data is kept apart from real data. */
@@ -52,17 +63,27 @@ export interface RuntimeConfig {
   readonly store?: DatabaseAddress | null;
   /** Name that joins the keys of a team; none: each key is a team of its own. */
   readonly team?: string | null;
+  /** Module with the data converter of the workflows, absolute; none: Temporal's own. */
+  readonly dataConverterPath?: string | null;
+  /** Whether payloads are encrypted on the embedded server; null: if the state folder has a key. */
+  readonly encrypts?: boolean | null;
+  /** The deployment and build of `searchflow worker` for Worker Versioning; none: an unversioned worker. */
+  readonly deployment?: { readonly deploymentName: string; readonly buildId: string } | null;
   /** Silence, in ms, after which a process of the store counts as dead; default 15 s. */
   readonly deadAfterMs?: number;
   /** A PostgreSQL warehouse with the credentials that jobs and histories do not hold. */
   readonly warehouse?: DatabaseAddress | null;
+  /** A PostgreSQL source of rows with the credentials that jobs and histories do not hold. */
+  readonly source?: DatabaseAddress | null;
   /** Folders whose files the inputs of workflows may name, absolute; default the working folder. */
   readonly paths?: readonly string[];
   /** Database servers that the inputs of workflows may name in addition to that of `warehouse`, as `host:port`. */
   readonly hosts?: readonly string[];
-  /** Folder with extensions of DuckDB, for targets of a publish that need one; null: none. */
+  /** Folder with extensions of DuckDB, for inputs and targets that need one; null: none. */
   readonly duckDbExtensions?: string | null;
-  /** `host:port` that serves metrics for Prometheus; none: no metrics. */
+  /** The log of a worker, in place of the file `worker.log`; also gets each activity and each request. None: the file. */
+  readonly log?: Log | null;
+  /** `host:port` that serves metrics for Prometheus and the status of the worker; none: neither. */
   readonly metricsAddress?: string | null;
   /**
    * Folder of the user, absolute, with a lock and the current block for each origin and key, so that two state folders on one machine
@@ -102,8 +123,8 @@ export interface RuntimeConfig {
 }
 
 /** Arguments of `searchflow enrich` and `agent rows`. */
-export interface EnrichRequest {
-  /** Path of a CSV or `.csv.gz`, or `-` for standard input (then `job` is needed). */
+export interface EnrichRequest extends SourceFields {
+  /** Path of a file or folder, a pattern, an address, or `-` for standard input (then `job` is needed). */
   readonly input: string;
   /** Operation that is bought for each row; default `contents`. */
   readonly operation?: RowOperation;
@@ -117,9 +138,14 @@ export interface EnrichRequest {
   readonly delimiter: string | null;
   /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
   readonly encoding?: string;
+  /** Columns that identify a row; absent: the key of the job's last run; empty: rows are matched by their cells. */
+  readonly key?: readonly string[];
   readonly job: string | null;
   readonly into: string | null;
   readonly csv: string | null;
+  /** Form of that CSV; absent: as the input. */
+  readonly csvDelimiter?: string;
+  readonly csvBom?: boolean;
   /** Options of the request that all rows share; empty means `{ text: true }` for contents. */
   readonly options: StagedJob['options'];
   readonly batch: number;
@@ -139,6 +165,10 @@ export interface EnrichRequest {
   readonly skipRefused?: boolean;
   /** Limit of failed answers; `none` removes the limit of a running job, an absent value keeps the limit. */
   readonly stopAtFailed?: FailureLimit;
+  /** What follows if a value of an answer does not fit its column; absent: `keep`, or as the running job does. */
+  readonly onMisfit?: OnMisfit;
+  /** The publish at the end of the run; absent: none. */
+  readonly publish?: PublishStep;
 }
 
 export interface BadRow {
@@ -273,7 +303,7 @@ export interface JobStatus {
 }
 
 /** A job, or a walk on events, of this folder or its store. */
-export interface KnownJob {
+export interface KnownJob extends SourceFields {
   readonly job: string;
   readonly name: string;
   readonly origin: string;

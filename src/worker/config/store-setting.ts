@@ -147,14 +147,15 @@ export function databaseWarehouse(url: string): DatabaseAddress {
   return databaseAddress(url, parseAddress(url, WAREHOUSE_SCHEMA));
 }
 
-function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress {
+/** Throws an `Error` for an address whose connection would not be encrypted. */
+export function databaseAddress(url: string, address: PostgresAddress): DatabaseAddress {
   const why = whyPlain(address);
   if (why !== null) throw new Error(why);
   return { url: new Secret(url), shown: address.shown };
 }
 
 /** Reads a database's address. Messages about mistakes never quote the address, because it may hold a password. */
-function readDatabase(
+export function readDatabase(
   reader: SettingsReader,
   found: Found | null,
   parse: (url: string) => DatabaseAddress,

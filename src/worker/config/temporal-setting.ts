@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import type * as Envconfig from '@temporalio/envconfig';
 import { z } from 'zod';
+import type { RuntimeConfig } from './runtime-types.js';
 import type { Environment, Found, SettingsReader } from './settings-reader.js';
 
 /** `host:port` of a Temporal or Prometheus endpoint. */
@@ -41,5 +43,35 @@ export function readTemporal(
   return {
     address: reader.check(address, hostPort, 'an address such as localhost:7233'),
     namespace: reader.check(namespace, temporalName, 'a namespace name') ?? 'default',
+  };
+}
+
+/** The version of a worker, from Temporal's own variables; null without them. */
+export function readDeployment(reader: SettingsReader): RuntimeConfig['deployment'] {
+  const [name, build] = ['TEMPORAL_DEPLOYMENT_NAME', 'TEMPORAL_WORKER_BUILD_ID'].map((one) => reader.variable(one));
+  const lone = name && !build ? name : build && !name ? build : null;
+  if (lone) reader.wrong(lone, 'needs both TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID; set both or none.');
+  return name && build ? { deploymentName: name.text, buildId: build.text } : null;
+}
+
+/** How payloads of workflows are encoded: by a module, or encrypted on the embedded server. `address`: null for the embedded server. */
+export function readConverter(
+  reader: SettingsReader,
+  address: string | null,
+  cwd: string,
+): { readonly dataConverterPath: string | null; readonly encrypts: boolean | null } {
+  const module = reader.variable('SEARCHFLOW_DATA_CONVERTER');
+  const asked = reader.variable('SEARCHFLOW_ENCRYPT');
+  const encrypts = reader.check(asked, z.enum(['0', '1']), '0 or 1');
+  if (encrypts === '1' && address !== null && asked !== null)
+    reader.wrong(
+      asked,
+      'is for the embedded server; for a server of your own, set SEARCHFLOW_DATA_CONVERTER to a module.',
+    );
+  if (encrypts === '1' && module !== null && asked !== null)
+    reader.wrong(asked, 'and SEARCHFLOW_DATA_CONVERTER cannot be combined; set one of them.');
+  return {
+    dataConverterPath: module === null ? null : resolve(cwd, module.text),
+    encrypts: encrypts === null ? null : encrypts === '1',
   };
 }

@@ -9,6 +9,7 @@ import type {
   RunSnapshot,
 } from '../../core/runs/agent-run.js';
 import { canonicalJson } from '../../core/text/json.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
@@ -38,6 +39,7 @@ export async function startAgentRun(
     workflowId,
     taskQueue: config.taskQueue,
     args: [request, options],
+    ...staticSummary('one agent run'),
     workflowIdConflictPolicy: 'USE_EXISTING',
     memo: startedByCommand,
   });

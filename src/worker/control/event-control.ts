@@ -4,6 +4,7 @@ import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from
 import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { warehouseFile, warehouseIdentity } from '../../warehouse/index.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
@@ -85,6 +86,7 @@ export class EventControl {
         workflowId,
         taskQueue: config.taskQueue,
         args: [args],
+        ...staticSummary(`${kind} of webset events`),
         memo: startedByCommand,
       });
       return { handle, joined: false };

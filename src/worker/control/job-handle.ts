@@ -14,8 +14,9 @@ import {
 import { COMMAND_ENDED, JOB_CANCELLED } from '../../core/rows/pause.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, type JobHandle, JobStopped, phaseOfEnd, UsageError } from '../config/runtime-types.js';
+import type { PendingActivity } from './pending-activity.js';
 import { isCancelRequested } from './work-owners.js';
-import { type PendingActivity, resultOf, WorkflowHandle } from './workflow-handle.js';
+import { resultOf, WorkflowHandle } from './workflow-handle.js';
 
 /** Heartbeats shown for an activity without one. */
 const noSlice = newHeartbeat(0);

@@ -11,6 +11,7 @@ import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
@@ -139,6 +140,7 @@ export class MonitorControl {
       workflowId,
       taskQueue: config.taskQueue,
       args: [input],
+      ...staticSummary(`${workflow} of searchflow monitors`),
       workflowIdConflictPolicy: 'USE_EXISTING',
       ...(owned ? { memo: startedByCommand } : {}),
     });

@@ -3,6 +3,7 @@ import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { minutesOf, type QuietHours, type Weekday } from '../../core/monitors/quiet-hours.js';
 import type { QuietInput, QuietOutcome } from '../../core/monitors/quiet-input.js';
 import { startedByUs } from '../../core/rows/job.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import {
   cancelRunning,
@@ -69,6 +70,7 @@ export class QuietControl {
             workflowId: idOf(input.name, edge),
             taskQueue: this.#config.taskQueue,
             args: [withOrigin],
+            ...staticSummary(`quiet hours ${input.name}`),
           },
           policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP_MS },
           memo: { quiet: withOrigin },
@@ -126,6 +128,7 @@ export class QuietControl {
       workflowId,
       taskQueue: this.#config.taskQueue,
       args: [input],
+      ...staticSummary(`quiet hours ${input.name}`),
       memo: startedByUs,
       workflowIdConflictPolicy: 'USE_EXISTING',
     });

@@ -2,7 +2,7 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { isUnderWay, type JobProgress, workflowNames } from '../../core/rows/job.js';
 import type { JobEntry, JobState, WalkEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_RUNS, CANCEL_WAITS, COMMAND_ENDED } from '../../core/rows/pause.js';
-import type { JobStatus } from '../config/runtime-types.js';
+import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { RowJobHandle, WalkHandle } from './job-handle.js';
 import { isCancelRequested } from './work-owners.js';
 
@@ -96,9 +96,12 @@ async function report<Shown extends { readonly progress: Pick<JobProgress, 'phas
   return phase && { phase, message, since, shown: null };
 }
 
-/** Returns the answer of a server or worker; null if there is none within `ms`. */
+/** Returns the answer of a server or worker; null if there is none within `ms`. Rejects with `UsageError` for a wrong data converter. */
 function inTime<T>(client: Client, ask: () => Promise<T>, ms = ANSWER_MS): Promise<T | null> {
-  return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch(() => null);
+  return client.withAbortSignal(AbortSignal.timeout(ms), ask).catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
+    return null;
+  });
 }
 
 function describe(client: Client, workflowId: string): Promise<WorkflowExecutionDescription | null> {

@@ -1,9 +1,6 @@
-import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
-  type DescribeWorkflowExecutionResponse,
-  defaultPayloadConverter,
   ServiceError,
   type WorkflowHandle as TemporalHandle,
   WorkflowFailedError,
@@ -12,9 +9,9 @@ import {
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
-import type { WorkerRefusal } from '../../core/rows/row-warehouse.js';
 import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
+import { type PendingActivity, pendingActivity } from './pending-activity.js';
 import { STOPPED } from './work-owners.js';
 
 /** Longest wait for the answer of a worker. */
@@ -70,17 +67,6 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       await delay(ASK_AGAIN_MS);
     }
   }
-}
-
-/** An activity in progress, as the server knows it. */
-export interface PendingActivity {
-  readonly type: string | null;
-  /** Details of the last heartbeat; null without one. */
-  readonly heartbeat: unknown;
-  /** Why the activity waits for its next attempt; null if it does not wait. */
-  readonly waitsFor: string | null;
-  /** Why the last worker that had the activity cannot do it, to be reported once; null if that is not known, or this process reports it. */
-  readonly refusal: string | null;
 }
 
 /** Handle of a workflow. Failures reject with `JobFailed`, mistakes of the user with `UsageError`. */
@@ -140,16 +126,9 @@ export class WorkflowHandle<Progress, Result> {
   /** The activities in progress. */
   protected async activities(): Promise<readonly PendingActivity[]> {
     const { raw } = await this.temporal.describe();
+    const { loadedDataConverter } = this.client.options;
     const now = Date.now();
-    return (raw.pendingActivities ?? []).map((activity) => {
-      const payload = activity.heartbeatDetails?.payloads?.[0];
-      return {
-        type: activity.activityType?.name ?? null,
-        heartbeat: payload ? defaultPayloadConverter.fromPayload(payload) : null,
-        waitsFor: waitsFor(activity, now),
-        refusal: refusalText(activity),
-      };
-    });
+    return Promise.all((raw.pendingActivities ?? []).map((one) => pendingActivity(loadedDataConverter, one, now)));
   }
 
   /** Runs work that needs a workflow; turns "workflow not found" into a `UsageError`. `verb`: what the user asked for. */
@@ -165,42 +144,4 @@ export class WorkflowHandle<Progress, Result> {
   protected async notRunningText(_verb: string | null): Promise<string> {
     return `${this.job} is not running`;
   }
-}
-
-type ActivityInfo = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
-
-/** State of an activity that waits for its next attempt, in Temporal's API. */
-const SCHEDULED = 1;
-/** Waits shorter than this are not reported. */
-const LONG_SECONDS = 10;
-
-/** Why an activity waits for its next attempt, and how many seconds from `now` (Unix ms); null if it does not wait. */
-export function waitsFor(
-  { state, lastFailure, nextAttemptScheduleTime, scheduledTime }: ActivityInfo,
-  now: number,
-): string | null {
-  const message = lastFailure?.message;
-  if (state !== SCHEDULED || !message) return null;
-  const refusal = refusalIn(lastFailure);
-  if (refusal !== null) return refusal.waitsFor;
-  // The message of the failure names the whole wait; the time that is left replaces it.
-  const why = message.replace(/^waiting \d+ s: /, '').replace(/, retry in \d+ s(?=\)$)/, '');
-  const at = nextAttemptScheduleTime ?? scheduledTime;
-  const seconds = Math.ceil((at?.seconds?.toNumber() ?? 0) - now / 1000);
-  return seconds < LONG_SECONDS ? why : `waiting ${seconds} s: ${why}`;
-}
-
-/** The message of a worker that cannot do an activity. The worker itself has reported it in its own process. */
-export function refusalText({ lastFailure }: ActivityInfo): string | null {
-  const refusal = refusalIn(lastFailure);
-  const isOwn = refusal?.host === hostname() && refusal.pid === process.pid;
-  return refusal === null || isOwn ? null : (lastFailure?.message ?? null);
-}
-
-function refusalIn(failure: ActivityInfo['lastFailure']): WorkerRefusal | null {
-  const payload = failure?.applicationFailureInfo?.details?.payloads?.[0];
-  if (!payload) return null;
-  const { refusal = null } =
-    defaultPayloadConverter.fromPayload<{ readonly refusal?: WorkerRefusal } | null>(payload) ?? {};
-  return refusal;
 }

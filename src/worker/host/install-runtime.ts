@@ -2,45 +2,51 @@ import { appendFileSync, existsSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
+import { jobOfWorkflow } from '../../core/rows/job.js';
 import { makeFolder } from '../../files/make-folder.js';
-import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import type { Log, RuntimeConfig } from '../config/runtime-types.js';
+import { freePort } from '../temporal-server/free-port.js';
 import { histogramBuckets } from './metrics.js';
 
 const MAX_LOG_BYTES = 10_000_000;
 
+/** Port of this machine at which the SDK of this process serves its metrics; null: none. */
+let exporter: number | null = null;
+export const exporterPort = (): number | null => exporter;
+
 /**
  * Installs the SDK's runtime, once per process and before any worker. Its log goes to a file, because the terminal shows the job's
- * progress; all metrics are served at `metricsAddress`, if set. Throws `UsageError` if that address cannot be used.
+ * progress, or to the log of the configuration. If `metricsAddress` is set, the SDK serves all metrics at {@link exporterPort}.
  */
-export function installRuntime({ stateDir, metricsAddress }: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress'>): void {
+export async function installRuntime({
+  stateDir,
+  metricsAddress,
+  log,
+}: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress' | 'log'>): Promise<void> {
+  const port = metricsAddress ? await freePort() : null;
   const options: RuntimeOptions = {
-    logger: fileLogger(stateDir),
+    logger: log ? lineLogger(log) : fileLogger(stateDir),
     // The SDK must not handle signals: the command handles them itself.
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
-      ...(metricsAddress ? { metrics: prometheus(metricsAddress) } : {}),
+      ...(port === null ? {} : { metrics: prometheus(port) }),
     },
   };
   try {
     Runtime.install(options);
+    exporter = port;
   } catch (error) {
     // This process already has a runtime. An earlier worker installed it, with the same log, or the program that embeds searchflow did.
-    if (error instanceof IllegalStateError) return;
-    if (!metricsAddress || !(error instanceof Error)) throw error;
-    const reason = error.message.replace(/^.*exporter: /s, '');
-    throw new UsageError(`SEARCHFLOW_METRICS: metrics cannot be served at ${metricsAddress}: ${reason}`, {
-      cause: error,
-    });
+    if (!(error instanceof IllegalStateError)) throw error;
   }
 }
 
-function prometheus(address: string) {
+function prometheus(port: number) {
   return {
     attachServiceName: false,
     prometheus: {
-      // `localhost` is replaced, because the SDK accepts only an IP address.
-      bindAddress: address.replace(/^localhost:/i, '127.0.0.1:'),
+      bindAddress: `127.0.0.1:${port}`,
       countersTotalSuffix: true,
       histogramBucketOverrides: histogramBuckets,
     },
@@ -58,6 +64,15 @@ function fileLogger(stateDir: string): DefaultLogger {
     } catch {
       // An error of the log file, such as a full disk, must not end the worker.
     }
+  });
+}
+
+/** The SDK's warnings and errors as lines of a log. */
+function lineLogger(log: Log): DefaultLogger {
+  return new DefaultLogger('WARN', ({ level, message, meta }) => {
+    const fields = JSON.parse(safeJson(meta ?? {})) as Readonly<Record<string, unknown>>;
+    const { workflowId } = fields;
+    log({ ...fields, ...(typeof workflowId === 'string' ? { job: jobOfWorkflow(workflowId) } : {}), level, message });
   });
 }
 

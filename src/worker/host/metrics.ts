@@ -13,6 +13,9 @@ export const histogramBuckets: Readonly<Record<string, number[]>> = {
 /** Interval of the gauges; reading a shared limit takes a statement. */
 const GAUGES_MS = 5000;
 
+/** Most error tags with a time series of their own. */
+const MOST_TAGS = 50;
+
 /** The ports of a worker, with metrics. */
 export interface Metered {
   readonly transport: Transport;
@@ -127,6 +130,12 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
     '',
     'Most that these purchases may have cost, in millionths of a dollar',
   );
+  const failed = meter.createCounter(
+    'searchflow_failed_units',
+    '',
+    'Bought units that ended in an error, by error tag',
+  );
+  const tagOf = knownTags();
   const open = new Map<string, { readonly operation: string; readonly estimateMicros: number }>();
   const closed = (id: string) => {
     const intent = open.get(id);
@@ -143,7 +152,10 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
       await journal.land(id, answer);
       const intent = closed(id);
       const micros = answer.units.reduce((sum, unit) => sum + unit.costMicros, 0);
-      if (intent) spent.add(micros, { operation: intent.operation });
+      if (!intent) return;
+      const { operation } = intent;
+      spent.add(micros, { operation });
+      for (const { errorTag } of answer.units) if (errorTag) failed.add(1, { operation, tag: tagOf(errorTag) });
     },
     async miss(id, reason, charged, came) {
       await journal.miss(id, reason, charged, came);
@@ -153,6 +165,15 @@ function meteredJournal(meter: MetricMeter, journal: PurchaseJournal): PurchaseJ
       risked.add(Math.round(intent.estimateMicros), { operation: intent.operation });
     },
   });
+}
+
+/** Returns a function that replaces texts that are no tags, and tags beyond a number, by `other`: each label is a time series. */
+function knownTags(): (tag: string) => string {
+  const known = new Set<string>();
+  return (tag) => {
+    if (!known.has(tag) && known.size < MOST_TAGS && /^[A-Za-z0-9_]{1,60}$/.test(tag)) known.add(tag);
+    return known.has(tag) ? tag : 'other';
+  };
 }
 
 /** `target` with some methods replaced. The other methods run on the target itself, because they use its private fields. */

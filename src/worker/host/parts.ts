@@ -10,6 +10,7 @@ import {
   InFlight,
 } from '../../activities/index.js';
 import { createTransport, defaultTimeouts, type Transport } from '../../api/transport.js';
+import { stepMode } from '../../core/publish/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { isJobId } from '../../core/rows/job.js';
@@ -19,6 +20,7 @@ import { makeFolder } from '../../files/make-folder.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { Allowlist } from '../config/allowlist.js';
+import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
@@ -35,7 +37,9 @@ import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered } from './metrics.js';
+import { gaugeBudget, meteredEvents } from './state-metrics.js';
 import { warnInActivity } from './warn-in-activity.js';
+import { loggedTransport } from './work-log.js';
 
 /** Most research tasks in progress, for each process. */
 const RESEARCH_TASKS = 15;
@@ -95,11 +99,15 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
   makeFolder(scratchDir);
-  const { transport, working, close } = metered(Runtime.instance().metricMeter, openTransport(config), held);
+  const opened = openTransport(config);
+  const sent = config.log ? loggedTransport(config.log, opened) : opened;
+  const { transport, working, close } = metered(Runtime.instance().metricMeter, sent, held);
   const { journal, limiter, slots } = working;
+  const closeBudget = gaugeBudget(Runtime.instance().metricMeter, journal);
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const allowlist = new Allowlist(config, store.entries);
   const warehouses = openWarehouses(config, store.shared, allowlist);
+  const walks = meteredEvents(Runtime.instance().metricMeter, warehouses.events);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({
     journal,
@@ -127,7 +135,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
-    events: warehouses.events,
+    events: walks.events,
     staged: async ({ job, generation, limit }) => {
       const entry = isJobId(job) ? await store.entries.get(job) : null;
       const stage = entry && stageOf(entry, generation);
@@ -144,6 +152,20 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       const isAllowed = csv === stage.csv || (await allowlist.whyRefused({ csv })) === null;
       return isAllowed ? csv : stage.csv;
     },
+    publishing: {
+      check: async (step, staged) => {
+        const refuse = (why: string | null) => {
+          if (why !== null) throw ApplicationFailure.nonRetryable(`publish: ${why}.`, 'BadInput');
+        };
+        refuse(whyNoPublish(step) ?? whyNoKey(step, staged));
+        await allowlist.check({ publish: step.to });
+        refuse(whyNotHere(step, staged, config.duckDbExtensions ?? null));
+      },
+      publish: (staged, { to, key = [], partition = null, ...step }) =>
+        warehouses.publisher(staged).publish({
+          ...{ subject: { job: staged.job }, to, mode: stepMode({ ...step, key }), key, partition },
+        }),
+    },
     noteState: (staged, state) => noteState(store.entries, staged, state),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors: warehouses.monitors,
@@ -153,9 +175,13 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       if (input.host !== undefined && input.host !== hostname())
         throw new WarehouseBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
       const { input: file, into, csv } = input;
-      await allowlist.check({ input: file, into, csv });
+      await allowlist.check({ input: file, into, csv, publish: input.publish?.to });
       const jobs = () => store.entries.all();
-      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs };
+      const checkFiles = async (files: readonly string[]) => {
+        if (await allowlist.isTyped({ input: file })) return;
+        for (const one of files) await allowlist.check({ input: one });
+      };
+      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, checkFiles };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
       // The refusal is not retried, because a retry would fail in the same way.
@@ -187,6 +213,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     reservation: held.reservation ?? null,
     close: async () => {
       close();
+      closeBudget();
+      walks.close();
       await transport.close();
       await researchSlots.close();
       await held.close();

@@ -28,16 +28,20 @@ export interface SearchflowPluginOptions extends WireOptions {
   readonly team?: string;
   /** PostgreSQL warehouse with credentials, which workflow inputs must not contain. */
   readonly warehouseUrl?: string;
+  /** PostgreSQL source of rows with credentials, which workflow inputs must not contain. */
+  readonly sourceUrl?: string;
   /**
    * Folders whose files the inputs of workflows may name: rows, DuckDB warehouses, CSV files, secret files. Default: the working folder.
    * Hidden folders in them (`.git`) and `stateDir` stay closed unless `paths` names them.
    */
   readonly paths?: readonly string[];
   /**
-   * Database servers that the inputs of workflows may name in addition to that of `warehouseUrl`, such as `db.internal:6432`. Default:
-   * none.
+   * Servers that the inputs of workflows may name in addition to that of `warehouseUrl`: of databases, such as `db.internal:6432`, and of
+   * rows at an address, with their port: `data.example.com:443`. Default: none.
    */
   readonly hosts?: readonly string[];
+  /** Folder with extensions of DuckDB, for inputs at `s3://` and `https://`. Nothing is downloaded. Default: none. */
+  readonly duckDbExtensions?: string;
   /** Folder of journal and stages. Without a PostgreSQL store, one worker process at a time owns it. Default `.searchflow`. */
   readonly stateDir?: string;
   /** Accepts a `stateDir` that belongs to another user, or that other users may write or replace. Default: such a folder is refused. */
@@ -82,8 +86,10 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   store: secretText,
   team: text,
   warehouseUrl: secretText,
+  sourceUrl: secretText,
   paths: texts,
   hosts: { type: 'array', items: secretText, writeOnly: true },
+  duckDbExtensions: text,
   stateDir: text,
   trustStateDir: flag,
   qps: rate,

@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
 import { type Activities, createActivities } from '../../activities/index.js';
@@ -19,15 +20,19 @@ import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { parseServer, pathsOf } from '../config/allowlist.js';
 import { DEFAULT_KEEP_LANDING_MS } from '../config/config.js';
 import { type DatabaseAddress, type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { SettingsReader } from '../config/settings-reader.js';
+import { databaseSource } from '../config/source-setting.js';
 import { databaseWarehouse, storeAddress } from '../config/store-setting.js';
+import { readDeployment } from '../config/temporal-setting.js';
 import { WorkOwners } from '../control/work-owners.js';
+import { forClient } from '../data-converter/data-converter.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { otherLimitsText } from '../team/team.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts, type Parts } from './parts.js';
 import { refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
-import { workflowSinks } from './worker-host.js';
+import { deploymentOptions, workflowSinks } from './worker-host.js';
 
 /**
  * searchflow in your own worker: `Worker.create({ plugins: [new SearchflowPlugin({ apiKey })], … })` adds the activities. Journal,
@@ -43,7 +48,7 @@ export class SearchflowPlugin extends SimplePlugin {
     refuseWrongOptions(options);
     const { operations = true } = options;
     const config = toConfig(options);
-    const opened: Opened = { activities: null, journal: null, worker: null };
+    const opened: Opened = { activities: null, journal: null, worker: null, dataConverter: null };
     super({
       name: 'searchflow',
       activities: forwarded(opened, activityNames(operations)),
@@ -51,7 +56,8 @@ export class SearchflowPlugin extends SimplePlugin {
         const opening = openParts({ ...config, taskQueue: opened.worker?.taskQueue ?? config.taskQueue });
         const parts = await unlessStopped(opening);
         try {
-          const locks = opened.worker && (await ownQueueLocks(config, parts, opened.worker));
+          const { worker, dataConverter } = opened;
+          const locks = worker && (await ownQueueLocks(config, parts, worker, dataConverter));
           try {
             opened.activities = createActivities(parts.deps);
             opened.journal = parts.deps.journal;
@@ -82,19 +88,28 @@ export class SearchflowPlugin extends SimplePlugin {
   }
 
   /**
-   * Adds the activities and a sink of the workflows, and leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
+   * Adds the activities, a sink of the workflows, and the version in `TEMPORAL_DEPLOYMENT_NAME` and `TEMPORAL_WORKER_BUILD_ID` unless the
+   * owner has set a version. Leaves all other options to the owner. Throws `UsageError` if an activity of the worker has the
    * name of an activity of the plugin.
    */
   override configureWorker(options: WorkerOptions): WorkerOptions {
     refuseSameNames(Object.keys(options.activities ?? {}), this.#operations);
     this.#opened.worker = options;
-    return super.configureWorker({ ...options, sinks: { ...options.sinks, ...workflowSinks } });
+    const { useVersioning, buildId, workerDeploymentOptions = null } = options;
+    const deployment = useVersioning || buildId || workerDeploymentOptions ? null : deploymentOfEnvironment();
+    return super.configureWorker({
+      ...options,
+      ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
+      sinks: { ...options.sinks, ...workflowSinks },
+    });
   }
 
   /**
    * Runs the worker. If the plugin refuses to run the worker, it also ends the worker, whose connection and threads would otherwise remain.
    */
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    // A plugin after this one may have set the data converter.
+    this.#opened.dataConverter = worker.options.dataConverter ?? null;
     try {
       await super.runWorker(worker, next);
     } catch (error) {
@@ -150,12 +165,21 @@ async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 
+/** The version of the worker in Temporal's own variables; null without them. Throws `UsageError` if only one of them is set. */
+function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
+  const reader = new SettingsReader(process.env);
+  const deployment = readDeployment(reader);
+  if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
+  return deployment;
+}
+
 /** State that exists only while the worker runs. */
 interface Opened {
   activities: Activities | null;
   journal: Journal | null;
   /** Options of the worker. */
   worker: WorkerOptions | null;
+  dataConverter: DataConverter | null;
 }
 
 /** Takes the lock of the task queue, and that of the rate limit if no store shares the limit. Takes over the work of dead commands. */
@@ -163,6 +187,7 @@ async function ownQueueLocks(
   config: RuntimeConfig,
   { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
   { connection, namespace, taskQueue }: WorkerOptions,
+  dataConverter: DataConverter | null,
 ) {
   const own = connection ?? (await NativeConnection.connect());
   const closing: (() => Promise<void>)[] = connection ? [] : [() => own.close()];
@@ -170,7 +195,8 @@ async function ownQueueLocks(
     for (const close of closing.splice(0).reverse()) await close();
   };
   try {
-    const client = new Client({ connection: own, ...(namespace === undefined ? {} : { namespace }) });
+    const named = namespace === undefined ? {} : { namespace };
+    const client = new Client({ connection: own, dataConverter: forClient(dataConverter), ...named });
     const { leave } = await takeQueueLocks(
       client,
       taskQueue,
@@ -201,6 +227,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   jobSpent: true,
   endRuns: true,
   finishJob: true,
+  publishJob: true,
   agentRun: true,
   endAgentRun: true,
   deleteAgentRun: true,
@@ -279,8 +306,10 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     team: options.team ?? null,
     warehouse:
       options.warehouseUrl === undefined ? null : addressed('warehouseUrl', options.warehouseUrl, databaseWarehouse),
+    source: options.sourceUrl === undefined ? null : addressed('sourceUrl', options.sourceUrl, databaseSource),
     paths: pathsOf(options.paths, process.cwd()),
     hosts: (options.hosts ?? []).map(serverOption),
+    duckDbExtensions: options.duckDbExtensions === undefined ? null : resolve(options.duckDbExtensions),
     rateIsShare: options.qps !== undefined,
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,

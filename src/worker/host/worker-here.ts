@@ -2,15 +2,17 @@ import type { StagedJob } from '../../core/rows/job.js';
 import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { warehouseFile } from '../../warehouse/index.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { otherLimitsText } from '../team/team.js';
+import { currentVersion } from '../team/worker-version.js';
 import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
+import { type StatusServer, serveStatus } from './status-server.js';
 import type { RunningWorker } from './worker-host.js';
 
 /** The worker of this process. */
@@ -25,10 +27,11 @@ export class WorkerHere {
   #parts: Parts | null = null;
   #worker: RunningWorker | null = null;
   #locks: ReturnType<typeof takeQueueLocks> | null = null;
-  #refused = false;
+  #refused: 'folder' | 'version' | null = null;
   #starting: Promise<void> | null = null;
   #takesOver = false;
   #pruning: { readonly stop: AbortController; readonly done: Promise<void> } | null = null;
+  #status: StatusServer | null = null;
   #closing = false;
 
   constructor(config: RuntimeConfig, store: Store, { connect, awaitAnswer }: ServerAccess, owners: WorkOwners) {
@@ -39,8 +42,11 @@ export class WorkerHere {
     this.#owners = owners;
   }
 
-  /** Whether another process of the folder runs the worker, and this process is only a client. */
-  get refused(): boolean {
+  /**
+   * Why this process is only a client: another process of the folder runs the worker (`folder`), or the workers of the task queue have
+   * versions (`version`); null: it is not.
+   */
+  get refused(): 'folder' | 'version' | null {
     return this.#refused;
   }
 
@@ -73,7 +79,7 @@ export class WorkerHere {
     try {
       await this.#startOnce();
     } catch (error) {
-      this.#refused = true;
+      this.#refused = 'folder';
       await this.#release();
       throw error;
     } finally {
@@ -91,13 +97,19 @@ export class WorkerHere {
   }
 
   async #start(): Promise<void> {
+    const isExternal = this.#config.temporalAddress !== null;
+    // Checked before the store records this process as a worker of the task queue.
+    if (this.#role === 'command' && isExternal && (await this.#isVersioned())) return;
     const working = await this.#store.work();
-    this.#refused = working === null;
+    this.#refused = working === null ? 'folder' : null;
     if (working === null) return;
     // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
     await this.#awaitAnswer();
-    const { installRuntime } = await import('./install-runtime.js');
-    installRuntime(this.#config);
+    const { exporterPort, installRuntime } = await import('./install-runtime.js');
+    const { metricsAddress } = this.#config;
+    if (metricsAddress)
+      this.#status = await serveStatus(metricsAddress, { exporterPort, whyNotReady: () => this.#whyNotReady() });
+    await installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
     // Connections to the service are opened here, so that an unreachable service is reported before a job waits for it.
@@ -110,12 +122,14 @@ export class WorkerHere {
     const native = await temporal.nativeConnection();
     this.#throwIfClosing();
     const { createWorker, runWorker } = await import('./worker-host.js');
-    const create = () =>
-      createWorker(this.#config, native, parts.deps, this.#report && runWatch(temporal.client, this.#report));
+    const watch = this.#report && runWatch(temporal.client, this.#report);
+    const { dataConverter } = temporal;
+    // The worker of a command ends with it, so it never becomes a version of the deployment.
+    const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
+    const create = () => createWorker(this.#config, native, parts.deps, { dataConverter, deployment, watch });
     // A command creates its worker while the locks are taken, because both take a tenth of a second. If a lock is refused, the worker never
     // runs: the command ends. Locks are refused only on servers that other folders use, too.
-    const early =
-      this.#config.temporalAddress === null && this.#role === 'command' && !this.#takesOver ? create() : null;
+    const early = !isExternal && this.#role === 'command' && !this.#takesOver ? create() : null;
     early?.catch(() => undefined);
     await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
@@ -129,6 +143,26 @@ export class WorkerHere {
     if (warning !== null) this.#config.say(warning);
   }
 
+  /**
+   * Whether the workers of the task queue have versions. They alone get its work, so the command is their client. Throws `UsageError` if
+   * they cannot read the state folder of the command.
+   */
+  async #isVersioned(): Promise<boolean> {
+    // The worker of this folder has its rows, whatever its version is.
+    if (!this.#store.shared && this.#store.holder() !== null) return false;
+    const { taskQueue, say } = this.#config;
+    const version = await currentVersion((await this.#connect()).client, taskQueue);
+    if (version === null) return false;
+    const workers = `the workers of task queue ${taskQueue} have versions (current: ${version})`;
+    if (!this.#store.shared)
+      throw new UsageError(
+        `This command cannot run its work here: ${workers}. Let both share a PostgreSQL store (SEARCHFLOW_STORE=postgres://…), or use another task queue (SEARCHFLOW_TASK_QUEUE).`,
+      );
+    if (this.#refused !== 'version') say(`This command watches: ${workers}, and run its work.`);
+    this.#refused = 'version';
+    return true;
+  }
+
   /** Lets requests in flight land, and releases everything. */
   async drain(): Promise<void> {
     this.#closing = true;
@@ -137,6 +171,12 @@ export class WorkerHere {
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
     await this.#release();
+  }
+
+  #whyNotReady(): string | null {
+    if (this.#closing) return 'draining';
+    if (this.#worker === null) return 'starting';
+    return this.#worker.isRunning() ? null : 'the worker has ended';
   }
 
   #throwIfClosing(): void {
@@ -153,6 +193,9 @@ export class WorkerHere {
     this.#pruning?.stop.abort();
     await this.#pruning?.done;
     await parts?.close();
+    const status = this.#status;
+    this.#status = null;
+    await status?.close();
   }
 
   async #takeQueueLocks({ client }: Temporal): Promise<void> {

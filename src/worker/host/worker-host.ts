@@ -1,17 +1,22 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { DataConverter } from '@temporalio/common';
 import {
   type ActivityInterceptorsFactory,
   type InjectedSinks,
   type NativeConnection,
   Worker,
+  type WorkerDeploymentOptions,
   type WorkerOptions,
 } from '@temporalio/worker';
 import { interruptActivities } from '../../activities/base/interrupts.js';
 import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
 import type { WorkflowSinks } from '../../core/rows/job.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { failureConverterPath } from '../data-converter/data-converter.js';
+import { workLog } from './work-log.js';
 
 /**
  * Options of the workers of commands: heartbeats every second, with which progress and a pause pass, a small workflow cache, and a shutdown
@@ -31,15 +36,24 @@ export const workerDefaults = {
 
 /**
  * The workflow code: the bundle from build time if it was made with the installed SDK; else the sources, which are bundled in seconds when
- * the worker starts. A bundle contains a part of the SDK and needs a worker of the same version.
+ * the worker starts. A bundle contains a part of the SDK and needs a worker of the same version. A data converter with converters of its
+ * own, other than codecs, becomes a part of the bundle.
  */
-export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+export function workflowSource(
+  dataConverter: DataConverter | null = null,
+): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const { payloadConverterPath, failureConverterPath: path } = dataConverter ?? {};
   const bundle = inPackage('dist', 'worker', 'workflow-bundle.js');
   const madeWith = inPackage('dist', 'worker', 'workflow-bundle.sdk');
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as { readonly version: string };
-  return existsSync(madeWith) && readFileSync(madeWith, 'utf8') === version
-    ? { workflowBundle: { codePath: bundle } }
-    : { workflowsPath: inPackage('dist', 'workflows', 'index.js') };
+  const encrypts = path === failureConverterPath;
+  const isOwn = payloadConverterPath === undefined && (path === undefined || encrypts);
+  if (!isOwn || !existsSync(madeWith) || readFileSync(madeWith, 'utf8') !== version)
+    return { workflowsPath: inPackage('dist', 'workflows', 'index.js') };
+  // The failure converter of the bundle reads this variable, see `workflows/failure-converter`.
+  if (encrypts)
+    return { workflowBundle: { code: `globalThis.${ENCRYPTS_FAILURES}=true;${readFileSync(bundle, 'utf8')}` } };
+  return { workflowBundle: { codePath: bundle } };
 }
 
 /** The functions that the workflows call in their process. */
@@ -51,7 +65,17 @@ export const workflowSinks: InjectedSinks<WorkflowSinks> = {
 export interface RunningWorker {
   /** Resolves when the worker has stopped; rejects if it failed. */
   readonly ended: Promise<void>;
+  /** Whether the worker takes work. */
+  readonly isRunning: () => boolean;
   stop(): Promise<void>;
+}
+
+/** Parts of a worker that not every worker has. */
+export interface WorkerParts {
+  readonly dataConverter: DataConverter | null;
+  /** Its version; null: an unversioned worker. */
+  readonly deployment: RuntimeConfig['deployment'];
+  readonly watch: ActivityInterceptorsFactory | null;
 }
 
 /** Creates a worker, which polls nothing before it runs. */
@@ -59,19 +83,26 @@ export function createWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
   deps: ActivityDeps,
-  watch: ActivityInterceptorsFactory | null = null,
+  { dataConverter, deployment, watch }: WorkerParts,
 ): Promise<Worker> {
   return Worker.create({
     ...workerDefaults,
-    ...workflowSource(),
+    ...workflowSource(dataConverter),
+    ...(dataConverter ? { dataConverter } : {}),
+    ...(deployment ? { workerDeploymentOptions: deploymentOptions(deployment) } : {}),
     connection,
     namespace: config.namespace,
     taskQueue: config.taskQueue,
     activities: createActivities(deps),
     sinks: workflowSinks,
-    ...(watch ? { interceptors: { activity: [watch] } } : {}),
+    interceptors: { activity: [...(watch ? [watch] : []), ...(config.log ? [workLog(config.log)] : [])] },
   });
 }
+
+/** Options of a versioned worker. The default is for workflows that began before the worker had versions. */
+export const deploymentOptions = (version: WorkerDeploymentOptions['version']): WorkerDeploymentOptions => ({
+  ...{ version, useWorkerVersioning: true, defaultVersioningBehavior: 'AUTO_UPGRADE' },
+});
 
 /** Runs a worker. */
 export function runWorker(worker: Worker): RunningWorker {
@@ -80,6 +111,7 @@ export function runWorker(worker: Worker): RunningWorker {
   ended.catch(() => undefined);
   return {
     ended,
+    isRunning: () => worker.getState() === 'RUNNING',
     stop: async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;

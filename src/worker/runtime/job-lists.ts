@@ -1,6 +1,7 @@
 import type { StagedJob } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
+import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { JobListing, JobStatus, KnownJob } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
@@ -109,4 +110,7 @@ export async function unopenedRunOf(parts: RuntimeParts, name: string): Promise<
   return connected && unopenedRun(connected.client, parts.config.taskQueue, name);
 }
 
-const knownJob = ({ job, name, origin, input, into }: StagedJob): KnownJob => ({ job, name, origin, input, into });
+const knownJob = ({ job, name, origin, into, ...source }: StagedJob): KnownJob => ({
+  ...{ job, name, origin, input: source.input, into },
+  ...sourceFieldsOf(source),
+});

@@ -5,6 +5,7 @@ import { summaryOf } from '../../activities/rows/summarize.js';
 import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
+import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -67,7 +68,7 @@ export class StoreRowJobs implements RowJobs {
         await noteCancel(this.#parts.store.entries, entry as JobEntry, since);
     };
     const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.clientOnly === false);
+    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.clientOnly === null);
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {
@@ -79,10 +80,11 @@ export class StoreRowJobs implements RowJobs {
     }
   }
 
-  async export(job: string, csv: string): Promise<{ rows: number; bytes: number; file: string }> {
+  async export(job: string, csv: string, form: Partial<CsvForm> = {}) {
     const { staged } = await findJob(this.#parts.store.entries, job);
     const file = resolve(csv);
-    return { ...(await this.#parts.warehouses.of(staged).exportCsv(staged.job, file)), file };
+    const whole = { ...usualCsv, ...staged.csvForm, ...form };
+    return { ...(await this.#parts.warehouses.of(staged).exportCsv(staged.job, file, whole)), file };
   }
 
   async exportParquet(job: string, dir: string) {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { PublishStep } from '../../core/publish/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { Resumption, StagedJob } from '../../core/rows/job.js';
@@ -8,9 +9,11 @@ import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
+import { whyNoKey } from '../config/publish-step.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
@@ -19,6 +22,7 @@ import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
 import { folderTaken, openTransport } from '../host/parts.js';
 import { WorkerHere } from '../host/worker-here.js';
+import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests, makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
@@ -28,7 +32,7 @@ import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import type { PlanOptions } from './views.js';
+import type { PlanOptions, Runtime } from './views.js';
 
 /** Staging and worker, which are loaded when a command first needs them: their libraries take most of a second to load. */
 export interface LazyWork {
@@ -45,7 +49,7 @@ export class RuntimeWork {
   readonly #warehouses: Warehouses;
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
-  /** The start of the worker while many rows are staged; null: the worker starts with the job. */
+  /** The start of the worker while many rows of the next job are staged; null: the worker starts with the job. */
   #early: Promise<void> | null = null;
 
   constructor(parts: RuntimeParts) {
@@ -58,7 +62,7 @@ export class RuntimeWork {
     this.#here = new WorkerHere(config, store, parts, this.#owners);
   }
 
-  get clientOnly(): boolean {
+  get clientOnly(): Runtime['clientOnly'] {
     return this.#here.refused;
   }
 
@@ -74,6 +78,8 @@ export class RuntimeWork {
       const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs, onManyRows };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
+      const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
+      if (why !== null) throw new UsageError(`--publish-key: ${why}.`);
       const plan = await makePlan({
         staged,
         manifest,
@@ -116,7 +122,9 @@ export class RuntimeWork {
           .awaitAnswer()
           .then(() => (this.clientOnly ? null : loadDuckDb()))
           .catch(() => undefined);
-      await (this.#early ?? this.#here.run());
+      const starting = this.#early ?? this.#here.run();
+      this.#early = null;
+      await starting;
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
@@ -143,6 +151,7 @@ export class RuntimeWork {
    * watcher.
    */
   #claimJob(work: Work, { staged, request }: JobPlan) {
+    refuseLocalTarget(request.publish, this.#store.shared && warehouseFile(staged.into) === null);
     const csv = request.csv === null ? null : resolve(request.csv);
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     return this.#owners.claim(work, ({ jobs }, owner) => {
@@ -167,6 +176,7 @@ export class RuntimeWork {
       maxCostDollars: request.maxCostDollars,
       ...(request.skipRefused ? { skipRefused: true } : {}),
       ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
+      ...(request.onMisfit ? { onMisfit: request.onMisfit } : {}),
     };
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     const why = await startReason({
@@ -208,6 +218,8 @@ export class RuntimeWork {
         workflowId,
         taskQueue: this.#config.taskQueue,
         args: [input],
+        ...staticSummary(`${staged.name}: ${staged.rows.toLocaleString('en-US')} rows, ${staged.operation}`),
+        staticDetails: `- from: ${staged.input}\n- into: ${staged.into}`,
         memo: {
           ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
           ...startedByCommand,
@@ -319,8 +331,8 @@ export class RuntimeWork {
   }
 
   /** Records the names in the input of a workflow as typed by a person. */
-  allow(input: object): Promise<void> {
-    return this.#store.entries.allow(allowedBy(input));
+  allow(input: { readonly publish?: PublishStep }): Promise<void> {
+    return this.#store.entries.allow(allowedBy({ ...input, publish: input.publish?.to }));
   }
 
   async close(mode: 'drain' | 'now'): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deferred } from '../../core/waits/deferred.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
@@ -31,9 +32,7 @@ export const openRuntime: OpenRuntime = async (config) => {
   const parts: RuntimeParts = {
     ...{ config, store, warehouses },
     connect: () => {
-      temporal ??= import('../temporal-server/temporal.js').then(({ connectTemporal }) =>
-        connectTemporal(config, process.env, () => awaited.resolve()),
-      );
+      temporal ??= connect(config, awaited.resolve);
       return temporal;
     },
     awaitAnswer: () => Promise.race([parts.connect().catch(() => undefined), awaited.promise]).then(() => undefined),
@@ -58,7 +57,7 @@ export const openRuntime: OpenRuntime = async (config) => {
   return {
     shared: store.shared,
     get clientOnly() {
-      return opened?.clientOnly ?? false;
+      return opened?.clientOnly ?? null;
     },
     rows: new StoreRowJobs(parts, work),
     jobs: new StoreJobLists(parts),
@@ -85,6 +84,23 @@ export const openRuntime: OpenRuntime = async (config) => {
     },
   };
 };
+
+async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temporal> {
+  // The modules are loaded here, because a command that needs no server does not need them.
+  const [{ connectTemporal }, { checkDataConverter }] = await Promise.all([
+    import('../temporal-server/temporal.js'),
+    import('../team/presence.js'),
+  ]);
+  const connected = await connectTemporal(config, process.env, awaited);
+  try {
+    // The embedded server has only the workers of this folder, which have the same settings.
+    if (config.temporalAddress !== null) await checkDataConverter(connected.client, config.taskQueue);
+    return connected;
+  } catch (error) {
+    await connected.close();
+    throw error;
+  }
+}
 
 const ownWork = (work: LazyWork, { entries }: Store): OwnWork => ({
   own: async (one) => (await work.load()).own(one),

@@ -6,6 +6,7 @@ import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
+import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type {
   EnrichRequest,
@@ -48,8 +49,12 @@ export interface RowJobs {
   costMicros(job: string): Promise<number>;
   /** Throws `UsageError` if an export of the job must not write to one of these paths. Changes nothing. */
   checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void>;
-  /** Writes the enriched CSV of a job from its warehouse, without Temporal. */
-  export(job: string, csv: string): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
+  /** Writes the enriched CSV of a job from its warehouse, without Temporal. `form`: fields that differ from those of the job. */
+  export(
+    job: string,
+    csv: string,
+    form?: Partial<CsvForm>,
+  ): Promise<{ readonly rows: number; readonly bytes: number; readonly file: string }>;
   /** Writes the rows of a job as Parquet files into a directory of their own, without Temporal. */
   exportParquet(
     job: string,
@@ -103,8 +108,11 @@ export interface TeamView {
 export interface Runtime {
   /** Whether other workers share the store, and keep running when this process ends. */
   readonly shared: boolean;
-  /** Whether another process of this folder runs the worker, and this process is only a client. */
-  readonly clientOnly: boolean;
+  /**
+   * Why this process is only a client: another process of this folder runs the worker (`folder`), or the workers of the task queue have
+   * versions (`version`); null: it is not.
+   */
+  readonly clientOnly: 'folder' | 'version' | null;
   readonly rows: RowJobs;
   readonly jobs: JobLists;
   readonly work: OwnWork;

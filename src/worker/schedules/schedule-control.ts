@@ -14,6 +14,7 @@ import {
   timingProblems,
   timingText,
 } from '../../core/schedules/schedule-timing.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { workerOn } from '../team/presence.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
@@ -62,6 +63,7 @@ export class ScheduleControl {
         workflowId: `searchflow-scheduled-${name}`,
         taskQueue: config.taskQueue,
         args: [input],
+        ...staticSummary(`${name}: ${work.workflowId}, ${input.when}`),
       },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: catchUpMs(timing) },
     };

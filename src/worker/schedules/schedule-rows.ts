@@ -1,10 +1,23 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { isDatabaseSource } from '../../core/connections/source-address.js';
+import type { PublishStep } from '../../core/publish/publish-request.js';
 import { type EnrichCsvInput, workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import { sourceFieldsOf } from '../../core/rows/source-fields.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { warehouseFile } from '../../warehouse/index.js';
+import { isLocalTarget } from '../config/publish-step.js';
 import { type JobPlan, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { boundsOf } from '../staging/stage-job.js';
+
+/** Any machine may end a run of a shared store. `anywhere`: the warehouse is no file of one machine. */
+export function refuseLocalTarget(step: PublishStep | undefined, anywhere: boolean): void {
+  if (step && anywhere && isLocalTarget(step.to))
+    throw new UsageError(
+      '--publish: with a shared store a run may end on any machine. Name a target that all machines reach, such as s3:// or postgres://.',
+    );
+}
 
 /**
  * The work of a schedule of a job of rows. Each run stages the contents that the file has at its start, on a worker of this machine. Throws
@@ -26,12 +39,15 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }
-  const { operation, template, rowsPerRun, defaultScheme, delimiter, encoding, job, csv, refreshAfterMs } = request;
+  refuseLocalTarget(request.publish, shared && warehouseFile(staged.into) === null);
+  const { operation, template, rowsPerRun, defaultScheme, delimiter, encoding, key, job, csv, refreshAfterMs } =
+    request;
   const input: EnrichCsvInput = {
     input: staged.input,
+    ...sourceFieldsOf(request),
     into: staged.into,
     origin: config.origin,
-    ...(shared ? { host: hostname() } : {}),
+    ...(shared && !isDatabaseSource(staged.input) ? { host: hostname() } : {}),
     options: request.options,
     batch: request.batch,
     operation,
@@ -41,8 +57,10 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
     defaultScheme,
     ...(delimiter === null ? {} : { delimiter }),
     ...(encoding === undefined ? {} : { encoding }),
+    ...(key === undefined ? {} : { key }),
     ...(job === null ? {} : { job }),
     ...(csv === null ? {} : { csv: resolve(csv) }),
+    ...withoutUndefined({ csvDelimiter: request.csvDelimiter, csvBom: request.csvBom }),
     ...(refreshAfterMs === null ? {} : { refreshAfterMs }),
     ...(request.retryFailed ? { retryFailed: true } : {}),
     ...boundsOf(request),

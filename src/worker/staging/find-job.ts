@@ -1,5 +1,7 @@
+import { sourceIdentity } from '../../core/connections/source-address.js';
 import { type StagedJob, workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntries, JobEntry, JobState } from '../../core/rows/job-entries.js';
+import { sqlText } from '../../core/rows/source-fields.js';
 import { UsageError } from '../config/runtime-types.js';
 
 const idsOf = (some: readonly JobEntry[]) => some.map((entry) => entry.staged.job).join(', ');
@@ -34,7 +36,7 @@ export async function findKnownJob(entries: JobEntries, job: string): Promise<Jo
  * another file or operation.
  */
 export function refuseOtherUse(
-  staged: Pick<StagedJob, 'name' | 'origin' | 'operation' | 'input'>,
+  staged: Pick<StagedJob, 'name' | 'origin' | 'operation' | 'input' | 'sql' | 'table'>,
   named: boolean,
   jobs: readonly JobEntry[],
 ): void {
@@ -46,11 +48,21 @@ export function refuseOtherUse(
         `The job ${staged.name} already exists for the operation ${before.operation}. Use another --job name for ${staged.operation}`,
       );
     }
-    if (before.input === staged.input || staged.input === '-') continue;
+    const isSame = sourceIdentity(before.input) === sourceIdentity(staged.input);
+    if (isSame && sourceText(before) === sourceText(staged)) continue;
+    if (staged.input === '-') continue;
     throw new UsageError(
-      `The job ${staged.name} already exists for ${before.input}. Use another --job name for ${staged.input}`,
+      isSame
+        ? `The job ${staged.name} already exists for ${sourceText(before)}. Use another --job name for ${sourceText(staged)}`
+        : `The job ${staged.name} already exists for ${before.input}. Use another --job name for ${staged.input}`,
     );
   }
+}
+
+/** The rows of an input, for people. White space in SQL does not count. */
+function sourceText({ sql, table, input }: Pick<StagedJob, 'sql' | 'table' | 'input'>): string {
+  if (sql !== undefined) return `the SQL "${sqlText(sql)}"`;
+  return table === undefined ? `the file ${input}` : `the table ${table}`;
 }
 
 /** Records a cancel that has not ended the job yet, for a status without a server. `since`: the time of the cancel in Unix ms. */

@@ -1,5 +1,7 @@
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isDatabaseSource, sourceShown } from '../../core/connections/source-address.js';
 import type { StagedJob } from '../../core/rows/job.js';
+import { isAddress, isPattern, pathOfAddress } from '../../core/rows/source-fields.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
@@ -12,6 +14,8 @@ export interface JobIdentityRequest {
   readonly job: string | null;
   readonly into: string | null;
   readonly operation?: StagedJob['operation'];
+  readonly sql?: string;
+  readonly table?: string;
 }
 
 /**
@@ -25,14 +29,29 @@ export function identify(
   if (request.input === '-' && request.job === null) {
     throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
   }
-  const input = request.input === '-' ? '-' : resolve(context.cwd, request.input);
-  const name = request.job ?? basename(input).replace(/(\.(csv|tsv|txt|gz))+$/i, '');
+  if (request.sql !== undefined && request.job === null)
+    throw new UsageError('A job that reads a query needs a name. Pass --job NAME, the same name each time');
+  const isPath = request.input !== '-' && !isDatabaseSource(request.input) && !isAddress(request.input);
+  const input = isPath ? resolve(context.cwd, request.input) : sourceShown(request.input);
+  const name =
+    request.job ??
+    request.table ??
+    nameOf(input).replace(/(\.(csv|tsv|txt|jsonl|ndjson|json|parquet|pq|duckdb|gz))+$/i, '');
   const into = warehouseOf(context, request.into, join('out', `${safe(name)}.duckdb`), context.cwd);
   // The id of a named job does not depend on its operation, so that another operation under the same name is noticed.
   const [operation, source] =
-    request.job === null ? [request.operation ?? 'contents', input] : ['contents', `job ${name}`];
+    request.job === null
+      ? [request.operation ?? 'contents', request.table === undefined ? input : `${input} ${request.table}`]
+      : ['contents', `job ${name}`];
   const what = canonicalJson([operation, source, warehouseIdentity(into), context.origin]);
   return { job: `${safe(name)}-${sha256(what).slice(0, 6)}`, name, input, into };
+}
+
+/** The name of a file or folder; of a pattern such as `data/*.csv` the name of its folder, unless its file name has letters. */
+function nameOf(input: string): string {
+  const path = isAddress(input) ? pathOfAddress(input) : input;
+  const stem = basename(path).replace(/\.[^.]*$/, '');
+  return isPattern(stem) && !/\w/.test(stem) ? basename(dirname(path)) : basename(path);
 }
 
 /** A name without characters that paths and ids cannot hold. */

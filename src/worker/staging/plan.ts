@@ -10,9 +10,11 @@ import type { JobEntry } from '../../core/rows/job-entries.js';
 import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import { readSlice, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
 import { type Quote, quote } from './quote.js';
+import { misfitNotes, schemaNotes } from './schema-notes.js';
 import { teamBudgetNote } from './team-budget-note.js';
 
 interface PlanParts {
@@ -36,8 +38,12 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const notes = [
     ...keptNotes(parts),
     ...optionNotes(staged, before),
+    ...schemaNotes(staged, before),
+    ...keyNotes(staged, before),
     ...schemeNotes(manifest),
     ...headerNotes(manifest),
+    ...(manifest.notes ?? []),
+    ...(await misfitNotes(staged, request.onMisfit, parts.warehouse)),
   ];
   const freshness = freshnessOf(request, now);
   const loaded = await loadedSlices(parts, notes);
@@ -283,10 +289,23 @@ function keptNotes({ asked, request, staged }: PlanParts): string[] {
   const kept = [
     ...(asked.options === request.options || isDefault(staged) ? [] : [`options ${canonicalJson(request.options)}`]),
     ...(asked.defaultScheme === request.defaultScheme ? [] : [`--default-scheme ${request.defaultScheme}`]),
+    ...(asked.key === request.key ? [] : [keyText(request.key)]),
   ];
   return kept.length === 0
     ? []
     : [`Kept from the job's last run: ${kept.join(', ')}. Pass other options to change them.`];
+}
+
+const keyText = (key: readonly string[] = []): string =>
+  key.length === 0 ? 'no key' : key.map((name) => `--key ${shellWord(name)}`).join(' ');
+
+/** Note about a key that differs from the key of the last run. */
+function keyNotes(staged: StagedJob, before: JobEntry | null): string[] {
+  if (before === null || canonicalJson(before.staged.key ?? []) === canonicalJson(staged.key ?? [])) return [];
+  const change = `The key differs from that of the last run (${keyText(before.staged.key)} then, ${keyText(staged.key)} now)`;
+  return staged.rowsPerRun
+    ? [`${change}, so every row is bought again: rows that share a run are sent with their keys.`]
+    : [`${change}. In this run, only rows with unchanged cells are the same rows as before.`];
 }
 
 function isDefault({ operation, options }: StagedJob): boolean {

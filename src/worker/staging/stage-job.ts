@@ -3,16 +3,23 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
+import { isDatabaseSource } from '../../core/connections/source-address.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
+import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
+import { type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
-import { MANY_ROWS, type SliceSizes, type StageManifest, stageCsv } from '../../rows/index.js';
+import { MANY_ROWS, type SliceSizes, type StageManifest, stageRows } from '../../rows/index.js';
+import { openReader } from '../../sources/open-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
+import { sourceUrl } from '../config/source-setting.js';
 import { hostOf } from '../config/store-setting.js';
 import { whyUnwritable } from '../config/why-unwritable.js';
 import { refuseOtherUse } from './find-job.js';
@@ -31,6 +38,8 @@ export interface StageContext {
   readonly transport: Pick<Transport, 'check'>;
   /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
+  /** Throws if one of the files of a folder or pattern must not be read; absent: all may be read. */
+  readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Whether workers on other machines use the same store. */
   readonly shared: boolean;
   /**
@@ -39,18 +48,26 @@ export interface StageContext {
    */
   readonly onManyRows?: ((isNew: boolean) => void) | undefined;
   readonly warehouse?: DatabaseAddress | null;
+  readonly source?: DatabaseAddress | null;
+  /** Folder with extensions of DuckDB; null or absent: none. */
+  readonly duckDbExtensions?: string | null;
 }
 
-export interface StageRequest extends OperationRequest {
+export interface StageRequest extends OperationRequest, SourceFields {
   readonly input: string;
   readonly delimiter: string | null;
   /** Encoding of the input; absent: UTF-8, or as its byte order mark says. */
   readonly encoding?: string;
+  /** Columns that identify a row; absent: the key of the job's last run; empty: rows are matched by their cells. */
+  readonly key?: readonly string[];
   readonly job: string | null;
   readonly into: string | null;
   readonly limit?: number;
+  readonly onMisfit?: OnMisfit;
   /** Path of the enriched CSV; null or absent: none is written. */
   readonly csv?: string | null;
+  readonly csvDelimiter?: string;
+  readonly csvBom?: boolean;
 }
 
 /** Result of staging. */
@@ -67,7 +84,11 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
   const identity = identify(context, asked);
-  refuseOtherUse({ ...identity, origin: context.origin, operation }, asked.job !== null, jobs);
+  refuseOtherUse(
+    { ...identity, ...sourceFieldsOf(asked), origin: context.origin, operation },
+    asked.job !== null,
+    jobs,
+  );
   const before = jobs.find(({ staged }) => staged.job === identity.job) ?? null;
   const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
@@ -76,7 +97,9 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   const stages = join(context.stateDir, 'stages', identity.job);
   makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);
+  const scratch = `${draft}.scratch`;
   const isStream = request.input === '-';
+  const key: { readonly key?: readonly string[] } = request.key?.length ? { key: request.key } : {};
   let onManyRows = before === null || before.completed !== before.staged.generation ? context.onManyRows : undefined;
   const onProgress = ({ rows }: { readonly rows: number }) => {
     if (rows <= MANY_ROWS) return;
@@ -85,20 +108,39 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   };
   const stageAs = async (rowsPerSlice: SliceSizes) => {
     const { units, keyOf } = how;
-    const source = isStream ? process.stdin : identity.input;
     rmSync(draft, { recursive: true, force: true });
+    makeFolder(scratch);
     const { delimiter, encoding } = request;
-    return stageCsv({ source, units, delimiter, encoding, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
+    const { checkFiles, duckDbExtensions: extensions } = context;
+    const source = {
+      ...sourceFieldsOf(request),
+      input: isDatabaseSource(identity.input) ? sourceUrl(context, identity.input) : identity.input,
+      isKeyed: key.key !== undefined,
+      stdin: process.stdin,
+      delimiter,
+      encoding,
+      checkFiles,
+    };
+    const reader = openReader({ ...source, scratch, extensions });
+    return stageRows({ reader, units, ...key, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
   };
   try {
     // A stream can be read only once, so its slices get the size of the last stage.
     let manifest = await stageAs(isStream && before ? sameSize(before.staged) : how.rowsPerSlice);
     const { operation: _, options, batch, ...operationFacts } = how.facts;
-    const others = request.encoding ? { ...operationFacts, encoding: request.encoding } : operationFacts;
-    const facts = [operation, manifest.contentHash, options, manifest.unitColumn, request.delimiter, batch, others];
-    const known = stagedBefore(facts, before);
-    if (known && known.rowsPerSlice !== manifest.rowsPerSlice) manifest = await stageAs(sameSize(known));
-    const generation = known?.generation ?? generationOf([...facts, manifest.rowsPerSlice]);
+    // The mode decides which rows the view of the job has, so it belongs to the generation.
+    const onMisfit = request.onMisfit === 'quarantine' ? request.onMisfit : undefined;
+    const others = withoutUndefined({ ...operationFacts, encoding: request.encoding || undefined, ...key, onMisfit });
+    const factsOf = ({ contentHash, unitColumn }: StageManifest) =>
+      [operation, contentHash, options, unitColumn, request.delimiter, batch, others] as const;
+    let known = stagedBefore(factsOf(manifest), before);
+    if (known && known.rowsPerSlice !== manifest.rowsPerSlice) {
+      manifest = await stageAs(sameSize(known));
+      // A table of a database may have changed in between.
+      known = stagedBefore(factsOf(manifest), before);
+      if (known?.rowsPerSlice !== manifest.rowsPerSlice) known = null;
+    }
+    const generation = known?.generation ?? generationOf([...factsOf(manifest), manifest.rowsPerSlice]);
     const stageDir = join(stages, generation);
     await moveWhole(draft, stageDir);
     return {
@@ -109,8 +151,13 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
         ...identity,
         origin: context.origin,
         ...how.facts,
+        ...(onMisfit ? { onMisfit } : {}),
+        csvForm: csvFormOf(request, manifest),
         columns: manifest.columns,
+        ...(manifest.types ? { types: manifest.types } : {}),
+        ...sourceFieldsOf(request),
         unitColumn: manifest.unitColumn,
+        ...key,
         generation,
         rows: manifest.rows,
         badRows: manifest.badRows,
@@ -124,10 +171,16 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       },
     };
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    for (const folder of [draft, scratch]) rmSync(folder, { recursive: true, force: true });
     // A refused input leaves no empty folder.
     for (const folder of [stages, dirname(stages)]) await rmdir(folder).catch(() => undefined);
   }
+}
+
+/** The form of the enriched CSV: as the request says, or that of the input. */
+function csvFormOf({ csvDelimiter, csvBom }: StageRequest, { delimiter, bom }: StageManifest): CsvForm {
+  const own = delimiter !== null && isCsvDelimiter(delimiter) ? delimiter : usualCsv.delimiter;
+  return { delimiter: csvDelimiter ?? own, bom: csvBom ?? bom ?? false };
 }
 
 const generationOf = (facts: readonly Json[]): string => sha256(canonicalJson(facts)).slice(0, 12);
@@ -151,16 +204,17 @@ function stagedBefore(facts: readonly Json[], before: JobEntry | null): StagedJo
 }
 
 /**
- * Completes a request from the job's last run: the URL column, its scheme, and the options if the request has none. Otherwise the same
- * command, typed without these flags, would buy every row again with other options.
+ * Completes a request from the job's last run: the key, the URL column, its scheme, and the options if the request has none. Otherwise the
+ * same command, typed without these flags, would buy every row again with other options.
  */
 function keeping(request: StageRequest, before: StagedJob | undefined): StageRequest {
-  const { operation = 'contents', options, template, defaultScheme } = request;
+  const { operation = 'contents', options, template, defaultScheme, key } = request;
   if (before?.operation !== operation) return request;
   const keepsOptions = Object.keys(options).length === 0 && template === undefined && before.template === undefined;
   return {
     ...request,
     keptColumn: before.unitColumn,
+    ...(key === undefined && before.key ? { key: before.key } : {}),
     ...(defaultScheme === undefined && before.defaultScheme ? { defaultScheme: before.defaultScheme } : {}),
     ...(keepsOptions ? { options: before.options } : {}),
   };
@@ -210,15 +264,19 @@ export function toStageRequest(input: EnrichCsvInput): StageRequest {
     urlColumn: input.urlColumn ?? null,
     defaultScheme: input.defaultScheme,
     limit: input.limit,
+    ...(input.onMisfit ? { onMisfit: input.onMisfit } : {}),
     operation: input.operation,
     template: input.template,
     rowsPerRun: input.rowsPerRun,
     variant: input.variant,
+    ...sourceFieldsOf(input),
     delimiter: input.delimiter ?? null,
     encoding: input.encoding,
+    key: input.key,
     job: input.job ?? null,
     into: input.into ?? null,
     csv: input.csv ?? null,
+    ...withoutUndefined({ csvDelimiter: input.csvDelimiter, csvBom: input.csvBom }),
     options: input.options ?? {},
     batch: input.batch ?? 100,
   };
@@ -229,15 +287,27 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
   return { ...boundsOf(request), ...(freshness ? { freshness } : {}) };
 }
 
-type Bounds = Pick<EnrichCsvInput, 'maxCostDollars' | 'maxRunSeconds' | 'skipRefused' | 'stopAtFailed'>;
+type Bounds = Pick<
+  EnrichCsvInput,
+  'maxCostDollars' | 'maxRunSeconds' | 'skipRefused' | 'stopAtFailed' | 'onMisfit' | 'publish'
+>;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
-export function boundsOf({ maxCostDollars, maxRunSeconds, skipRefused, stopAtFailed }: Bounds): Bounds {
+export function boundsOf({
+  maxCostDollars,
+  maxRunSeconds,
+  skipRefused,
+  stopAtFailed,
+  onMisfit,
+  publish,
+}: Bounds): Bounds {
   return {
     maxCostDollars,
     maxRunSeconds,
     ...(skipRefused ? { skipRefused } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
+    ...(onMisfit ? { onMisfit } : {}),
+    ...(publish ? { publish } : {}),
   };
 }
 

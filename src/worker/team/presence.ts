@@ -3,6 +3,7 @@ import { type Client, QueryNotRegisteredError, WorkflowNotFoundError } from '@te
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { WorkerHolder } from '../../core/processes/presence.js';
 import { queryNames, workflowNames } from '../../core/rows/job.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { isAlive, ownIdentity } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
@@ -94,6 +95,16 @@ export async function workerOn(client: Client, taskQueue: string): Promise<Worke
   return there && (await lives(client, id, there.holder)) ? there.holder : null;
 }
 
+/**
+ * Rejects with `UsageError` if this process cannot read what the worker of the task queue writes, because it has another data converter.
+ * Without this check, a job would be bought, and its result could not be read.
+ */
+export async function checkDataConverter(client: Client, taskQueue: string): Promise<void> {
+  await holderOf(client, queueLockId(taskQueue)).catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
+  });
+}
+
 async function take(
   client: Client,
   taskQueue: string,
@@ -109,6 +120,7 @@ async function take(
         taskQueue,
         args: [me],
         memo: { holder: me },
+        ...staticSummary(`a worker of ${taskQueue}`),
         workflowIdConflictPolicy: 'FAIL',
       });
       return me.store ? kept : () => end(client, lock.id, firstExecutionRunId, 'the worker has ended');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { isAlive } from '../../files/process-identity.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { addressOf, readRecord, serverFiles } from './server-files.js';
 import type { OpenedClient } from './temporal.js';
 
@@ -17,7 +17,10 @@ export async function connectIfRunning(
   if (address === null || !(await takesConnections(address))) return null;
   // The module is loaded here, because loading takes a third of a second, and a folder without a server does not need the module.
   const { openClient } = await import('./temporal.js');
-  return openClient(config, env, address, '3s').catch(() => null);
+  return openClient(config, env, address, '3s').catch((error: unknown) => {
+    if (error instanceof UsageError) throw error;
+    return null;
+  });
 }
 
 /** Whether the address accepts connections. Temporal's own client would retry for seconds. */

@@ -1,6 +1,8 @@
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
 import { retriesUntilClose } from './retries-until-close.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,17 +11,21 @@ export interface OpenedClient {
   readonly client: Client;
   /** The options of the client's connection, for a worker's connection. */
   readonly options: ConnectionOptions & { readonly address: string };
+  /** The data converter of the settings, for a worker; null: Temporal's own. */
+  readonly dataConverter: DataConverter | null;
   /** Closes the connection, see `retriesUntilClose`. */
   close(): Promise<void>;
 }
 
 /** A client of this address, with Temporal's environment configuration if the server is not embedded. */
 export async function openClient(
-  { temporalAddress, namespace }: Pick<RuntimeConfig, 'temporalAddress' | 'namespace'>,
+  config: RuntimeConfig,
   env: Environment,
   address: string,
   connectTimeout: '3s' | '10s',
 ): Promise<OpenedClient> {
+  const { temporalAddress, namespace } = config;
+  const dataConverter = await dataConverterOf(config);
   const loaded =
     temporalAddress === null
       ? null
@@ -28,7 +34,8 @@ export async function openClient(
   const retries = retriesUntilClose();
   const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [retries.interceptor] });
   return {
-    client: new Client({ connection, namespace }),
+    client: new Client({ connection, namespace, dataConverter: forClient(dataConverter) }),
+    dataConverter,
     options,
     close: () => retries.close(() => connection.close()),
   };
@@ -41,6 +48,8 @@ const REPORT_AFTER_MS = 5000;
 export interface Temporal {
   readonly client: Client;
   readonly address: string;
+  /** See `OpenedClient`. */
+  readonly dataConverter: DataConverter | null;
   nativeConnection(): Promise<NativeConnection>;
   close(): Promise<void>;
 }
@@ -78,6 +87,7 @@ export async function connectTemporal(
   const report = setTimeout(() => say(`Waiting for an answer of the Temporal server at ${address} …`), REPORT_AFTER_MS);
   const opened = await openClient(config, env, address, '10s')
     .catch((error: unknown) => {
+      if (error instanceof UsageError) throw error;
       const reason = error instanceof Error ? error.message : String(error);
       throw new UsageError(`No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`);
     })
@@ -85,6 +95,7 @@ export async function connectTemporal(
   const native: NativeConnection[] = [];
   return {
     client: opened.client,
+    dataConverter: opened.dataConverter,
     address,
     nativeConnection: async () => {
       // The module is loaded here, because loading takes half a second, and a client does not need the module.

@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import { type BackfillEventsInput, stretchProblem, type WalkSummary } from '../../core/events/walk-job.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
 
@@ -21,3 +22,5 @@ export async function backfillEvents(
     continueAsNew<typeof backfillEvents>(checked, next),
   );
 }
+
+setVersioning('moves', backfillEvents);

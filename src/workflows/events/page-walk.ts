@@ -4,6 +4,7 @@ import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import {
   figuresOf,
@@ -24,8 +25,10 @@ const DEFAULT_PARALLEL = 16;
 /** In ms. A sync that ends more than this time after its opening also reads the events since its opening. */
 const LATE_MS = 120_000;
 
-const { walkWindow } = proxyActivities<WalkActivities>(slicePolicy);
-const { openWalk, finishWalk } = proxyActivities<WalkActivities>(bulkPolicy);
+const { openWalk, finishWalk } = summarizedActivities<WalkActivities, 'openWalk' | 'finishWalk'>(bulkPolicy, {
+  openWalk: 'find the range that is not loaded',
+  finishWalk: 'record the end of the walk',
+});
 
 /**
  * Walks a list window by window, several at once, until none is left. The warehouse keeps all windows and their states. The workflow only
@@ -127,6 +130,7 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
 
   /** Walks one window. */
   protected perform(window: number): Promise<WalkWindowResult> {
+    const { walkWindow } = proxyActivities<WalkActivities>({ ...slicePolicy, summary: `window ${window}` });
     return walkWindow({ walk: this.opened.walk, window, splits: this.window > 1 });
   }
 

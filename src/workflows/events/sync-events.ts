@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { SyncEventsInput, WalkSummary } from '../../core/events/walk-job.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { pageWalk } from './page-walk.js';
 import type { PageWalkState } from './page-walk-state.js';
 
@@ -16,3 +17,5 @@ export async function syncEvents(input: SyncEventsInput, state?: PageWalkState, 
   const checked = publicInput('syncEvents', [input], { carried: state, extra, isFree: true });
   return pageWalk({ ...checked, kind: 'sync' }, state, (next) => continueAsNew<typeof syncEvents>(checked, next));
 }
+
+setVersioning('moves', syncEvents);

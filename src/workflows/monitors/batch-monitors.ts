@@ -9,7 +9,6 @@ import {
   defineQuery,
   defineUpdate,
   isCancellation,
-  proxyActivities,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -37,13 +36,24 @@ import { detailsText } from '../shared/details-text.js';
 import { messageOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<BatchProgress>(queryNames.progress);
 const approveUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.approve);
 const rejectUpdate = defineUpdate<BatchProgress, [Decision]>(monitorUpdates.reject);
 
-const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = proxyActivities<Activities>(bulkPolicy);
-const { affectMonitors } = proxyActivities<Activities>(slicePolicy);
+const { planMonitorBatch, decideMonitorBatch, finishMonitorBatch } = summarizedActivities<
+  Activities,
+  'planMonitorBatch' | 'decideMonitorBatch' | 'finishMonitorBatch'
+>(bulkPolicy, {
+  planMonitorBatch: 'list the monitors that match',
+  decideMonitorBatch: 'record the decision',
+  finishMonitorBatch: 'write the audit',
+});
+const { affectMonitors } = summarizedActivities<Activities, 'affectMonitors'>(slicePolicy, {
+  affectMonitors: 'change the next monitors',
+});
 
 /** The state of a batch that is kept across continue-as-new. The state has counts, but no ids of monitors. */
 export interface BatchState {
@@ -177,6 +187,8 @@ export async function batchMonitors(
     return { ...progress, into, effect };
   }
 }
+
+setVersioning('moves', batchMonitors);
 
 /** Returns the state of a batch for Temporal's web UI (Markdown). */
 function batchDetails(progress: BatchProgress): string {

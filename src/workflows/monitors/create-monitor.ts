@@ -1,12 +1,18 @@
-import { ActivityFailure, proxyActivities, sleep, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { CreatedMonitorResult, CreateMonitorInput, MadeMonitor } from '../../core/monitors/monitor-create.js';
 import { failureOf, toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 
-const { makeMonitor } = proxyActivities<Activities>(slicePolicy);
-const { findMadeMonitors } = proxyActivities<Activities>(bulkPolicy);
+const { makeMonitor } = summarizedActivities<Activities, 'makeMonitor'>(slicePolicy, {
+  makeMonitor: 'create the monitor',
+});
+const { findMadeMonitors } = summarizedActivities<Activities, 'findMadeMonitors'>(bulkPolicy, {
+  findMadeMonitors: 'find monitors of lost answers',
+});
 
 /**
  * Waits before further searches. A call without an answer may still take effect, so its monitor is searched for at once and again after
@@ -56,3 +62,5 @@ export async function createMonitor(input: CreateMonitorInput, ...extra: []): Pr
     return [];
   }
 }
+
+setVersioning('stays', createMonitor);

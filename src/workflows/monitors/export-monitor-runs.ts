@@ -1,11 +1,4 @@
-import {
-  ActivityFailure,
-  defineQuery,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, defineQuery, setCurrentDetails, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-export.js';
 import { filterProblem } from '../../core/monitors/monitor-filter.js';
@@ -15,9 +8,14 @@ import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 
 const progressQuery = defineQuery<MonitorExport>(queryNames.progress);
-const { exportMonitors, exportRunSlice } = proxyActivities<Activities>(bulkPolicy);
+const { exportMonitors, exportRunSlice } = summarizedActivities<Activities, 'exportMonitors' | 'exportRunSlice'>(
+  bulkPolicy,
+  { exportMonitors: 'load the monitors', exportRunSlice: 'load new runs and results' },
+);
 
 /**
  * `exportMonitorRuns`: loads monitors, their runs and the results of the runs into a warehouse. The workflow reads the runs of a monitor
@@ -52,3 +50,5 @@ export async function exportMonitorRuns(input?: ExportMonitorRunsInput, ...extra
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 }
+
+setVersioning('stays', exportMonitorRuns);

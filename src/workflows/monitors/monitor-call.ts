@@ -1,12 +1,16 @@
-import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
+import { ActivityFailure } from '@temporalio/workflow';
 import type { Activities, OperationResult } from '../../activities/index.js';
 import type { MonitorCall } from '../../core/monitors/monitor-call.js';
 import type { Json } from '../../core/text/json.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 
-const { callMonitor } = proxyActivities<Activities>(slicePolicy);
+const { callMonitor } = summarizedActivities<Activities, 'callMonitor'>(slicePolicy, {
+  callMonitor: 'call the service',
+});
 
 /** `monitorCall`: executes one operation on a monitor, under the team's rate limit. */
 export async function monitorCall(call: MonitorCall, ...extra: []): Promise<OperationResult<Json>> {
@@ -17,3 +21,5 @@ export async function monitorCall(call: MonitorCall, ...extra: []): Promise<Oper
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 }
+
+setVersioning('stays', monitorCall);

@@ -1,22 +1,25 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { ActivityFailure, executeChild, proxyActivities, sleep } from '@temporalio/workflow';
+import { ActivityFailure, executeChild, sleep } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import { isPostgresUrl, parseAddress } from '../../core/connections/postgres-address.js';
 import { type QuietInput, type QuietOutcome, quietProblem } from '../../core/monitors/quiet-input.js';
 import { hash } from '../../core/text/hash.js';
 import { canonicalJson } from '../../core/text/json.js';
+import { staticSummary } from '../../core/text/static-summary.js';
 import { toWorkflowFailure } from '../shared/failures.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { childMemo, forFirst, publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 
 /**
  * A cancelled activity ends after its calls in flight have ended, so that a removal of the quiet hours can then unpause all paused
  * monitors.
  */
-const { takeQuietTurn } = proxyActivities<Activities>({
-  ...bulkPolicy,
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-});
+const { takeQuietTurn } = summarizedActivities<Activities, 'takeQuietTurn'>(
+  { ...bulkPolicy, cancellationType: 'WAIT_CANCELLATION_COMPLETED' },
+  { takeQuietTurn: 'pause or unpause monitors' },
+);
 
 /**
  * First interval in ms of attempts while another run is in progress, doubled up to `MOST_AGAIN_MS`. Only one run at a time is allowed for a
@@ -37,6 +40,7 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
       return await executeChild<typeof quietTurn>('quietTurn', {
         workflowId,
         args: [input],
+        ...staticSummary(`quiet hours ${input.name}`),
         memo: childMemo(),
       });
     } catch (error) {
@@ -45,6 +49,8 @@ export async function quietMonitors(input: QuietInput, ...extra: []): Promise<Qu
     }
   }
 }
+
+setVersioning('stays', quietMonitors);
 
 /** Returns the workflow id of the runs for a service and warehouse. The id contains no address, only a hash. */
 function runWorkflowId({ origin = '', into }: QuietInput): string {
@@ -61,3 +67,5 @@ export async function quietTurn(input: QuietInput, ...extra: []): Promise<QuietO
     throw error instanceof ActivityFailure ? toWorkflowFailure(error) : error;
   }
 }
+
+setVersioning('stays', quietTurn);

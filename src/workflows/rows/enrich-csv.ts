@@ -1,6 +1,7 @@
 import { continueAsNew } from '@temporalio/workflow';
 import type { EnrichCsvInput, JobSummary } from '../../core/rows/job.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
@@ -16,3 +17,5 @@ export async function enrichCsv(input: EnrichCsvInput, state?: RowJobState, ...e
     continueAsNew<typeof enrichCsv>(nextInput, nextState),
   );
 }
+
+setVersioning('moves', enrichCsv);

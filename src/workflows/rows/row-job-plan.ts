@@ -1,24 +1,30 @@
-import { proxyActivities, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import { upsertMemo, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { EnrichCsvInput } from '../../core/rows/job.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { bulkPolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { toRanges } from '../shared/range-queue.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
 import type { RowJobState } from './row-job-state.js';
 
-const { stageInput, openJob } = proxyActivities<Activities>(bulkPolicy);
+const { stageInput, openJob } = summarizedActivities<Activities, 'stageInput' | 'openJob'>(bulkPolicy, {
+  stageInput: 'read and check the input',
+  openJob: 'compare the rows with the warehouse',
+});
 
 /**
  * Stages the rows if they are not staged, and opens the job in its warehouse. `asked` returns the effect of the signals received so far.
  */
 export async function planRowJob(
   input: EnrichCsvInput,
-  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'stopAtFailed'>,
+  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'stopAtFailed' | 'onMisfit'>,
 ): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }
     : await stageRows(input);
-  const asksFor = { staged, csv: input.csv ?? null, freshness };
+  const { csv = null, publish } = input;
+  const asksFor = { staged, csv, freshness, ...withoutUndefined({ publish }) };
   const { slices, loaded, ...opened } = await openJob(asksFor);
   return {
     version: 1,

@@ -11,6 +11,7 @@ import {
   wantedRowsOf,
   wantedSlices,
 } from '../../core/rows/job.js';
+import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { LoadedRows } from '../../core/rows/row-warehouse.js';
 import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.js';
 import { costText, toMicros } from '../../core/text/money.js';
@@ -36,6 +37,8 @@ export interface RowJobState extends WindowedState {
   readonly skipRefused?: boolean;
   /** See `EnrichCsvInput.stopAtFailed`. Absent: no limit. */
   readonly stopAtFailed?: FailureLimit;
+  /** See `EnrichCsvInput.onMisfit`. Absent: the value of the input counts. */
+  readonly onMisfit?: OnMisfit;
   /** For a job with a limit of failed answers: the answers of landed slices since `resumedAt`. */
   readonly answers?: AnswerCounts;
   readonly requests: number;

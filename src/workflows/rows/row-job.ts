@@ -1,7 +1,18 @@
 import { proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
+import type { PublishStep } from '../../core/publish/publish-request.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
-import { endingText, type Failure, failedPause, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
+import { isOnMisfit } from '../../core/rows/on-misfit.js';
+import {
+  endingText,
+  type Failure,
+  failedPause,
+  misfitPause,
+  type Pause,
+  pauseOf,
+  publishFailed,
+  spentOf,
+} from '../../core/rows/pause.js';
 import { canBeEnded, isLongRunning } from '../../core/rows/row-operation.js';
 import {
   addCounts,
@@ -16,14 +27,22 @@ import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { RangeQueue } from '../shared/range-queue.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
 import { boundOf, capOf, earlierOf, isBound, jobDetails, progressOf, type RowJobState } from './row-job-state.js';
 
 export type { RowJobState } from './row-job-state.js';
 
-const { enrichSlice } = proxyActivities<Activities>(slicePolicy);
-const { jobSpent, endRuns, finishJob } = proxyActivities<Activities>(bulkPolicy);
+const { jobSpent, endRuns, finishJob, publishJob } = summarizedActivities<
+  Activities,
+  'jobSpent' | 'endRuns' | 'finishJob' | 'publishJob'
+>(bulkPolicy, {
+  jobSpent: 'add up the cost of the job',
+  endRuns: 'end runs at the service',
+  finishJob: 'sum up the rows and write the CSV',
+  publishJob: 'publish the rows',
+});
 
 /** Runs a row job: stages the rows, buys and loads slices, and exports the result. For its states see `JobPhase`. */
 export async function rowJob(
@@ -55,9 +74,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Slices that were interrupted after landed answers were last loaded. */
   readonly #broken = new Set<number>();
   #handedOver = false;
-  /** The cap of the run, the limit of failed answers, and whether refused rows are recorded as failed. Used until the job is opened. */
-  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'stopAtFailed'>;
-  /** For slices in progress with a limit of failed answers: the last resume before their start. */
+  /** The settings of the run that `resume` can change. Used until the job is opened. */
+  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'stopAtFailed' | 'onMisfit'>;
+  /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
   constructor(input: EnrichCsvInput, carried: RowJobState | undefined, again: AnotherRun) {
@@ -96,10 +115,11 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   override resume(how?: Resumption): void {
-    const { stopAtFailed } = how ?? {};
+    const { stopAtFailed, onMisfit } = how ?? {};
     // An invalid cap must not mean "no cap": the signal is ignored. The same holds for the limit of failed answers.
     if (this.isStopped || !isBound(how?.maxCostDollars)) return;
     if (stopAtFailed !== undefined && !isFailureLimit(stopAtFailed)) return;
+    if (onMisfit !== undefined && !isOnMisfit(onMisfit)) return;
     const before = this.state?.resumedAt;
     super.resume();
     this.#summedUp = false;
@@ -108,14 +128,16 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(max === undefined ? {} : { maxCostMicros: max }),
       // Only `true` is a consent; any other value changes nothing.
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
-      ...withoutUndefined({ stopAtFailed }),
+      ...withoutUndefined({ stopAtFailed, onMisfit }),
     };
     if (!this.state) {
       this.#asked = { ...this.#asked, ...changes };
       return;
     }
     const isOtherLimit = stopAtFailed !== undefined && !isSameLimit(stopAtFailed, this.state.stopAtFailed);
-    const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit;
+    const stops = this.#stopsAtMisfit;
+    const isOtherMode = onMisfit !== undefined && (onMisfit === 'stop') !== stops;
+    const isOther = (max !== undefined && max !== this.state.maxCostMicros) || isOtherLimit || isOtherMode;
     this.set({ ...changes, ...(isOther ? { resumedAt: Date.now() } : {}) });
     // The failures so far are accepted.
     if (this.state.answers && this.state.resumedAt !== before) this.set({ answers: noAnswers });
@@ -140,9 +162,22 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
     });
-    this.phase = stopped ? 'stopped' : 'done';
+    const { publish } = this.#input;
+    const ended = publish && !stopped ? await this.#publish(publish, summary) : summary;
+    this.phase = ended.phase;
     this.show();
-    return summary;
+    return ended;
+  }
+
+  /** Publishes the view of the job. If that fails, the run ends as stopped, because a person must fix the cause; the rows are loaded. */
+  async #publish(step: PublishStep, summary: JobSummary): Promise<JobSummary> {
+    this.message = 'publishing its rows';
+    this.show();
+    const run = workflowInfo().firstExecutionRunId;
+    const published = await publishJob({ staged: this.opened.staged, step, run });
+    this.message = published.error === null ? null : publishFailed(published, this.resumable);
+    const end = this.message === null ? {} : { phase: 'stopped' as const, message: this.message };
+    return { ...summary, ...end, published };
   }
 
   protected override endingText(error: unknown): string {
@@ -221,13 +256,17 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     } = this.opened;
     const { maxRunSeconds } = this.#input;
     const limit = this.#failureLimit;
-    if (limit) this.#resumedBefore.set(slice, resumedAt);
+    const stopAtMisfit = this.#stopsAtMisfit;
+    if (limit || stopAtMisfit) this.#resumedBefore.set(slice, resumedAt);
     const { answered } = this.opened.answers ?? noAnswers;
+    const summary = `slice ${slice + 1} of ${staged.slices}`;
+    const { enrichSlice } = proxyActivities<Activities>({ ...slicePolicy, summary });
     return enrichSlice({
       ...{ staged, slice, carried, resumedAt, startedAt, adopts, freshness, skipRefused },
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
+      ...(stopAtMisfit ? { stopAtMisfit } : {}),
     });
   }
 
@@ -242,6 +281,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,
     });
     this.#judgeFailures(slice, result);
+    this.#judgeMisfit(slice, result);
     if (result.complete) return;
     const { paused } = this.opened;
     // A slice with a run of an hour must not delay the start of other slices. So such a slice continues after all other slices have
@@ -274,6 +314,19 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     // Requests in flight land after the pause, so the last slice has the final counts.
     if (paused?.reason === 'failed') this.set({ paused: pause });
     else this.pause(pause);
+  }
+
+  /** Whether the job pauses at a value that does not fit its column. */
+  get #stopsAtMisfit(): boolean {
+    return (this.opened.onMisfit ?? this.#input.onMisfit) === 'stop';
+  }
+
+  /** Pauses the job at a misfit, even if nothing is left to buy: a person must accept the value before the run is done. */
+  #judgeMisfit(slice: number, { misfit }: SliceResult): void {
+    const { resumedAt } = this.opened;
+    // Misfits from before the last resume are accepted.
+    if (!misfit || !this.#stopsAtMisfit || this.#resumedBefore.get(slice) !== resumedAt) return;
+    this.pause(misfitPause(misfit, this.resumable));
   }
 
   protected override putBack(slice: number): void {

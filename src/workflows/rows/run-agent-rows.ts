@@ -2,6 +2,7 @@ import { continueAsNew } from '@temporalio/workflow';
 import { type AgentRowsInput, setTwice, toEnrichInput } from '../../core/rows/agent-rows.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { publicInput } from '../shared/public-input.js';
+import { setVersioning } from '../shared/versioning.js';
 import { type RowJobState, rowJob } from './row-job.js';
 
 /**
@@ -17,3 +18,5 @@ export async function runAgentRows(input: AgentRowsInput, state?: RowJobState, .
     continueAsNew<typeof runAgentRows>(staged ? { ...checked, staged } : checked, nextState),
   );
 }
+
+setVersioning('moves', runAgentRows);

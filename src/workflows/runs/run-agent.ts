@@ -1,12 +1,21 @@
-import { CancellationScope, isCancellation, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { AgentRequest, AgentRunResult, RunAgentOptions } from '../../core/runs/agent-run.js';
 import { failureOf } from '../shared/failures.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
-const { agentRun, endAgentRun, deleteAgentRun } = proxyActivities<Activities>(slicePolicy);
+const { agentRun, endAgentRun, deleteAgentRun } = summarizedActivities<
+  Activities,
+  'agentRun' | 'endAgentRun' | 'deleteAgentRun'
+>(slicePolicy, {
+  agentRun: 'start and follow the run',
+  endAgentRun: 'end the run at the service',
+  deleteAgentRun: 'delete the run at the service',
+});
 
 /** Efforts whose runs can be stopped so that their output is kept (API reference: /agent/runs). */
 const stoppable = ['max', 'ultra'];
@@ -69,3 +78,5 @@ export async function runAgent(
     return result;
   }
 }
+
+setVersioning('moves', runAgent);

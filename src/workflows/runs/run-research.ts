@@ -1,12 +1,16 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { ResearchResult, RunResearchOptions } from '../../core/runs/agent-run.js';
 import type { Json } from '../../core/text/json.js';
 import { slicePolicy } from '../shared/policies.js';
 import { publicInput } from '../shared/public-input.js';
+import { summarizedActivities } from '../shared/summarized-activities.js';
+import { setVersioning } from '../shared/versioning.js';
 import { asWorkflowFailure, RunView, runToEnd } from './run-to-end.js';
 
-const { researchRun } = proxyActivities<Activities>(slicePolicy);
+const { researchRun } = summarizedActivities<Activities, 'researchRun'>(slicePolicy, {
+  researchRun: 'start and follow the task',
+});
 
 /**
  * `runResearch`: executes one research task, from its start to its result, like `runAgent`. The service cannot end a task: after a cancel
@@ -30,3 +34,5 @@ export async function runResearch(
     throw asWorkflowFailure(error);
   }
 }
+
+setVersioning('moves', runResearch);

@@ -19,7 +19,7 @@ describe('searchflow', () => {
   it.each([
     [['enrch'], 'Did you mean enrich?'],
     [['enrich', 'in.csv', '--urlcolumn', 'site'], 'Did you mean --url-column?'],
-    [['enrich'], "missing required argument 'file'"],
+    [['enrich'], 'Name a file of rows, such as companies.csv'],
     [['export', 'job'], 'Pass --csv FILE (- for stdout), --parquet DIR, or both.'],
     [['usage', '--by', 'week'], 'Allowed choices are job, operation, day'],
     [['limits', 'set', '--per-day', 'much'], "--per-day: 'much' must be an amount in dollars"],

@@ -15,7 +15,10 @@ const workers = { 'own-worker': 'worker.ts', 'own-worker-cjs': 'worker.cjs' };
 const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.mjs');
 
 /** Examples with tests of their own. */
-const others = ['agent-runs', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'];
+const others = [
+  ...['agent-runs', 'chain', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'],
+  ...['python-client', 'go-client', 'dbt'],
+];
 
 /** The processes that this file started, to end them if a test fails. */
 const children: ChildProcess[] = [];

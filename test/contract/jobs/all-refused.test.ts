@@ -1,65 +1,51 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { parked } from '../../support/jobs/checks.js';
-import { plainRows } from '../../support/jobs/folder.js';
-import { openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { settingOfFile } from '../../support/jobs/setting.js';
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 5, max: 10 } } });
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const file = settingOfFile({ sandbox: { latencyMs: { min: 5, max: 10 } } });
 
-/** Number of jobs so far: each job gets rows that no other job uses. */
-let used = 0;
-const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
+const { freshRows } = file;
 /** A fault of every request: the service refuses an option of the job. */
 const always: Fault = { when: {}, do: { kind: 'status', status: 400, tag: 'INVALID_REQUEST_BODY' } };
 
 it('a job pauses where the service refuses its first requests alike, and a resume buys all rows once that is mended', async () => {
   const rows = freshRows(40);
-  const job = await setting.begin(rows, {}, [always]);
-  const message = await parked(temporal, job, 'request');
+  const job = await file.setting.begin(rows, {}, [always]);
+  const message = await parked(file.setting.temporal, job, 'request');
   expect(message).toMatch(/^POST \/contents: 400 Bad Request \(INVALID_REQUEST_BODY\)/);
   expect(message).toMatch(
     /The service refused \d+ requests and accepted none of this run; the job has 40 rows\. Correct/,
   );
   expect(message).toMatch(/: searchflow resume \S+ --skip-refused$/);
-  expect(setting.sandbox.log().length).toBeLessThan(80);
-  expect(await job.totals(setting.host())).toMatchObject({ requests: 0, unitsLanded: 0 });
+  expect(file.setting.sandbox.log().length).toBeLessThan(80);
+  expect(await job.totals(file.setting.host())).toMatchObject({ requests: 0, unitsLanded: 0 });
   // A resume without `skipRefused` sends the requests again and pauses again.
   await job.resume();
   await expect.poll(async () => (await job.progress()).pausedFor, { timeout: 20_000 }).toBe('request');
-  await parked(temporal, job, 'request');
-  setting.sandbox.setFaults([]);
+  await parked(file.setting.temporal, job, 'request');
+  file.setting.sandbox.setFaults([]);
   await job.resume();
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 40, success: 40, error: 0 } });
 });
 
 it('a resume that skips refused rows records each of them as failed', async () => {
-  const job = await setting.begin(freshRows(20), {}, [always]);
-  await parked(temporal, job, 'request');
+  const job = await file.setting.begin(freshRows(20), {}, [always]);
+  await parked(file.setting.temporal, job, 'request');
   await job.resume({ skipRefused: true });
   const end = { phase: 'done', requests: 0, failed: 20, warehouse: { rows: 20, error: 20 } };
   expect(await job.result()).toMatchObject(end);
 });
 
 it('a job that was started to skip refused rows does not pause, and one of a few rows neither', async () => {
-  const jobs = [await setting.begin(freshRows(20), { skipRefused: true }, [always])];
+  const jobs = [await file.setting.begin(freshRows(20), { skipRefused: true }, [always])];
   expect(await jobs[0]?.result()).toMatchObject({ phase: 'done', warehouse: { rows: 20, error: 20 } });
-  const few = await setting.begin(freshRows(3), {}, [always]);
+  const few = await file.setting.begin(freshRows(3), {}, [always]);
   expect(await few.result()).toMatchObject({ phase: 'done', warehouse: { rows: 3, error: 3 } });
 });
 
 it('a scheduled run ends as stopped instead', async () => {
-  const job = await setting.begin(freshRows(20), { scheduled: true }, [always]);
+  const job = await file.setting.begin(freshRows(20), { scheduled: true }, [always]);
   expect(await job.result()).toMatchObject({
     ...{ phase: 'stopped', stoppedFor: 'request', warehouse: { success: 0, error: 0 } },
     message: expect.stringMatching(/the job has 20 rows\. Correct the request or these rows; the next run continues\./),
@@ -67,6 +53,6 @@ it('a scheduled run ends as stopped instead', async () => {
 });
 
 it('a job goes on where the service refuses rows in its midst', async () => {
-  const job = await setting.begin(freshRows(40), { batch: 1 }, [{ ...always, when: { every: 2 } }]);
+  const job = await file.setting.begin(freshRows(40), { batch: 1 }, [{ ...always, when: { every: 2 } }]);
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 20, error: 20 } });
 });

@@ -1,33 +1,22 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { type Folder, plainRows } from '../../support/jobs/folder.js';
-import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { boughtAgain, settingOfFile } from '../../support/jobs/setting.js';
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal);
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const file = settingOfFile();
 
 /** Number of jobs so far: each job gets rows that no other job uses. */
 let used = 0;
 async function run(faults: readonly Fault[]) {
   const rows = plainRows(60, 1000 * ++used);
-  const job = await setting.begin(rows, {}, faults);
+  const job = await file.setting.begin(rows, {}, faults);
   const summary = await job.result();
-  return { rows, summary, folder: job.folder, sandbox: setting.sandbox };
+  return { rows, summary, folder: job.folder, sandbox: file.setting.sandbox };
 }
 
 /** Whether each row that got a page got the page of its own URL. */
 async function hasOwnPages(folder: Folder): Promise<boolean> {
-  const { deps } = setting.host().parts;
+  const { deps } = file.setting.host().parts;
   await deps.warehouseFor({ into: folder.into, origin: deps.origin }).close();
   const [found] = await folder.query<{ own: boolean }>(
     `SELECT bool_and(json_extract_string(response, '$.url') = url) AS own FROM enriched_rows WHERE status = 'success'`,

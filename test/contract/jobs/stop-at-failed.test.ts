@@ -1,60 +1,46 @@
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/sandbox/index.js';
 import { parked } from '../../support/jobs/checks.js';
-import { plainRows } from '../../support/jobs/folder.js';
-import { boughtAgain, openSetting, type Setting } from '../../support/jobs/setting.js';
-import { openTemporal } from '../../support/temporal.js';
+import { boughtAgain, openSetting, settingOfFile } from '../../support/jobs/setting.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
-let temporal: TestWorkflowEnvironment;
-let setting: Setting;
-beforeAll(async () => {
-  temporal = await openTemporal();
-  setting = await openSetting(temporal, { sandbox: { latencyMs: { min: 5, max: 10 } } });
-});
-afterAll(async () => {
-  await setting?.close();
-  await temporal?.teardown();
-});
+const file = settingOfFile({ sandbox: { latencyMs: { min: 5, max: 10 } } });
 
-/** Number of jobs so far: each job gets rows that no other job uses. */
-let used = 0;
-const freshRows = (count: number) => plainRows(count, 10_000 * ++used);
+const { freshRows } = file;
 /** The answers to these requests lack their first page, and are charged. */
 const lost = (when: Fault['when']): Fault => ({ when, do: { kind: 'results', change: 'lose' } });
 const limit = { percent: 20, after: 20 };
 
 it('a job pauses after the first answers if too many failed, and buys nothing more until a resume counts again', async () => {
-  const job = await setting.begin(freshRows(200), { batch: 1, stopAtFailed: limit }, [lost({ every: 2 })]);
-  const message = await parked(temporal, job, 'failed');
+  const job = await file.setting.begin(freshRows(200), { batch: 1, stopAtFailed: limit }, [lost({ every: 2 })]);
+  const message = await parked(file.setting.temporal, job, 'failed');
   expect(message).toMatch(
     /^10 of 20 answers failed \(50%\), most often with NO_CONTENT \(10\); the job pauses if 20% of at least 20 answers fail\./,
   );
   expect(message).toMatch(/To accept these failures and count again: searchflow resume rows-\w+$/);
   // Exactly the first answers were bought, although four requests may be in flight.
-  expect(setting.sandbox.log()).toHaveLength(20);
+  expect(file.setting.sandbox.log()).toHaveLength(20);
   await expect.poll(async () => (await job.progress()).landing, { timeout: 20_000 }).toBeUndefined();
   expect(await job.progress()).toMatchObject({ stopAtFailed: limit, failed: 10, rowsDone: 20 });
   const loaded = await readDuckDb(job.folder.into, 'SELECT count(*)::INT AS n FROM row_store WHERE status IS NOT NULL');
   expect(loaded).toEqual([{ n: 20 }]);
 
   await job.resume();
-  await expect.poll(() => setting.sandbox.log().length, { timeout: 20_000 }).toBeGreaterThan(20);
-  await parked(temporal, job, 'failed');
-  expect(setting.sandbox.log()).toHaveLength(40);
+  await expect.poll(() => file.setting.sandbox.log().length, { timeout: 20_000 }).toBeGreaterThan(20);
+  await parked(file.setting.temporal, job, 'failed');
+  expect(file.setting.sandbox.log()).toHaveLength(40);
 
   await job.resume({ stopAtFailed: 'none' });
   expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { rows: 200, success: 100, error: 100 } });
-  expect(boughtAgain(setting.sandbox)).toEqual({});
+  expect(boughtAgain(file.setting.sandbox)).toEqual({});
 });
 
 it('one large request at a time is sent until its answers show how many fail', async () => {
   const changes = { batch: 100, stopAtFailed: { percent: 1 } };
-  const job = await setting.begin(freshRows(1000), changes, [lost({ every: 1 })]);
-  const message = await parked(temporal, job, 'failed');
+  const job = await file.setting.begin(freshRows(1000), changes, [lost({ every: 1 })]);
+  const message = await parked(file.setting.temporal, job, 'failed');
   expect(message).toMatch(/^1 of 100 answers failed \(1%\)/);
-  expect(setting.sandbox.log()).toHaveLength(1);
+  expect(file.setting.sandbox.log()).toHaveLength(1);
   // An invalid limit is ignored and does not remove the limit.
   await job.resume({ stopAtFailed: { percent: 0 } });
   await job.resume({ stopAtFailed: { percent: 50, after: 10 } });
@@ -62,22 +48,22 @@ it('one large request at a time is sent until its answers show how many fail', a
 });
 
 it('a limit that a resume adds to a running job counts from then on', async () => {
-  const job = await setting.begin(freshRows(400), { batch: 1 }, [
+  const job = await file.setting.begin(freshRows(400), { batch: 1 }, [
     lost({ every: 2 }),
     { when: {}, do: { kind: 'stall', moment: 'headers', ms: 40 } },
   ]);
-  await expect.poll(() => setting.sandbox.log().length, { timeout: 20_000 }).toBeGreaterThan(20);
+  await expect.poll(() => file.setting.sandbox.log().length, { timeout: 20_000 }).toBeGreaterThan(20);
   await job.resume({ stopAtFailed: limit });
-  await parked(temporal, job, 'failed');
-  expect(setting.sandbox.log().length).toBeLessThan(200);
+  await parked(file.setting.temporal, job, 'failed');
+  expect(file.setting.sandbox.log().length).toBeLessThan(200);
   await job.handle.cancel();
   await expect(job.result()).rejects.toThrow();
 });
 
 it('refused rows count as failed, and are recorded', async () => {
   const refused: Fault = { when: { every: 2 }, do: { kind: 'status', status: 400, tag: 'INVALID_URLS' } };
-  const job = await setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [refused]);
-  expect(await parked(temporal, job, 'failed')).toMatch(
+  const job = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [refused]);
+  expect(await parked(file.setting.temporal, job, 'failed')).toMatch(
     /^10 of 20 answers failed \(50%\), most often with INVALID_URLS/,
   );
   await expect.poll(async () => (await job.progress()).landing, { timeout: 20_000 }).toBeUndefined();
@@ -87,7 +73,7 @@ it('refused rows count as failed, and are recorded', async () => {
 });
 
 it('a scheduled run ends as stopped, and its record has the reason', async () => {
-  const job = await setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit, scheduled: true }, [
+  const job = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit, scheduled: true }, [
     lost({ every: 2 }),
   ]);
   expect(await job.result()).toMatchObject({
@@ -99,21 +85,21 @@ it('a scheduled run ends as stopped, and its record has the reason', async () =>
 });
 
 it('a job with too few failures, or none left to buy, ends as done', async () => {
-  const few = await setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [lost({ every: 10 })]);
+  const few = await file.setting.begin(freshRows(100), { batch: 1, stopAtFailed: limit }, [lost({ every: 10 })]);
   expect(await few.result()).toMatchObject({ phase: 'done', warehouse: { success: 90, error: 10 } });
-  const small = await setting.begin(freshRows(20), { batch: 1, stopAtFailed: limit }, [lost({ every: 1 })]);
+  const small = await file.setting.begin(freshRows(20), { batch: 1, stopAtFailed: limit }, [lost({ every: 1 })]);
   expect(await small.result()).toMatchObject({ phase: 'done', warehouse: { success: 0, error: 20 } });
 });
 
 it('agent runs that fail pause the job before further runs are started', async () => {
   const agentRuns = { durationMs: { min: 20, max: 60 }, failureRate: 0.5 };
-  const other = await openSetting(temporal, { sandbox: { latencyMs: { min: 1, max: 2 }, agentRuns } });
+  const other = await openSetting(file.setting.temporal, { sandbox: { latencyMs: { min: 1, max: 2 }, agentRuns } });
   try {
     const job = await other.begin(freshRows(120), {
       ...{ operation: 'agent', urlColumn: undefined, batch: undefined, options: { effort: 'low' } },
       ...{ template: { query: 'Who leads {{name}}?' }, stopAtFailed: { percent: 20, after: 30 } },
     });
-    const message = await parked(temporal, job, 'failed');
+    const message = await parked(file.setting.temporal, job, 'failed');
     expect(message).toMatch(/^\d+ of 30 answers failed \(\d+(\.\d)?%\), most often with RUN_FAILED/);
     expect(Object.keys(other.sandbox.bill().keys)).toHaveLength(30);
     await job.resume({ stopAtFailed: 'none' });

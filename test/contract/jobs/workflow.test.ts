@@ -38,3 +38,18 @@ it('continue-as-new neither loses nor repeats rows, and progress counts on throu
   expect(Math.max(...events)).toBeLessThan(300);
   expectWhole(setting, job);
 });
+
+it('the activities of a job have a summary in Temporal', async () => {
+  const setting = await open({});
+  const job = await setting.begin(plainRows(200));
+  await job.result();
+  const { events } = await job.handle.fetchHistory();
+  const summaries = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled, userMetadata }) =>
+    scheduled ? [`${scheduled.activityType?.name}: ${Buffer.from(userMetadata?.summary?.data ?? '').toString()}`] : [],
+  );
+  expect(summaries.slice(0, 3)).toEqual([
+    'stageInput: "read and check the input"',
+    'openJob: "compare the rows with the warehouse"',
+    'enrichSlice: "slice 1 of 2"',
+  ]);
+});

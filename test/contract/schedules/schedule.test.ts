@@ -1,8 +1,9 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { statusLine } from '../../../dist/cli/rows/status-line.js';
+import { runText } from '../../../dist/cli/schedules/schedules.js';
 import { RowJobHandle } from '../../../dist/worker/control/job-handle.js';
 import { jobStatus } from '../../../dist/worker/control/job-status.js';
 import { ScheduleControl } from '../../../dist/worker/schedules/schedule-control.js';
@@ -125,6 +126,30 @@ it('a schedule is paused, resumed and deleted by its name, and a missing one is 
     () => control.backfill(name, 0, 1),
   ];
   for (const way of ways) await expect(way()).rejects.toThrow(/There is no schedule/);
+});
+
+it('a run reports the columns of the file that were added or removed since the last run', async () => {
+  const { folder, put, run, control, name } = begin(10);
+  await put();
+  const first = await run();
+  expect(first.summary.warehouse).not.toHaveProperty('schemaChanges');
+  const lines = readFileSync(folder.input, 'utf8').trim().split('\n');
+  const changed = lines
+    .map((line, index) => `${line},${index === 0 ? 'city' : 'Rome'}`)
+    .join('\n')
+    .replace('name', 'firm');
+  writeFileSync(folder.input, `${changed}\n`);
+  const changes = [
+    { of: 'input', name: 'firm', change: 'added' },
+    { of: 'input', name: 'city', change: 'added' },
+    { of: 'input', name: 'name', change: 'removed' },
+  ];
+  const second = await run();
+  expect(second.summary).toMatchObject({ phase: 'done', requests: 0, warehouse: { rows: 10, schemaChanges: changes } });
+  expect((await control.show(name)).runs.map((one) => runText(one))[0]).toContain(
+    'schema changed (input column "firm" added, input column "city" added, input column "name" removed)',
+  );
+  expect((await run()).summary.warehouse).not.toHaveProperty('schemaChanges');
 });
 
 it('the status of a stopped run names the trigger of its schedule; a resume would keep its budget and wait for a person', async () => {

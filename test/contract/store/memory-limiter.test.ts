@@ -81,7 +81,7 @@ describe('the memory limiter', () => {
     await Promise.resolve();
     const { qps, effectiveQps } = await limiter.view();
     expect(qps).toBe(20);
-    expect(effectiveQps).toBeCloseTo(16, 1);
+    expect(effectiveQps).toBeCloseTo(20 / (1 + 0.24 + 0.025), 1);
     await waiting;
     await limiter.close();
   });

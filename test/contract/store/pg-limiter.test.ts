@@ -168,12 +168,12 @@ describe.concurrent('the limiter on PostgreSQL', () => {
     const team = randomUUID();
     const [first, other] = [limiterOf(team), limiterOf(team)];
     await pass(first);
-    expect((await other.view()).effectiveQps).toBeGreaterThan(19.7);
+    expect((await other.view()).effectiveQps).toBeGreaterThan(19.5);
     for (let answer = 0; answer < 500; answer++) first.queued(one);
     await pass(first);
     await expect.poll(async () => (await other.view()).effectiveQps).toBeLessThan(17);
     expect(await other.view()).toMatchObject({ qps: 20 });
-    expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(16);
+    expect((await other.view()).effectiveQps).toBeGreaterThanOrEqual(15.8);
     await Promise.all([first.close(), other.close()]);
   });
 

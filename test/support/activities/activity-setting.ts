@@ -85,6 +85,12 @@ export class ActivitySetting {
         throw new Error('no operation has slices');
       },
       csvOf: async () => null,
+      publishing: {
+        check: async () => undefined,
+        publish: async () => {
+          throw new Error('no operation publishes');
+        },
+      },
       noteState: async () => undefined,
       noteWalk: async () => undefined,
       monitors: {

@@ -130,7 +130,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
   const asked: unknown[][] = [];
   const parts: Answers = {
     shared: false,
-    clientOnly: false,
+    clientOnly: null,
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
     resume: async () => fakeHandle(),

@@ -1,10 +1,11 @@
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import type { WorkerOptions } from '@temporalio/worker';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import type { EnrichCsvInput } from '../../../src/core/rows/job.js';
 import { type Fault, type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.js';
-import { Folder, type InputRow } from './folder.js';
+import { openTemporal } from '../temporal.js';
+import { Folder, type InputRow, plainRows } from './folder.js';
 import { type Host, Job, startHost } from './host.js';
 
 /** A sandbox and a worker, on which jobs run one after the other. */
@@ -58,6 +59,34 @@ export async function openSetting(temporal: TestWorkflowEnvironment, options: Se
       await sandbox.close();
       home.remove();
     },
+  };
+}
+
+/** The setting of all tests of a file, on the run's Temporal server. It can be read once the tests run. */
+export interface FileSetting {
+  readonly setting: Setting;
+  /** Rows that no other job of the file has. */
+  freshRows(count: number): InputRow[];
+}
+
+/** Opens a setting before the tests of the file, and closes it after them. */
+export function settingOfFile(options: SettingOptions = {}): FileSetting {
+  let temporal: TestWorkflowEnvironment | undefined;
+  let setting: Setting | undefined;
+  let used = 0;
+  beforeAll(async () => {
+    temporal = await openTemporal();
+    setting = await openSetting(temporal, options);
+  });
+  afterAll(async () => {
+    await setting?.close();
+    await temporal?.teardown();
+  });
+  return {
+    get setting() {
+      return setting as Setting;
+    },
+    freshRows: (count) => plainRows(count, 10_000 * ++used),
   };
 }
 

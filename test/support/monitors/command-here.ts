@@ -39,7 +39,7 @@ export async function commandHere(
         shared: false,
         allow: async () => undefined,
       });
-      return fakeRuntime({ clientOnly: true, workflows }).runtime;
+      return fakeRuntime({ clientOnly: 'folder', workflows }).runtime;
     },
   };
   const run = async (): Promise<ExitCode> => {

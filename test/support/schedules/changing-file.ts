@@ -93,7 +93,8 @@ export class ChangingFile {
   }
 }
 
-function mulberry(seed: number): () => number {
+/** Returns a generator of numbers from 0 to 1, the same for a seed. */
+export function mulberry(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

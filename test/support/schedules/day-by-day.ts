@@ -14,6 +14,9 @@ import type { ChangingFile } from './changing-file.js';
 const clock = fileURLToPath(new URL('./clock.mjs', import.meta.url));
 const soon = { timeout: 60_000, interval: 20 };
 
+/** Rows that change from day to day. */
+type ChangingInput = Pick<ChangingFile, 'rows' | 'aheadMs'>;
+
 /** A schedule that the command made, a worker process whose clock the test sets, and a service with a purchase log of its own. */
 export class DayByDay {
   readonly folder = new Folder();
@@ -46,12 +49,12 @@ export class DayByDay {
     return new DayByDay(temporal, await startSandbox({ failureRate: 0, textBytes: 50, latencyMs: 40 }), env);
   }
 
-  /** Creates the schedule by the command, with these flags. */
-  async schedule(file: ChangingFile, ...flags: string[]): Promise<void> {
+  /** Creates the schedule by the command, with these flags. The input is the file, unless a flag names another source. */
+  async schedule(file: ChangingInput, ...flags: string[]): Promise<void> {
     this.#write(file);
     const args = [
       'enrich',
-      this.folder.input,
+      ...(flags.includes('--from') ? [] : [this.folder.input]),
       '--batch',
       '10',
       '--cron',
@@ -85,7 +88,7 @@ export class DayByDay {
   }
 
   /** Runs the schedule on today's file. `meanwhile` is called after the run was triggered. */
-  async run(file: ChangingFile, meanwhile: () => Promise<void> = async () => undefined): Promise<JobSummary> {
+  async run(file: ChangingInput, meanwhile: () => Promise<void> = async () => undefined): Promise<JobSummary> {
     this.#write(file);
     const schedule = this.#schedule as ScheduleHandle;
     await schedule.trigger();
@@ -119,7 +122,7 @@ export class DayByDay {
     this.folder.remove();
   }
 
-  #write(file: ChangingFile): void {
+  #write(file: ChangingInput): void {
     writeFileSync(this.#clockFile, String(file.aheadMs));
     this.folder.write(file.rows);
   }

@@ -133,7 +133,12 @@ describe('a command line', () => {
     ['enrich in.csv --reparse --retry-failed', '--reparse buys nothing'],
     ['enrich in.csv --reparse --refresh-after 1d', '--reparse buys nothing'],
     ['enrich in.csv --every 1d --fail-on-failed-rows', 'a schedule has no exit code'],
-    ['enrich folder', 'folder is a folder, not a CSV file'],
+    ['enrich folder --sql x', 'A query has no name. Name the job with --job NAME'],
+    ['enrich in.csv --from in.csv', 'Name the file once'],
+    ['enrich', 'Name a file of rows'],
+    ['enrich in.csv --table a --format jsonl', '--format is for files of rows, not for --table'],
+    ['enrich in.csv --format xlsx', 'Allowed choices are csv, jsonl, parquet'],
+    ['enrich https://user:pw@host/x.csv', 'The address has a user or password'],
     ["enrich in.csv --csv ''", "--csv: '' is not a file name"],
     ['agent rows in.csv --query {{name}} --rows-per-run 101', '--rows-per-run'],
     ['export brands', 'Pass --csv FILE'],
@@ -210,8 +215,10 @@ describe('a command line', () => {
     expect(both.asked).toEqual([
       ['checkTargets', 'brands', { csv: 'out.csv', parquet: 'dir' }],
       ['exportParquet', 'brands', 'dir'],
-      ['export', 'brands', 'out.csv'],
+      ['export', 'brands', 'out.csv', {}],
     ]);
+    const formed = await type('export brands --csv out.csv --csv-delimiter tab --no-csv-bom');
+    expect(formed.asked.at(-1)).toEqual(['export', 'brands', 'out.csv', { delimiter: '\t', bom: false }]);
     expect(both.err).toBe('200 rows written to /data/dir in 1 file\n200 rows written to /data/out.csv\n');
     expect((await type('export brands --parquet dir')).calls).not.toContain('export');
     const stdout = await type('export brands --csv -', {

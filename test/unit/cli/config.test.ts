@@ -170,6 +170,23 @@ describe('readConfig', () => {
     expect(config).toMatchObject({ temporalAddress: 'temporal.internal:7233', namespace: 'etl' });
   });
 
+  it('reads the version of a worker and the data converter, and refuses half of them', () => {
+    const { config } = read({
+      TEMPORAL_DEPLOYMENT_NAME: 'searchflow',
+      TEMPORAL_WORKER_BUILD_ID: 'b7',
+      SEARCHFLOW_DATA_CONVERTER: './converter.js',
+    });
+    expect(config).toMatchObject({
+      deployment: { deploymentName: 'searchflow', buildId: 'b7' },
+      dataConverterPath: '/data/converter.js',
+      encrypts: null,
+    });
+    expect(mistakes({ TEMPORAL_WORKER_BUILD_ID: 'b7' })).toMatch(/^TEMPORAL_WORKER_BUILD_ID: 'b7' .* set both or none/);
+    expect(mistakes({ SEARCHFLOW_ENCRYPT: 'yes' })).toMatch(/^SEARCHFLOW_ENCRYPT: 'yes' \(environment\) is not 0 or 1/);
+    expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', TEMPORAL_ADDRESS: 'a:1' })).toMatch(/is for the embedded server/);
+    expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', SEARCHFLOW_DATA_CONVERTER: 'c.js' })).toMatch(/cannot be combined/);
+  });
+
   it('reads store, team and warehouse from the environment and never prints their passwords', () => {
     const { config } = read({
       SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?sslmode=verify-full',

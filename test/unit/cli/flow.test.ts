@@ -376,7 +376,7 @@ describe('Ctrl-C', () => {
   });
 
   it('only detaches if another process works on the job (fault 28)', async () => {
-    const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: true, owned: async () => [] });
+    const { runtime, calls } = fakeRuntime({ ...endless, clientOnly: 'folder', owned: async () => [] });
     const { context, err, press } = fakeContext(runtime);
     const code = run(context);
     await vi.waitFor(() => expect(calls).toContain('start'));

@@ -40,6 +40,8 @@ describe('the output of --json', () => {
       ...{ operation: 'contents', status: 'new', rows: 19, limit: 18, distinctUrls: 23, alreadyBought: 11 },
       ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
       stopAtFailed: null,
+      onMisfit: 'keep',
+      publish: null,
       rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
       urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
       ...{ into: '/data/out/brands.duckdb', notes: ['a note'], badRowExamples: [{ row: 1, tag: 'T', message: 'm' }] },
@@ -106,6 +108,9 @@ describe('the output of --json', () => {
       ...{ kind: 'summary', job: 'brands-1', name: 'brands', phase: 'done', origin: 'sandbox', rows: 8, limit: 2 },
       ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
       misfits: { size: 16 },
+      quarantined: 0,
+      schemaChanges: [],
+      published: null,
       ...{
         dollars: 0.004,
         estimatedDollars: 0.006,
@@ -113,6 +118,7 @@ describe('the output of --json', () => {
         sandboxBill: { dollars: 0.016, requests: 17 },
       },
       unknownOutcomes: 2,
+      unknownDollars: 0.03,
       unknownOutcomeExamples: [1, 2].map(() => ({
         operation: 'contents',
         urls: 2,

@@ -331,7 +331,7 @@ describe('summary', () => {
       estimateMicros: 2000,
     };
     const text = summaryText({ ...ending, unknown: Array.from({ length: 11 }, () => outcome) });
-    expect(text).toContain('11 unknown outcomes (sent, no answer, possibly charged):');
+    expect(text).toContain('11 unknown outcomes (sent, no answer, possibly charged: at most $0.022):');
     expect(text).toContain('  1970-01-01T00:00:00.000Z contents of 2 URLs, at most $0.002: connection reset');
     expect(text).toContain('  and 1 more (table unknown_outcomes)');
   });

@@ -90,6 +90,44 @@ describe('enrich request', () => {
     expect(request('in.csv', { delimiter: text }).request.delimiter).toBe(delimiter);
   });
 
+  it('has the form of the enriched CSV only where it differs from the input', () => {
+    const csv = 'out.csv';
+    expect(request('in.csv', { csv, csvDelimiter: 'tab', csvBom: false }).request).toMatchObject({
+      ...{ csv, csvDelimiter: '\t', csvBom: false },
+    });
+    expect(request('in.csv', { csvBom: true }).mistakes).toEqual([expect.stringMatching(/Pass --csv FILE/)]);
+    expect(request('in.csv', { csv, csvDelimiter: 'ab' }).mistakes).toEqual([
+      expect.stringMatching(/^--csv-delimiter: 'ab' must be one character/),
+    ]);
+    expect(request('in.csv', { csv, csvDelimiter: '§' }).mistakes).toEqual([
+      expect.stringMatching(/^--csv-delimiter: '§' must be an ASCII character/),
+    ]);
+  });
+
+  it('has the publish at the end of the run, with an absolute path', () => {
+    const publish = (flags: object) => request('in.csv', flags).request.publish;
+    expect(publish({ publish: '/data/lake', publishKey: ['a', 'b'], publishPartition: 'day' })).toEqual({
+      ...{ to: '/data/lake', key: ['a', 'b'], partition: 'day' },
+    });
+    expect(publish({ publish: 's3://bucket/lake', publishMode: 'append' })).toEqual({
+      ...{ to: 's3://bucket/lake', mode: 'append' },
+    });
+    expect(publish({ publish: 'lake' })?.to).toMatch(/^\/.*\/lake$/);
+    expect(publish({ publish: 'ducklake:c.ducklake' })?.to).toMatch(/^ducklake:\/.*\/c\.ducklake$/);
+    const mistakes = (flags: object) => request('in.csv', flags).mistakes;
+    expect(mistakes({ publishKey: ['a'] })).toEqual([expect.stringMatching(/need --publish TARGET/)]);
+    expect(mistakes({ publish: 'lake', publishMode: 'merge' })).toEqual([
+      '--publish: merge needs a key, the columns that identify a row.',
+    ]);
+    expect(mistakes({ publish: 'lake', publishMode: 'append', publishKey: ['a'] })).toEqual([
+      '--publish: a key is for merge, not for append.',
+    ]);
+    expect(mistakes({ publish: 'postgres://u:pa55@h/x' })).toEqual([
+      expect.stringMatching(/^--publish: leave the password out/),
+    ]);
+    expect(mistakes({ publish: 'gs://x' }).join()).not.toContain('gs://x');
+  });
+
   it('reports every mistake of the command line together', () => {
     const { mistakes } = request('gone.csv', {
       delimiter: 'ab',
@@ -171,7 +209,8 @@ describe('resume command', () => {
   });
 
   it('leaves out credentials of a database, so that it can be pasted, and names their source', () => {
-    const left = /^User and password are left out\. .*SEARCHFLOW_WAREHOUSE_URL, PGUSER and PGPASSWORD, or \.pgpass\.$/;
+    const left =
+      /^User and password are left out\. .*SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or \.pgpass\.$/;
     for (const into of [
       ['--into', 'postgres://ann:p%40ss@db:6000/dw?schema=raw&sslmode=require'],
       ['--into', 'postgres://db:6000/dw?schema=raw&sslmode=require&user=ann&password=secret'],

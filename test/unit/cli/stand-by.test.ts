@@ -5,7 +5,7 @@ it('a standby takes over from a worker that has ended, and reports once that it 
   const stop = new AbortController();
   const said: string[] = [];
   const keep = vi.fn(async () => undefined);
-  const runtime = { clientOnly: true, takeOver: vi.fn(async () => false) };
+  const runtime = { clientOnly: 'folder' as 'folder' | null, takeOver: vi.fn(async () => false) };
   const say = (sentence: string) => said.push(sentence);
   const over = standBy({ runtime, sandbox: { keep }, say, signal: stop.signal, everyMs: 1 });
   const tried = () => runtime.takeOver.mock.calls.length;
@@ -16,7 +16,7 @@ it('a standby takes over from a worker that has ended, and reports once that it 
   await expect.poll(tried).toBeGreaterThan(before + 3);
   expect(said.slice(1)).toEqual([expect.stringContaining('the service is away')]);
   runtime.takeOver.mockImplementation(async () => {
-    runtime.clientOnly = false;
+    runtime.clientOnly = null;
     return true;
   });
   await expect.poll(() => said.slice(2)).toEqual([expect.stringContaining('This one is running')]);

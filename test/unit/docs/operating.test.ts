@@ -13,7 +13,9 @@ it('docs/operating.md names every variable, and no other', () => {
 
 it('docs/operating.md names every metric, and no other', () => {
   const counters = [
-    ...text('src/worker/host/metrics.ts').matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
+    ...[...['metrics.ts', 'state-metrics.ts'].map((file) => text(`src/worker/host/${file}`))]
+      .join('')
+      .matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g),
   ];
   const names = counters.map(([, kind, name]) => (kind === 'Counter' ? `${name}_total` : `${name}`));
   expect(names.length).toBeGreaterThan(10);

@@ -8,7 +8,7 @@ const below = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.md') && !name.includes('/node_modules/'));
-const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', ...below('docs'), ...below('examples')];
+const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', 'SECURITY.md', ...below('docs'), ...below('examples')];
 const read = (document: string): string => readFileSync(join(root, document), 'utf8');
 const exists = (path: string): boolean => existsSync(join(root, path));
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);

@@ -15,7 +15,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import { CsvError, readSlice, readStage, type StageOptions, sliceFile, stageCsv } from '../../../src/rows/index.js';
+import { CsvError, readSlice, readStage, sliceFile, stageCsv } from '../../../src/rows/index.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rows-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -23,7 +23,10 @@ afterAll(() => rmSync(dir, { recursive: true }));
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 let count = 0;
 
-async function stage(source: string | Buffer | Readable | { path: string }, more: Partial<StageOptions> = {}) {
+async function stage(
+  source: string | Buffer | Readable | { path: string },
+  more: Partial<Parameters<typeof stageCsv>[0]> = {},
+) {
   const outDir = join(dir, `stage-${++count}`);
   let from: string | Readable;
   if (source instanceof Readable) from = source;
@@ -295,7 +298,7 @@ describe('stageCsv', () => {
   });
 
   it('is final where the file is wrong; the system and a changing file are tried again', async () => {
-    const transient = (path: string, more: Partial<StageOptions> = {}) =>
+    const transient = (path: string, more: Partial<Parameters<typeof stageCsv>[0]> = {}) =>
       stage({ path }, more).then(
         () => null,
         (error: object) => 'isTransient' in error && error.isTransient,

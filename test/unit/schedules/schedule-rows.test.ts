@@ -20,6 +20,7 @@ it('a schedule keeps the whole request, with the names that its runs need on any
       rowsPerRun: 7,
       delimiter: ';',
       encoding: 'windows-1252',
+      sql: 'FROM brands',
       job: 'brands',
       options: { text: true },
     },

@@ -60,6 +60,75 @@ describe('the allowlist of a worker', () => {
     ).toBeNull();
   });
 
+  it('allows its folders and patterns in them as inputs, and addresses on its servers with their port', async () => {
+    const hosts = [parseServer('data.example.com:443'), parseServer('s3.amazonaws.com:443'), parseServer('minio:9000')];
+    const allowed = [
+      open,
+      `${open}/inner`,
+      `${open}/*.csv`,
+      'https://DATA.example.com/a.csv?page=1',
+      's3://bucket/*.parquet',
+    ];
+    for (const input of [...allowed, 's3://bucket/a.csv?endpoint=minio:9000&use_ssl=false'])
+      expect([input, await list({ hosts }).whyRefused({ input })]).toEqual([input, null]);
+    const refused: [input: string, why: RegExp][] = [
+      [`${open}/out/*.csv`, /PATHS/],
+      ['http://data.example.com/a.csv', /may not read from data\.example\.com:80\. .* SEARCHFLOW_HOSTS/],
+      ['https://data.example.com.evil.example/a.csv', /HOSTS/],
+      ['https://data.example.com@evil.example/a.csv', /has a user or password/],
+      ['s3://bucket/a.csv?endpoint=evil.example', /may not read from evil\.example:443/],
+      ...[
+        's3://bucket/a.csv?endpoint=minio:9000&endpoint=evil.example',
+        's3://bucket/a.csv?region=evil.example/',
+        's3://bucket/a.csv?endpoint=evil.example%23.minio:9000',
+        's3://bucket/a.csv?use_ssl=no',
+      ].map((input): [string, RegExp] => [input, /has a wrong value of the parameter/]),
+      ['s3://bucket/a.csv?%65ndpoint=evil.example', /may not read from evil\.example:443/],
+      ['s3://evil.example#/a.csv', /has a character that no address has/],
+      ['https://data.example.com\\.evil.example/a.csv', /has a character that no address has/],
+      ['https:///a.csv', /has no valid server/],
+      ['HTTPS://data.example.com/a.csv', /must be in lower case/],
+      ['s3://bucket/a/../../b.csv', /has a step such as \.\./],
+      ['https://data.example.com/a.csv?pwd=canary', /has the parameter pwd/],
+      ['https://data.example.com/a.csv?X-Amz-Signature=canary', /has the parameter X-Amz-Signature/],
+      ['s3://bucket/a.csv?secret=canary', /has the parameter secret/],
+    ];
+    for (const [input, why] of refused) {
+      const said = await list({ hosts }).whyRefused({ input });
+      expect([input, said]).toEqual([input, expect.stringMatching(why)]);
+      expect(said).not.toContain('canary');
+    }
+  });
+
+  it('refuses targets of a publish that lead to another server, or to plain text', async () => {
+    const own = list({ hosts: ['s3://mine?endpoint=minio:9000'] });
+    const why = (publish: string) => own.whyRefused({ publish });
+    expect(await why('s3://mine/x?endpoint=minio:9000')).toBeNull();
+    expect(await why('s3://mine/x?endpoint=minio:9000&use_ssl=false')).toMatch(
+      /minio:9000&use_ssl=false to SEARCHFLOW/,
+    );
+    for (const target of [
+      's3://mine/x?endpoint=minio:9000&endpoint=evil.example',
+      's3://mine/x?endpoint=minio:9000&region=evil.example/',
+    ])
+      expect([target, await why(target)]).toEqual([
+        target,
+        expect.stringMatching(/has a wrong value of the parameter/),
+      ]);
+    expect(await why('s3://AKIA:canary@mine/x')).toMatch(/has a user or password/);
+    expect(await why('s3://AKIA:canary@mine/x')).not.toContain('canary');
+    expect(await why('S3://mine/x')).toMatch(/must be in lower case/);
+  });
+
+  it('knows what a person typed, and not what earlier jobs read', async () => {
+    const input = '/closed/*.csv';
+    const entered = { allowed: async () => allowedBy({ input }) };
+    expect(await list({}, entered).isTyped({ input })).toBe(true);
+    expect(await list().isTyped({ input })).toBe(false);
+    const typed = { allowed: async () => allowedBy({ input: 'https://data.example.com/a.csv' }) };
+    expect(await list({}, typed).whyRefused({ input: 'https://data.example.com/b.csv' })).toBeNull();
+  });
+
   it('allows the server of the warehouse and those of the setting, by host and port', async () => {
     const hosts = [parseServer('db2.internal'), parseServer('[::1]:6432'), parseServer('/run/postgresql')];
     const fine = [

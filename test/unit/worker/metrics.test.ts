@@ -117,6 +117,23 @@ it('a landed purchase counts at its cost, and an unknown outcome at its estimate
   close();
 });
 
+it('a bought unit that failed counts with its error tag; odd and too many tags count as other', async () => {
+  const { working, take, close } = open({ journal: { intend: async () => 'id', land: async () => undefined } });
+  const land = async (tags: readonly (string | null)[]) => {
+    const id = await working.journal.intend({ operation: 'contents', estimateMicros: 1 } as never);
+    const units = tags.map((errorTag) => ({ costMicros: 0, errorTag }) as never);
+    await working.journal.land(id, { requestId: null, fetchedAt: 1, units });
+    return take().flatMap(([name, , labels]) => (name === 'searchflow_failed_units' ? [labels] : []));
+  };
+  const labels = (tag: string) => ({ operation: 'contents', tag });
+  expect(await land([null, 'CRAWL_NOT_FOUND', 'CRAWL_NOT_FOUND', 'https://a.example/?key=1'])).toEqual(
+    ['CRAWL_NOT_FOUND', 'CRAWL_NOT_FOUND', 'other'].map(labels),
+  );
+  const many = Array.from({ length: 49 }, (_, index) => `TAG_${index}`);
+  expect(await land([...many, 'ONE_MORE', 'TAG_0'])).toEqual([...many, 'other', 'TAG_0'].map(labels));
+  close();
+});
+
 it('the gauges show each bucket and the rest of a block in seconds, until the worker closes', async () => {
   const bucket = { name: 'all', qps: 10, effectiveQps: 8, used: 4 };
   const view = { buckets: [bucket], blockedUntil: Date.now() + 35_000 } as unknown as LimiterView;

@@ -1,17 +1,19 @@
 import { hostname } from 'node:os';
 import type { DescribeWorkflowExecutionResponse } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { expect, it } from 'vitest';
 import { toFailure } from '../../../src/activities/call/failure.js';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
-import { refusalText, waitsFor } from '../../../src/worker/control/workflow-handle.js';
+import { pendingActivity } from '../../../src/worker/control/pending-activity.js';
 
 type PendingActivity = NonNullable<DescribeWorkflowExecutionResponse['pendingActivities']>[number];
 
 const now = Date.UTC(2026, 10, 21);
 const [SCHEDULED, STARTED] = [1, 2];
+
+const read = (activity: PendingActivity) => pendingActivity(defaultDataConverter, activity, now);
 
 /** An activity whose next attempt is this many seconds from now. */
 const pending = (message: string, seconds: number, state = SCHEDULED) =>
@@ -22,15 +24,15 @@ it.each([
   ['waiting 3599 s: the team is blocked', 4, 'the team is blocked'],
   ['GET /x: 429 (request id 1, retry in 3000 s)', 2990, 'waiting 2990 s: GET /x: 429 (request id 1)'],
   ['x.duckdb is open in process 7', 2, 'x.duckdb is open in process 7'],
-])('for a failure %j whose next attempt is %i s away it shows the time left', (message, seconds, text) => {
-  expect(waitsFor(pending(message, seconds), now)).toBe(text);
+])('for a failure %j whose next attempt is %i s away it shows the time left', async (message, seconds, text) => {
+  expect(await read(pending(message, seconds))).toMatchObject({ waitsFor: text, refusal: null });
 });
 
-it('waitsFor shows nothing for an activity that runs', () => {
-  expect(waitsFor(pending('GET /x: 500', 20, STARTED), now)).toBeNull();
+it('shows no wait of an activity that runs', async () => {
+  expect(await read(pending('GET /x: 500', 20, STARTED))).toMatchObject({ waitsFor: null });
 });
 
-it('a worker that cannot load is reported by its sentence, unless it is this process; its work waits for another worker', () => {
+it('a worker that cannot load is reported by its sentence, unless it is this process; its work waits for another worker', async () => {
   const refused = (pid: number) => {
     const waits = 'a worker that can log in to the warehouse';
     const failure = toFailure(
@@ -44,8 +46,9 @@ it('a worker that cannot load is reported by its sentence, unless it is this pro
       lastFailure: { message, applicationFailureInfo: { details: { payloads } } },
     } as PendingActivity;
   };
-  expect(waitsFor(refused(1), now)).toBe('a worker that can log in to the warehouse');
-  expect(refusalText(refused(1))).toBe('A worker (PID 1) cannot load');
-  expect(refusalText(refused(process.pid))).toBeNull();
-  expect(refusalText(pending('GET /x: 500', 20))).toBeNull();
+  expect(await read(refused(1))).toMatchObject({
+    waitsFor: 'a worker that can log in to the warehouse',
+    refusal: 'A worker (PID 1) cannot load',
+  });
+  expect(await read(refused(process.pid))).toMatchObject({ refusal: null });
 });

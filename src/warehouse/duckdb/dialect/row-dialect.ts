@@ -1,4 +1,4 @@
-import { resultSql, rowPart } from '../../rows/duckdb-result-sql.js';
+import { duckDbInput, resultSql, rowPart } from '../../rows/duckdb-result-sql.js';
 import type { RowDialect } from '../../rows/row-sql.js';
 import { literal } from '../../shared/duckdb-quote.js';
 import type { ColumnTypes } from '../../shared/relation.js';
@@ -36,6 +36,7 @@ export const duckDbRowDialect: RowDialect = {
       UNION SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal OR schema_name = 'main'`,
     columnsOf: null,
     cut: (name, suffix) => `${name}${suffix}`,
+    input: duckDbInput,
     read(columns, where) {
       const { inner, shown } = resultSql(columns, false);
       return { from: `(SELECT ${['*', ...inner].join(', ')} FROM enriched_rows WHERE ${where})`, shown };

@@ -55,4 +55,83 @@ COMMENT ON COLUMN misfits.generation IS 'Generation of the job that loaded the r
 COMMENT ON COLUMN misfits.loaded_at IS 'Time of the load, UTC.';
 COMMENT ON COLUMN searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.';`,
   },
+  {
+    name: '0003-column-types',
+    sql: `
+ALTER TABLE searchflow_jobs ADD COLUMN types VARCHAR[];
+COMMENT ON COLUMN searchflow_jobs.types IS 'Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.';
+COMMENT ON COLUMN row_store.input IS 'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.';
+COMMENT ON COLUMN enriched_rows.input IS 'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.';`,
+  },
+  {
+    name: '0004-earlier-versions',
+    sql: `
+CREATE OR REPLACE VIEW enriched_rows AS
+SELECT job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag, error_message, http_status, source, title, author, published_date, CASE WHEN error_message IS NULL OR json_type(response, '$.text') = 'VARCHAR' THEN json_extract_string(response, '$.text') END AS text, response -> 'highlights' AS highlights, CASE WHEN error_message IS NULL OR json_type(response, '$.summary') = 'VARCHAR' THEN json_extract_string(response, '$.summary') END AS summary, response, request_id, cost_micros, CAST(CAST(cost_micros AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6)) AS cost_dollars, fetched_at, loaded_at, outdated_at, vanished_at
+FROM row_store
+WHERE vanished_at IS NULL OR outdated_at IS NULL OR length(row_hash) = 16;
+COMMENT ON COLUMN row_store.row_hash IS 'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.';
+COMMENT ON COLUMN row_store.outdated_at IS 'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.';
+COMMENT ON VIEW enriched_rows IS 'The rows of all jobs with the fields of their responses. Rows that are in the input now have vanished_at NULL. Each row: one row of one job.';
+COMMENT ON COLUMN enriched_rows.job IS 'Id of the job.';
+COMMENT ON COLUMN enriched_rows.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN enriched_rows.generation IS 'Generation of the job that loaded the row.';
+COMMENT ON COLUMN enriched_rows.slice IS 'Slice of the input; its rows were loaded in one transaction.';
+COMMENT ON COLUMN enriched_rows.row_number IS 'Number of the row in the input, from 1; NULL after it has vanished from the input.';
+COMMENT ON COLUMN enriched_rows.row_hash IS 'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.';
+COMMENT ON COLUMN enriched_rows.unit_key IS 'Hash of the unit: origin, operation, options and URL. NULL for a bad row.';
+COMMENT ON COLUMN enriched_rows.url IS 'URL of the request.';
+COMMENT ON COLUMN enriched_rows.input IS 'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.';
+COMMENT ON COLUMN enriched_rows.status IS 'success, error (the service returned an error) or invalid (never sent).';
+COMMENT ON COLUMN enriched_rows.error_tag IS 'Error tag of the service, or of searchflow for a row that was never sent.';
+COMMENT ON COLUMN enriched_rows.error_message IS 'Error message of the service. For a row that was never sent: the line, column and problem. For a success: fields with an unexpected type, which are NULL in their columns.';
+COMMENT ON COLUMN enriched_rows.http_status IS 'HTTP status of the page, if the service returned one.';
+COMMENT ON COLUMN enriched_rows.source IS 'Source of the content at the service: cached, crawled.';
+COMMENT ON COLUMN enriched_rows.title IS 'Title of the page.';
+COMMENT ON COLUMN enriched_rows.author IS 'Author of the page.';
+COMMENT ON COLUMN enriched_rows.published_date IS 'Date of the page, as the service returned it.';
+COMMENT ON COLUMN enriched_rows.response IS 'The whole result as JSON, unchanged, including fields without a column.';
+COMMENT ON COLUMN enriched_rows.request_id IS 'Id of the request at the service.';
+COMMENT ON COLUMN enriched_rows.cost_micros IS 'Cost in millionths of a dollar. Equal URLs are bought once: one row has the cost, the others have 0, so that it can be summed.';
+COMMENT ON COLUMN enriched_rows.fetched_at IS 'Time of the answer, UTC.';
+COMMENT ON COLUMN enriched_rows.loaded_at IS 'Time of the load, UTC.';
+COMMENT ON COLUMN enriched_rows.outdated_at IS 'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.';
+COMMENT ON COLUMN enriched_rows.vanished_at IS 'Time since which the row is missing from the input, UTC.';
+COMMENT ON COLUMN enriched_rows.text IS 'Text of the page.';
+COMMENT ON COLUMN enriched_rows.highlights IS 'Snippets, as a JSON list.';
+COMMENT ON COLUMN enriched_rows.summary IS 'Summary of the page.';
+COMMENT ON COLUMN enriched_rows.cost_dollars IS 'cost_micros in dollars, exact.';`,
+  },
+  {
+    name: '0005-quarantine',
+    sql: `
+ALTER TABLE searchflow_jobs ADD COLUMN on_misfit VARCHAR;
+ALTER TABLE searchflow_runs ADD COLUMN quarantined BIGINT;
+ALTER TABLE searchflow_runs ADD COLUMN columns JSON;
+ALTER TABLE searchflow_runs ADD COLUMN schema_changes JSON;
+ALTER TABLE searchflow_runs ADD COLUMN published JSON;
+CREATE VIEW quarantined_rows AS
+SELECT r.job, r.row_number, m.misfits, r.input, r.response, r.request_id,
+  CAST(CAST(r.cost_micros AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6)) AS cost_dollars, r.fetched_at
+FROM row_store r
+JOIN searchflow_jobs j ON j.job = r.job AND j.on_misfit = 'quarantine'
+JOIN (
+  SELECT job, row_number, string_agg(column_name || ' (' || expected || '): ' || value, '; ' ORDER BY column_name) AS misfits
+  FROM misfits GROUP BY job, row_number) m ON m.job = r.job AND m.row_number = r.row_number;
+COMMENT ON COLUMN searchflow_jobs.on_misfit IS 'quarantine: rows with misfits are left out of the view of the job. NULL: they are kept.';
+COMMENT ON COLUMN searchflow_runs.quarantined IS 'Rows with an answer that are in quarantine; NULL in runs of version 0.1.0.';
+COMMENT ON COLUMN searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed, misfit or person.';
+COMMENT ON COLUMN searchflow_runs.columns IS 'Columns of the input and of the answers with their types, as a JSON list; NULL in runs of version 0.1.0.';
+COMMENT ON COLUMN searchflow_runs.published IS 'Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.';
+COMMENT ON COLUMN searchflow_runs.schema_changes IS 'Columns that were added, removed or changed their type since the run before, as a JSON list; NULL: none.';
+COMMENT ON VIEW quarantined_rows IS 'Rows in quarantine: answers with misfits, of jobs with --on-misfit quarantine. They are not in the view of their job. Each row: one row of one job.';
+COMMENT ON COLUMN quarantined_rows.job IS 'Id of the job.';
+COMMENT ON COLUMN quarantined_rows.row_number IS 'Number of the row in the input, from 1.';
+COMMENT ON COLUMN quarantined_rows.misfits IS 'The values that do not fit, with their columns and the expected types; see the table misfits.';
+COMMENT ON COLUMN quarantined_rows.input IS 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.';
+COMMENT ON COLUMN quarantined_rows.response IS 'The whole answer as JSON, unchanged.';
+COMMENT ON COLUMN quarantined_rows.request_id IS 'Id of the request at the service.';
+COMMENT ON COLUMN quarantined_rows.cost_dollars IS 'Cost in dollars.';
+COMMENT ON COLUMN quarantined_rows.fetched_at IS 'Time of the answer, UTC.';`,
+  },
 ];

@@ -155,13 +155,28 @@ export class Warehouse {
   /** Closes the file after the waiting work. A later use opens the file again. */
   close(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
-    return this.#inTurn(WORK_QUEUES, async () => {
-      if (this.#idle !== null) clearTimeout(this.#idle);
-      if (this.#instance === null) return;
-      // Without this checkpoint, closing would run a checkpoint on the event loop.
-      await checkpoint(await this.#instance, MERGES);
-      await this.#drop();
+    return this.#inTurn(WORK_QUEUES, () => this.#closeNow());
+  }
+
+  /**
+   * Closes the file after the waiting work, and keeps it closed until the returned function is called: all other work waits. For readers with
+   * an instance of their own, because a second instance on the file would take its lock.
+   */
+  keepClosed(): Promise<() => void> {
+    return new Promise((ready, failed) => {
+      this.#inTurn(WORK_QUEUES, async () => {
+        await this.#closeNow();
+        await new Promise<void>((release) => ready(release));
+      }).catch(failed);
     });
+  }
+
+  async #closeNow(): Promise<void> {
+    if (this.#idle !== null) clearTimeout(this.#idle);
+    if (this.#instance === null) return;
+    // Without this checkpoint, closing would run a checkpoint on the event loop.
+    await checkpoint(await this.#instance, MERGES);
+    await this.#drop();
   }
 
   /**

@@ -4,7 +4,7 @@ import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehou
 import { createExports } from '../../export/create-exports.js';
 import type { RowDatabase } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
-import { literal } from '../../shared/duckdb-quote.js';
+import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
 import { loadWholeOrInParts } from './load-parts.js';
@@ -28,6 +28,7 @@ export function createDuckDbRows(options: {
   const say = options.say ?? (() => undefined);
   const database: RowDatabase = {
     shown: warehouse.file,
+    dialect: duckDbRowDialect,
     exists: async () => warehouse.exists(),
     // The first use creates the tables.
     make: async () => undefined,
@@ -51,7 +52,7 @@ export function createDuckDbRows(options: {
           check(job);
           return warehouse.useWhole(async (connection, grant) => {
             const record = await readJob(rowTransaction(connection), job, warehouse.file);
-            const rows = { ...record, part: partOf(job) };
+            const rows = { ...record, part: partOf(record.where) };
             return work({ connection, rows, need: (memory) => grant({ memory }) });
           });
         }),
@@ -60,9 +61,12 @@ export function createDuckDbRows(options: {
   };
 }
 
-/** See `JobRows.part`. */
-export const partOf = (job: string) => async (from: number, to: number) =>
-  `SELECT * FROM row_store WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL`;
+/** Waits for the work on a DuckDB file in this process, and keeps the file closed until the returned function is called. */
+export const closedWarehouseFile = (file: string): Promise<() => void> => Warehouse.at(resolve(file)).keepClosed();
+
+/** See `JobRows.part`. `where`: condition on the rows. */
+export const partOf = (where: string) => async (from: number, to: number) =>
+  `SELECT * FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}`;
 
 /** Runs work that begins with opening the file, and retries the work while another process has the file. */
 export async function onceFree<T>(work: () => Promise<T>): Promise<T> {

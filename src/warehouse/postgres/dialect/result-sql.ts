@@ -1,4 +1,5 @@
 import { ROW_ID_FIELD, ROWS_FIELD } from '../../../core/rows/row-operation.js';
+import { rowIdentity } from '../../rows/duckdb-result-sql.js';
 import type { Path, ResultColumn, ValueType } from '../../rows/result-column.js';
 
 /** SQL for result columns: the source of the rows, and an expression for each column. */
@@ -27,7 +28,7 @@ export function resultSql(columns: readonly ResultColumn[], prefix: string): Res
 }
 
 /** The output of a shared run has a list of objects; this is the object that names the row. */
-const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', 'row_hash')} LIMIT 1) AS parts ON true`;
+const rowPart = ` LEFT JOIN LATERAL (${partsOf('response', rowIdentity('row_hash'))} LIMIT 1) AS parts ON true`;
 
 /** Query of the objects (`row_part`) that name this row in the output of a shared run. */
 export function partsOf(response: string, rowHash: string): string {

@@ -1,6 +1,7 @@
 import type { RowDialect } from '../../rows/row-sql.js';
 import { cutName } from '../../shared/cut-name.js';
 import type { ColumnTypes } from '../../shared/relation.js';
+import { postgresInput } from './input-column.js';
 import { partsOf, pathOf, resultSql } from './result-sql.js';
 import { postgresSql } from './sql-dialect.js';
 
@@ -35,6 +36,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
       columnsOf:
         'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 ORDER BY attnum',
       cut: cutName,
+      input: postgresInput,
       read(columns, where) {
         const { from, shown } = resultSql(columns, prefix);
         return { from: `${from} WHERE ${where}`, shown };

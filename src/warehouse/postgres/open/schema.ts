@@ -63,6 +63,58 @@ COMMENT ON COLUMN ${schema}.misfits.generation IS 'Generation of the job that lo
 COMMENT ON COLUMN ${schema}.misfits.loaded_at IS 'Time of the load, UTC.';
 COMMENT ON COLUMN ${schema}.searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed or person.';`,
     },
+    {
+      name: '0003-column-types',
+      sql: (schema) => `
+ALTER TABLE ${schema}.searchflow_jobs ADD COLUMN types text[];
+COMMENT ON COLUMN ${schema}.searchflow_jobs.types IS 'Types of the columns of the input, in the words of DuckDB; NULL: the input is a CSV, whose cells are texts.';
+COMMENT ON COLUMN ${schema}.row_store.input IS 'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.';
+COMMENT ON COLUMN ${schema}.enriched_rows.input IS 'Cells of the row: the texts of a CSV, unchanged, or canonical texts of values. Their names are in searchflow_jobs.columns.';`,
+    },
+    {
+      name: '0004-earlier-versions',
+      sql: (schema) => `
+CREATE OR REPLACE VIEW ${schema}.enriched_rows AS
+SELECT id, job, origin, generation, slice, row_number, row_hash, unit_key, url, input, status, error_tag, error_message, http_status, source, title, author, published_date, CASE WHEN error_message IS NULL OR json_typeof(response #> ARRAY['text']::text[]) = 'string' THEN (response #>> '{text}') END AS text, response -> 'highlights' AS highlights, CASE WHEN error_message IS NULL OR json_typeof(response #> ARRAY['summary']::text[]) = 'string' THEN (response #>> '{summary}') END AS summary, response, request_id, cost_micros, CAST(CAST(cost_micros AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6)) AS cost_dollars, fetched_at, loaded_at, outdated_at, vanished_at, row_exact, answer_exact
+FROM ${schema}.row_store
+WHERE vanished_at IS NULL OR outdated_at IS NULL OR length(row_hash) = 16;
+COMMENT ON COLUMN ${schema}.row_store.row_hash IS 'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.';
+COMMENT ON COLUMN ${schema}.row_store.outdated_at IS 'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.';
+COMMENT ON COLUMN ${schema}.enriched_rows.row_hash IS 'Start of the SHA-256 of the cells; in a job with a key, after the start of that of the key.';
+COMMENT ON COLUMN ${schema}.enriched_rows.outdated_at IS 'Time since which the job has other options, so that this answer will be replaced, UTC. If vanished_at is set, too: an earlier version of a row of a job with a key, which is kept in case that the edit is undone; enriched_rows omits it.';`,
+    },
+    {
+      name: '0005-quarantine',
+      sql: (schema) => `
+ALTER TABLE ${schema}.searchflow_jobs ADD COLUMN on_misfit text;
+ALTER TABLE ${schema}.searchflow_runs ADD COLUMN quarantined bigint;
+ALTER TABLE ${schema}.searchflow_runs ADD COLUMN columns json;
+ALTER TABLE ${schema}.searchflow_runs ADD COLUMN schema_changes json;
+ALTER TABLE ${schema}.searchflow_runs ADD COLUMN published json;
+CREATE VIEW ${schema}.quarantined_rows AS
+SELECT r.job, r.row_number, m.misfits, r.input, r.response, r.request_id,
+  CAST(CAST(r.cost_micros AS DECIMAL(18, 0)) * CAST(0.000001 AS DECIMAL(7, 6)) AS DECIMAL(18, 6)) AS cost_dollars, r.fetched_at
+FROM ${schema}.row_store r
+JOIN ${schema}.searchflow_jobs j ON j.job = r.job AND j.on_misfit = 'quarantine'
+JOIN (
+  SELECT job, row_number, string_agg(column_name || ' (' || expected || '): ' || value, '; ' ORDER BY column_name) AS misfits
+  FROM ${schema}.misfits GROUP BY job, row_number) m ON m.job = r.job AND m.row_number = r.row_number;
+COMMENT ON COLUMN ${schema}.searchflow_jobs.on_misfit IS 'quarantine: rows with misfits are left out of the view of the job. NULL: they are kept.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.quarantined IS 'Rows with an answer that are in quarantine; NULL in runs of version 0.1.0.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.reason IS 'Reason of a stopped run: budget, credits, key, rate, service, request, failed, misfit or person.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.columns IS 'Columns of the input and of the answers with their types, as a JSON list; NULL in runs of version 0.1.0.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.published IS 'Publish at the end of the run: target, id, rows, and the error if there is one; NULL: no publish.';
+COMMENT ON COLUMN ${schema}.searchflow_runs.schema_changes IS 'Columns that were added, removed or changed their type since the run before, as a JSON list; NULL: none.';
+COMMENT ON VIEW ${schema}.quarantined_rows IS 'Rows in quarantine: answers with misfits, of jobs with --on-misfit quarantine. They are not in the view of their job. Each row: one row of one job.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.job IS 'Id of the job.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.row_number IS 'Number of the row in the input, from 1.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.misfits IS 'The values that do not fit, with their columns and the expected types; see the table misfits.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.input IS 'Cells of the row, unchanged; their names are in searchflow_jobs.columns.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.response IS 'The whole answer as JSON, unchanged.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.request_id IS 'Id of the request at the service.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.cost_dollars IS 'Cost in dollars.';
+COMMENT ON COLUMN ${schema}.quarantined_rows.fetched_at IS 'Time of the answer, UTC.';`,
+    },
   ],
 };
 

@@ -12,12 +12,12 @@ const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCH
   "request_id": "VARCHAR", "cost_micros": "BIGINT", "fetched_at": "TIMESTAMP", "row_exact": {"i": ["VARCHAR"]}, "is_exact": "BOOLEAN"}`;
 
 /** The answer comes last, so that its text can be cut out of the line. `is_exact`: the answer is the landed one, with the result last. */
-const rows = (job: string, from: number, to: number) => `
+const rows = (where: string, from: number, to: number) => `
   SELECT row_number, row_hash, input, status, error_tag, error_message, http_status, title, author, published_date, request_id, cost_micros,
     to_char(fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') AS fetched_at, row_exact,
     answer_exact IS NOT NULL AS is_exact, coalesce(answer_exact, response) AS answer
   FROM row_store
-  WHERE job = ${literal(job)} AND row_number BETWEEN ${from} AND ${to} AND vanished_at IS NULL
+  WHERE ${where} AND row_number BETWEEN ${from} AND ${to}
   ORDER BY row_number`;
 
 /** The end of a JSON object, after the first `name`, without its closing brace. JSON escapes the quotes in texts, so a text has no `name`. */
@@ -35,16 +35,16 @@ const asInDuckDb = ['title', 'author', 'publishedDate']
   .join(', ');
 
 /**
- * See `JobRows.part`. `read`: runs work in a transaction. The rows of a part are copied into the file `scratch`, which the caller removes. An answer is cut out of its line
- * unchanged, because DuckDB would rewrite the numbers in the answer.
+ * See `JobRows.part`. `read`: runs work in a transaction. `where`: condition on the rows. The rows of a part are copied into the file `scratch`,
+ * which the caller removes. An answer is cut out of its line unchanged, because DuckDB would rewrite the numbers in the answer.
  */
 export function partOf(
   read: (work: (tx: PgTransaction) => Promise<number>) => Promise<number>,
-  job: string,
+  where: string,
   scratch: string,
 ): JobRows['part'] {
   return async (from, to) => {
-    const longest = await read((tx) => copyAsJson(tx, rows(job, from, to), scratch));
+    const longest = await read((tx) => copyAsJson(tx, rows(where, from, to), scratch));
     const lines = `read_json_objects(${literal(plainPath(scratch))}, format = 'newline_delimited', compression = 'uncompressed',
       maximum_object_size = ${Math.max(65_536, longest + 1)})`;
     return `SELECT fields.* EXCLUDE (row_exact, is_exact) REPLACE (${asInDuckDb}, coalesce(fields.row_exact.i, fields.input) AS input),

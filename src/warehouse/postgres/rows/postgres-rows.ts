@@ -25,6 +25,7 @@ export function createPostgresRows(
     warehouse[purpose.startsWith('read') ? 'read' : 'transaction']((tx) => work(rowTransaction(tx, dialect)));
   const database: RowDatabase = {
     shown: warehouse.shown,
+    dialect,
     exists: () => warehouse.exists(),
     make: () => warehouse.make(),
     transaction,
@@ -39,7 +40,8 @@ export function createPostgresRows(
       },
       read: async (job, scratch, work) => {
         const record = await transaction('read', (tx) => readJob(tx, job, warehouse.shown));
-        const rows = { ...record, part: partOf((bring) => warehouse.read(bring), job, join(scratch, 'source.jsonl')) };
+        const part = partOf((bring) => warehouse.read(bring), record.where, join(scratch, 'source.jsonl'));
+        const rows = { ...record, part };
         return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
           work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
         );

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
+import type { Publisher } from '../../../core/publish/publish-request.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { memoryFor } from '../../export/job-rows.js';
-import type { PublishSource } from '../../publish/create-publisher.js';
+import { createPublisher, type PublishOptions } from '../../publish/create-publisher.js';
 import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
@@ -14,11 +15,11 @@ import type { Warehouse } from '../open/warehouse.js';
 import { copyAsJson, partOf } from '../rows/export-part.js';
 import { rowTransaction } from '../rows/row-transaction.js';
 
-/** The tables of a schema, for a publish. All of them are read in one snapshot, while loads continue. */
-export function postgresSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
-  return {
+/** Publishes the tables of a schema. All of them are read in one snapshot, while loads continue. */
+export function postgresPublisher(warehouse: Warehouse, options: PublishOptions): Publisher {
+  return createPublisher({
+    ...options,
     file: null,
-    say,
     async read(subject, scratch, work) {
       const { shown } = warehouse;
       const isJob = typeof subject === 'object';
@@ -35,14 +36,14 @@ export function postgresSource(warehouse: Warehouse, say: (sentence: string) => 
             const { job } = subject;
             const rows = rowTransaction(tx, postgresRowDialect(`${warehouse.schema}.`));
             const { view, run, ...record } = await readJob(rows, job, shown);
-            const part = partOf((bring) => bring(tx), job, lines);
+            const part = partOf((bring) => bring(tx), record.where, lines);
             const tables = [jobTable(view, { ...record, part })];
             return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
           }),
         { snapshot: true },
       );
     },
-  };
+  });
 }
 
 const types: Readonly<Record<RelationColumn['type'], string>> = {

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { examplePath, runExample } from '../../support/run-example.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
@@ -35,6 +36,27 @@ it.runIf(process.platform !== 'win32')(
     );
     expect(answer.map(({ name }) => name).sort()).toEqual([...names].sort());
     expect(answer.every(({ site, sources }) => String(site).startsWith('https://') && Number(sources) > 0)).toBe(true);
+  },
+  180_000,
+);
+
+it.runIf(process.platform !== 'win32')(
+  'examples/chain goes from names to facts, and its second run buys nothing',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'searchflow-chain-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const runs = [];
+    for (let run = 0; run < 2; run++) runs.push(await runExample('chain/run.sh', {}, folder));
+    expect(runs.map(({ code, err }) => [code, err.match(/nothing to buy/g)?.length ?? 0])).toEqual([
+      [0, 0],
+      [0, 3],
+    ]);
+    const facts = await readDuckDb(
+      join(folder, 'out', 'chain.duckdb'),
+      'SELECT name, typeof(founded) AS founded, headquarters IS NOT NULL AS is_filled FROM facts ORDER BY name',
+    );
+    const names = records(examplePath('chain/names.csv')).map(({ name }) => name);
+    expect(facts).toEqual(names.sort().map((name) => ({ name, founded: 'BIGINT', is_filled: true })));
   },
   180_000,
 );

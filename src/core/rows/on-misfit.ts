@@ -1,0 +1,63 @@
+/**
+ * What follows if a value of an answer does not fit the type of its column (`--on-misfit`). `keep`: the column is NULL in this row.
+ * `quarantine`: the row is left out of the job's view, exports and publishes. `stop`: the job pauses.
+ */
+export const onMisfitChoices = ['keep', 'quarantine', 'stop'] as const;
+export type OnMisfit = (typeof onMisfitChoices)[number];
+
+export const isOnMisfit = (value: unknown): value is OnMisfit => onMisfitChoices.some((one) => one === value);
+
+/** A value of an answer that does not fit the type of its column. */
+export interface Misfit {
+  readonly column: string;
+  /** The beginning of the value, as text. */
+  readonly value: string;
+  /** Type of the column. */
+  readonly expected: string;
+}
+
+/** A misfit of an answer. `rowHash`: for an answer of several rows, the hash of the row that has the value. */
+export interface FoundMisfit extends Misfit {
+  readonly rowHash?: string;
+}
+
+/** A misfit that pauses a job. `row`: number of its row in the input; null if unknown. */
+export interface RowMisfit extends Misfit {
+  readonly row: number | null;
+}
+
+/** Types whose columns are NULL for a value that does not fit. Columns of other types accept any value. */
+export const strictTypes = ['number', 'integer', 'boolean', 'date', 'time'] as const;
+export type StrictType = (typeof strictTypes)[number];
+
+/** Any text that a database may read as a number; such texts include `1e5`, `inf` and `0x1f`. */
+const MAYBE_NUMBER = /^[\s+-]*(?:inf|infinity|nan|[\da-fx_.][\da-fpx_.+-]*)\s*$/i;
+const BIGGEST_INTEGER = 2 ** 63;
+
+/**
+ * Whether every database reads this value of an answer as a misfit. The database of the job decides about the other values when their rows
+ * are loaded, so this function may return false for a misfit, and never true for another value.
+ */
+export function surelyMisfits(value: unknown, type: StrictType): boolean {
+  if (value === null || value === undefined) return false;
+  switch (type) {
+    case 'boolean':
+      return value !== true && value !== false && value !== 'true' && value !== 'false';
+    case 'number':
+      return !mayBeNumber(value);
+    case 'integer': {
+      if (!mayBeNumber(value)) return true;
+      const number = Number(value);
+      return Number.isFinite(number) && (!Number.isInteger(number) || Math.abs(number) > BIGGEST_INTEGER);
+    }
+    default: {
+      const [, month, day] = (typeof value === 'string' && /^\d{4}-(\d\d)-(\d\d)/.exec(value)) || [];
+      const isDay = (text: string | undefined, most: number) => Number(text) >= 1 && Number(text) <= most;
+      return !isDay(month, 12) || !isDay(day, 31);
+    }
+  }
+}
+
+function mayBeNumber(value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && MAYBE_NUMBER.test(value));
+}

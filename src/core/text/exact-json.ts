@@ -1,0 +1,57 @@
+/**
+ * JSON whose numbers keep their digits. `JSON.parse` rounds numbers of more than 15 digits and drops the zeros of `12.500`, so numbers are
+ * parsed as texts with a mark.
+ */
+export type ExactJson = null | boolean | string | readonly ExactJson[] | { readonly [name: string]: ExactJson };
+
+const MARK = '\u0001';
+const NUMBER = `${MARK}n`;
+/** A text that begins with the mark in its JSON gets another mark before it. */
+const TEXT = `${MARK}s`;
+const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Parses JSON. Throws `SyntaxError` for a text that is not JSON. */
+export function parseExactJson(text: string): ExactJson {
+  // Checks the syntax: the marks would hide a wrong number.
+  const plain = JSON.parse(text) as ExactJson;
+  if (!/\d|\\u0001/.test(text)) return plain;
+  const marked = text.replace(token, (found) => {
+    if (found[0] !== '"') return `"\\u0001n${found}"`;
+    return found.startsWith('"\\u0001') ? `"\\u0001s${found.slice(1)}` : found;
+  });
+  return JSON.parse(marked) as ExactJson;
+}
+
+/** The digits of a number as they were written; null for another value. */
+export function numberText(value: ExactJson): string | null {
+  return typeof value === 'string' && value.startsWith(NUMBER) ? value.slice(NUMBER.length) : null;
+}
+
+/** A text or the name of a field as it was; not for numbers. */
+export function plainText(value: string): string {
+  return value.startsWith(TEXT) ? value.slice(TEXT.length) : value;
+}
+
+/**
+ * Returns one JSON text for equal values: names sorted, no white space, and numbers without the zeros and signs that do not change them
+ * (`12.500` is `12.5`, `1E+20` is `1e20`). No digit is lost.
+ */
+export function canonicalExactJson(value: ExactJson): string {
+  if (typeof value === 'string') {
+    const number = numberText(value);
+    return number === null ? JSON.stringify(plainText(value)) : canonicalNumber(number);
+  }
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalExactJson(item)).join(',')}]`;
+  if (value === null || typeof value === 'boolean') return String(value);
+  const fields = value as { readonly [name: string]: ExactJson };
+  const named = Object.keys(fields).map((name) => [plainText(name), fields[name] as ExactJson] as const);
+  named.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${named.map(([name, item]) => `${JSON.stringify(name)}:${canonicalExactJson(item)}`).join(',')}}`;
+}
+
+function canonicalNumber(number: string): string {
+  const [digits = '', exponent] = number.toLowerCase().split('e', 2);
+  const short = digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits;
+  const power = exponent?.replace('+', '').replace(/^(-?)0+(?=\d)/, '$1') ?? '0';
+  return power === '0' || power === '-0' ? short : `${short}e${power}`;
+}

@@ -1,0 +1,93 @@
+import { TEXT } from '../../core/rows/column-type.js';
+import { CsvError } from '../csv-error.js';
+import { TextDecoding } from '../decode.js';
+import { readHeader } from '../header.js';
+import type { RowReader } from '../row-reader.js';
+import { openSource, type RowSource } from '../source.js';
+import type { CsvRecord } from './csv-record.js';
+
+export interface CsvReaderOptions {
+  readonly source: RowSource;
+  /** One character, or `\t` in two characters. Null: the most frequent of `, ; tab |` in the first line. */
+  readonly delimiter: string | null;
+  /** Encoding of an input without a byte order mark, a label such as `windows-1252`. Absent: UTF-8. */
+  readonly encoding?: string;
+}
+
+/** Returns a reader of a CSV, plain or gzip. */
+export function csvReader(options: CsvReaderOptions): RowReader {
+  const delimiter = checkDelimiter(options.delimiter);
+  return {
+    async open(signal) {
+      const source = await openSource(options.source);
+      try {
+        const records = await recordsOf(options, delimiter, source.chunks(), signal);
+        const first = await records.next();
+        if (first.done) throw new CsvError('The input is empty: it has no header and no rows');
+        const [header, ...rest] = first.value.records as [CsvRecord, ...CsvRecord[]];
+        const { names, renamed } = readHeader(header);
+        return {
+          columns: names.map((name) => ({ name, type: TEXT })),
+          isTyped: false,
+          renamed,
+          delimiter: first.value.delimiter,
+          bom: first.value.bom,
+          notes: [],
+          batches: async function* () {
+            yield rest;
+            for await (const { records: next } of records) yield next;
+          },
+          contentHash: () => source.contentHash(),
+          progress: () => source.progress(),
+          close: () => source.close(),
+        };
+      } catch (error) {
+        await source.close();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Records of a piece of the text, and what the beginning of the text says. */
+interface CsvPiece {
+  readonly records: readonly CsvRecord[];
+  readonly delimiter: string;
+  readonly bom: boolean;
+}
+
+/** The records of each piece of the text; the first piece has at least the header. */
+async function recordsOf(
+  { source, encoding }: CsvReaderOptions,
+  delimiter: string | null,
+  chunks: AsyncIterable<Buffer>,
+  signal: AbortSignal | undefined,
+): Promise<AsyncGenerator<CsvPiece>> {
+  const decoding = new TextDecoding(encoding, typeof source === 'string' ? source : undefined);
+  // The parser is loaded only where rows are staged.
+  const { CsvRecords } = await import('./csv-records.js');
+  const reading = new CsvRecords(delimiter);
+  return (async function* () {
+    let isBegun = false;
+    const piece = (text: string, last: boolean) => {
+      const records = reading.read(text, last);
+      isBegun ||= records.length > 0;
+      return { records, delimiter: reading.delimiter as string, bom: decoding.hasMark };
+    };
+    for await (const chunk of chunks) {
+      signal?.throwIfAborted();
+      const next = piece(decoding.decode(chunk, false), false);
+      if (isBegun) yield next;
+    }
+    const last = piece(decoding.decode(Buffer.alloc(0), true), true);
+    if (isBegun) yield last;
+  })();
+}
+
+function checkDelimiter(delimiter: string | null): string | null {
+  const one = delimiter === '\\t' ? '\t' : delimiter;
+  if (one === null || (one.length === 1 && !/["\r\n\0]/.test(one))) return one;
+  throw new CsvError(
+    `The delimiter must be one character other than a quote or line break, not ${JSON.stringify(delimiter)}`,
+  );
+}

@@ -1,0 +1,168 @@
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type ExactJson, parseExactJson, plainText } from '../../core/text/exact-json.js';
+import { MAX_CELLS } from '../csv/csv-record.js';
+import { CsvError, InputUnsteady, quoted } from '../csv-error.js';
+import type { OpenedTable, RecordPlace, RowColumn, RowReader, RowRecord } from '../row-reader.js';
+import { openSource } from '../source.js';
+import { JsonColumn, jsonCell } from './json-column.js';
+import { type JsonPiece, jsonPieces } from './json-lines.js';
+
+export interface JsonReaderOptions {
+  /** The paths of files, which are one table, or a stream. */
+  readonly source: readonly string[] | Readable;
+  readonly encoding?: string;
+  /** Path of a file that holds a stream while it is read; a stream is read twice, too. */
+  readonly spool: string;
+}
+
+type Fields = { readonly [name: string]: ExactJson };
+
+/**
+ * Returns a reader of JSON Lines or a JSON list of objects, plain or gzip. The input is read twice: columns and types are those of all its
+ * objects. A line that is no object is a bad record.
+ */
+export function jsonReader({ source, encoding, spool }: JsonReaderOptions): RowReader {
+  return {
+    async open(signal) {
+      const isStream = !Array.isArray(source);
+      const files = isStream ? [spool] : (source as readonly string[]);
+      if (isStream) await pipeline(source as Readable, createWriteStream(spool, { mode: 0o600 }));
+      const remove = async () => {
+        if (isStream) await rm(spool, { force: true });
+      };
+      try {
+        const names = files.length === 1 ? [undefined] : files.map((file) => basename(file));
+        return await openJson({ files, names, encoding, signal, remove });
+      } catch (error) {
+        await remove();
+        throw error;
+      }
+    },
+  };
+}
+
+interface Opening {
+  readonly files: readonly string[];
+  /** Names for messages; undefined for the only file. */
+  readonly names: readonly (string | undefined)[];
+  readonly encoding: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  remove(): Promise<void>;
+}
+
+async function openJson(opening: Opening): Promise<OpenedTable> {
+  const { files, names, remove } = opening;
+  const found = new Map<string, JsonColumn>();
+  const hashes: string[] = [];
+  let bytes = 0;
+  let total = 0;
+  for (const [index, file] of files.entries()) {
+    const hash = await eachPiece(opening, file, (pieces) => {
+      for (const piece of pieces) addColumns(found, piece, names[index]);
+    });
+    hashes.push(hash.hash);
+    total += hash.bytes;
+  }
+  if (found.size === 0)
+    throw new CsvError('The input has no JSON object: each line must be an object, such as {"url": "https://…"}');
+  const columns = [...found].map(([name, column]): RowColumn => ({ name, type: column.type() }));
+  return {
+    columns,
+    ...{ isTyped: true, renamed: [], delimiter: null, notes: [] },
+    async *batches() {
+      for (const [index, file] of files.entries()) {
+        const place = names[index] === undefined ? undefined : { word: 'line' as const, file: names[index] };
+        const reading = piecesOf(opening, file);
+        for await (const { pieces, read } of reading.batches) {
+          bytes += read;
+          yield pieces.map((piece) => toRecord(piece, columns, place));
+        }
+        if (reading.hash() !== hashes[index])
+          throw new InputUnsteady(`${file} changed while it was read; try again once it is complete`);
+      }
+    },
+    contentHash: () => null,
+    progress: () => ({ bytes, total }),
+    close: remove,
+  };
+}
+
+function piecesOf({ encoding, signal }: Opening, file: string) {
+  let hash = '';
+  async function* batches() {
+    const source = await openSource(file);
+    try {
+      let before = 0;
+      for await (const pieces of jsonPieces(source.chunks(), encoding, file, signal)) {
+        const { bytes } = source.progress();
+        yield { pieces, read: bytes - before };
+        before = bytes;
+      }
+      hash = source.contentHash();
+    } finally {
+      await source.close();
+    }
+  }
+  return { batches: batches(), hash: () => hash };
+}
+
+async function eachPiece(opening: Opening, file: string, take: (pieces: readonly JsonPiece[]) => void) {
+  const reading = piecesOf(opening, file);
+  let bytes = 0;
+  for await (const { pieces, read } of reading.batches) {
+    take(pieces);
+    bytes += read;
+  }
+  return { hash: reading.hash(), bytes };
+}
+
+function addColumns(found: Map<string, JsonColumn>, piece: JsonPiece, file: string | undefined): void {
+  const fields = fieldsOf(piece);
+  if (typeof fields === 'string') return;
+  for (const [key, value] of Object.entries(fields)) {
+    const name = plainText(key);
+    let column = found.get(name);
+    if (column === undefined) {
+      if (found.size === MAX_CELLS)
+        throw new CsvError(
+          `${file === undefined ? '' : `${file}, `}line ${piece.line}: more than ${MAX_CELLS} different fields, which is the limit`,
+        );
+      column = new JsonColumn();
+      found.set(name, column);
+    }
+    column.add(value);
+  }
+}
+
+function toRecord(piece: JsonPiece, columns: readonly RowColumn[], place: RecordPlace | undefined): RowRecord {
+  const { line, text } = piece;
+  const at = place === undefined ? { line } : { line, place };
+  const bad = (message: string): RowRecord => {
+    const cells = [...columns.map(() => null), text];
+    return { ...at, cells, problem: { tag: 'JSON_INVALID', column: null, message } };
+  };
+  const fields = fieldsOf(piece);
+  if (typeof fields === 'string') return bad(fields);
+  try {
+    const cells = columns.map(({ name, type }) => jsonCell(Object.hasOwn(fields, name) ? fields[name] : null, type));
+    return { ...at, cells, problem: null };
+  } catch (error) {
+    if (error instanceof RangeError) return bad('a list or object is nested too deeply');
+    throw error;
+  }
+}
+
+/** Returns the fields of an object; a sentence if the text is no object. */
+function fieldsOf({ text }: JsonPiece): Fields | string {
+  try {
+    const value = parseExactJson(text);
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Fields;
+    return `not a JSON object: ${quoted(text.trim())}`;
+  } catch (error) {
+    return `not valid JSON (${(error as Error).message.split('\n', 1)[0]?.slice(0, 200)})`;
+  }
+}

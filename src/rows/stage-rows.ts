@@ -1,0 +1,169 @@
+import { createHash, type Hash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { DigestMap } from '../core/purchase/digest-map.js';
+import type { Sha256 } from '../core/purchase/unit-key.js';
+import { makeFolder } from '../files/make-folder.js';
+import { moveDurably, writeDurably } from '../files/write-durably.js';
+import { MAX_RECORD } from './csv/csv-record.js';
+import { CsvError, recordPosition } from './csv-error.js';
+import { RowGroups } from './row-groups.js';
+import type { OpenedTable, RowReader, RowRecord } from './row-reader.js';
+import { type SliceSizes, SliceWriter } from './slice-writer.js';
+import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
+import { bindKey, type ReadRow, type RowKey, readRow, writeRow } from './stage-row.js';
+import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
+import { withScheme } from './url-problem.js';
+
+const MAX_SHOWN = 1000;
+/** Maximum numbers of rows and of characters that are read to find the column of URLs. */
+const PEEK_ROWS = 1000;
+const PEEK_CHARS = 8 * 1024 * 1024;
+
+export interface StageOptions {
+  readonly reader: RowReader;
+  readonly units: UnitSource;
+  /** Columns that identify a row. Absent: rows are identified by their cells. */
+  readonly key?: readonly string[] | undefined;
+  readonly rowsPerSlice: SliceSizes;
+  /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
+  readonly keyOf: (unit: string) => string;
+  readonly sha256: Sha256;
+  /** Directory of the stage. The directory must not exist before; it is created in one step. */
+  readonly outDir: string;
+  readonly signal?: AbortSignal;
+  /** Called after every piece of the input. `bytes` counts stored bytes; `total` is null for a stream. */
+  readonly onProgress?: (progress: {
+    readonly bytes: number;
+    readonly total: number | null;
+    readonly rows: number;
+  }) => void;
+}
+
+/**
+ * Reads a table once, checks every row, and writes all rows to slices of gzip JSON lines, in constant memory. A row that cannot be
+ * bought is kept with its tag and message. If the input is not a table, throws `CsvError` (one sentence with line and column) and leaves
+ * nothing on the disk.
+ */
+export async function stageRows(options: StageOptions): Promise<StageManifest> {
+  const table = await options.reader.open(options.signal);
+  const draft = `${options.outDir}.part`;
+  try {
+    await rm(draft, { recursive: true, force: true });
+    makeFolder(draft);
+    const writer = new SliceWriter(draft, options.rowsPerSlice);
+    try {
+      const facts = await writeRows(options, table, writer);
+      await writer.end();
+      const manifest: StageManifest = {
+        version: 1,
+        ...facts,
+        slices: writer.slices,
+        rowsPerSlice: writer.rowsPerSlice,
+      };
+      await writeDurably(manifestFile(draft), `${JSON.stringify(manifest)}\n`);
+      await moveDurably(draft, options.outDir);
+      return manifest;
+    } finally {
+      await writer.abandon();
+    }
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await table.close();
+  }
+}
+
+type Facts = Omit<StageManifest, 'version' | 'slices' | 'rowsPerSlice'>;
+
+async function writeRows(options: StageOptions, table: OpenedTable, writer: SliceWriter): Promise<Facts> {
+  const { isTyped, renamed, delimiter, notes } = table;
+  const columns = table.columns.map(({ name }) => name);
+  const types = table.columns.map(({ type }) => type);
+  const keys = new DigestMap(4096);
+  const firstBad: StagedBadRow[] = [];
+  const cells = { filled: 0, urls: 0, withoutScheme: 0 };
+  const hash = table.contentHash() === null ? createHash('sha256').update(JSON.stringify([columns, types])) : null;
+  let found: BoundUnits | null = null;
+  let key: RowKey | null = null;
+  let groups: RowGroups | null = null;
+  /** Rows that are kept back until enough rows are read to find the column of URLs. */
+  let waiting: RowRecord[] = [];
+  let waitingChars = 0;
+  let rows = 0;
+  let badRows = 0;
+
+  const isNew = (key: string) => keys.set(key, 0);
+  const put = (row: ReadRow, shared: string | null): Promise<void> | null => {
+    const { bad, line } = writeRow(row, options.keyOf, isNew, shared);
+    if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
+    return writer.add(line);
+  };
+  const takeRow = async (record: RowRecord, units: BoundUnits) => {
+    rows++;
+    const row = readRow(record, rows, { columns, units, key }, options.sha256);
+    if (hash !== null) addToHash(hash, row, record);
+    const { unit, problem } = row.found;
+    if (unit !== null) cells.filled++;
+    if (problem === null) cells.urls++;
+    else if (problem.tag === 'INVALID_URL' && withScheme(unit as string, 'https') !== null) cells.withoutScheme++;
+    const written = groups === null ? put(row, null) : null;
+    if (written !== null) await written;
+    for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
+  };
+  /** Finds the source of units from the rows that were kept back, then stages these rows. */
+  const bind = async (): Promise<BoundUnits> => {
+    const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
+    const units = bindUnits(options.units, columns, whole);
+    key = options.key === undefined ? null : bindKey(options.key, columns, options.sha256);
+    if (units.group !== null) groups = new RowGroups(units.group);
+    found = units;
+    for (const record of waiting) await takeRow(record, units);
+    waiting = [];
+    return units;
+  };
+
+  for await (const batch of table.batches()) {
+    options.signal?.throwIfAborted();
+    for (const record of batch) {
+      if (found !== null) await takeRow(record, found);
+      else {
+        waiting.push(record);
+        waitingChars += record.cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
+        if (waiting.length >= PEEK_ROWS || waitingChars >= PEEK_CHARS) await bind();
+      }
+    }
+    options.onProgress?.({ ...table.progress(), rows });
+  }
+  if (found === null && waiting.length === 0) throw noRows(isTyped);
+  const units = found ?? (await bind());
+  for (const one of (groups as RowGroups | null)?.end() ?? []) await put(one.row, one.unit);
+  return {
+    columns,
+    ...(isTyped ? { types } : {}),
+    ...(renamed.length === 0 ? {} : { renamed }),
+    unitColumn: units.unitColumn,
+    urlCells: units.foundBy === null ? null : { by: units.foundBy, ...cells },
+    delimiter,
+    ...(table.bom ? { bom: true as const } : {}),
+    ...(notes.length === 0 ? {} : { notes }),
+    rows,
+    badRows,
+    distinctUnits: keys.size,
+    contentHash: table.contentHash() ?? (hash as Hash).digest('hex'),
+    firstBad,
+  };
+}
+
+function noRows(isTyped: boolean): CsvError {
+  return new CsvError(isTyped ? 'The input has no rows' : 'The input has a header, but no rows', 1);
+}
+
+/** Adds the cells of a row of typed columns to the hash of the content. A warehouse cannot read larger rows. */
+function addToHash(hash: Hash, { cells }: ReadRow, record: RowRecord): void {
+  if (cells.length > MAX_RECORD)
+    throw new CsvError(
+      `${recordPosition(record)}: the row has more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
+    );
+  hash.update(cells).update('\n');
+}

@@ -1,0 +1,125 @@
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { columnTypeOf, isJson, isNested, TEXT } from '../core/rows/column-type.js';
+import { canonicalExactJson, parseExactJson } from '../core/text/exact-json.js';
+import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
+import { identifier, openScratchDuckDb } from '../warehouse/index.js';
+import { withLimit } from './with-limit.js';
+
+/** Rows that DuckDB reads. */
+export interface DuckDbRows {
+  /** Folder for data that does not fit into memory; it is made when needed. */
+  readonly temporary: string;
+  /** Time in ms for each step of DuckDB. */
+  readonly limitMs: number;
+  /** Prepares a DuckDB of its own; returns the query of the rows. */
+  prepare(connection: DuckDBConnection): Promise<string>;
+  /** Returns the error for a person; other errors pass unchanged. */
+  explain(error: unknown): unknown;
+  /** Number of stored bytes; null if unknown. */
+  readonly bytes: number | null;
+  notes(): readonly string[];
+  /** Called after the last row. Throws if the rows changed while they were read. */
+  end?(): Promise<void>;
+  /** Called when DuckDB has closed its files. */
+  close?(): Promise<void>;
+}
+
+/** Returns a reader of the rows of a query. DuckDB runs one thread with its usual memory and returns the rows in pieces. */
+export function duckDbReader(rows: DuckDbRows): RowReader {
+  return {
+    async open(signal) {
+      const scratch = await openScratchDuckDb(rows.temporary);
+      const close = async () => {
+        scratch.close();
+        await rows.close?.();
+      };
+      try {
+        return await openTable(rows, scratch.connection, close, signal);
+      } catch (error) {
+        await close();
+        throw rows.explain(error);
+      }
+    },
+  };
+}
+
+async function openTable(
+  rows: DuckDbRows,
+  connection: DuckDBConnection,
+  close: () => Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<OpenedTable> {
+  const { limitMs, explain } = rows;
+  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, limitMs);
+  const query = await bounded(rows.prepare(connection));
+  const described = (await bounded(connection.runAndReadAll(`DESCRIBE ${query}`))).getRowsJson();
+  const found = described.map((row) => ({ name: String(row[0]), type: String(row[1]) }));
+  const { names, renamed } = nameColumns(found.map(({ name }) => name));
+  const columns = found.map(({ type }, index) => ({ name: names[index] as string, type: columnTypeOf(type) }));
+  // Columns are named by their positions, because two columns of a query may have one name.
+  const own = columns.map((_, index) => identifier(`c${index}`));
+  const texts = columns.map(({ type }, index) => canonicalText(own[index] as string, type, found[index]?.type ?? TEXT));
+  const place = { word: 'row' as const };
+  let line = 0;
+  return {
+    ...{ columns, isTyped: true, renamed, delimiter: null, notes: rows.notes() },
+    async *batches() {
+      try {
+        const result = await bounded(
+          connection.stream(`SELECT ${texts.join(', ')} FROM (${query}) AS t(${own.join(', ')})`),
+        );
+        for (;;) {
+          signal?.throwIfAborted();
+          const chunk = await bounded(result.fetchChunk());
+          if (chunk === null || chunk.rowCount === 0) break;
+          yield (chunk.getRows() as (string | null)[][]).map((cells): RowRecord => {
+            for (const [index, { type }] of columns.entries())
+              if (isJson(type) && cells[index] != null) cells[index] = canonicalJsonText(cells[index] as string);
+            return { line: ++line, place, cells, problem: null };
+          });
+        }
+        await rows.end?.();
+      } catch (error) {
+        throw explain(error);
+      }
+    },
+    contentHash: () => null,
+    progress: () => ({ bytes: 0, total: rows.bytes }),
+    close,
+  };
+}
+
+/** SQL of the canonical text of a value, see `docs/sources.md`. JSON gets its canonical form afterwards. */
+function canonicalText(value: string, type: string, original: string): string {
+  if (type === 'BLOB') return `to_base64(${value})`;
+  return `CAST(${isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;
+}
+
+function canonicalJsonText(text: string): string {
+  try {
+    return canonicalExactJson(parseExactJson(text));
+  } catch {
+    // DuckDB writes NaN and infinity into JSON.
+    return text;
+  }
+}
+
+/** The first line of DuckDB's message, without the kind of the error. */
+export function firstLine(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+  return line.replace(/^[A-Z][\w ]+ Error: /, '').slice(0, 300);
+}
+
+/** Errors of the disk and of the memory, which concern no row. */
+export function resourceError(error: unknown, temporary: string): CsvError | null {
+  const message = error instanceof Error ? error.message : String(error);
+  if (/No space left|ENOSPC|disk quota|EDQUOT|failed to offload|max_temp_directory_size/i.test(message))
+    return new CsvError(
+      `The disk of ${temporary} is full: free some space, then run the command again; nothing was bought`,
+    );
+  if (/Out of Memory Error/.test(message))
+    return new CsvError(
+      'The rows need more memory than DuckDB has here: select fewer or smaller columns, or sort less; nothing was bought',
+    );
+  return null;
+}

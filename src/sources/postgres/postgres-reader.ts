@@ -1,0 +1,193 @@
+import type { ClientBase } from 'pg';
+import { UNORDERED } from '../../core/rows/source-fields.js';
+import { deferred } from '../../core/waits/deferred.js';
+import { identifier, openPostgres, type PgTransaction, parseAddress } from '../../postgres/index.js';
+import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../../rows/index.js';
+import { canonicalOf, isScalar, type PgType, type SplitArray, typeOf } from './canonical-value.js';
+import { isOrdered } from './is-ordered.js';
+import { queryError, tooLong } from './query-error.js';
+
+/** Time in ms that the server may take for all rows of a query: by default, and at most (`statement_timeout` of the address). */
+const LIMIT_MS = 600_000;
+const MOST_MS = 6 * 3_600_000;
+/** Longest wait, in ms, for a server that cannot be reached. */
+const PATIENCE_MS = 5000;
+/** Rows of the first piece; number of characters that later pieces should have; most rows of a piece. */
+const FIRST_ROWS = 10;
+const PIECE_CHARS = 256 * 1024;
+const MOST_ROWS = 1000;
+/** Longest wait, in ms, for the end of the transaction. */
+const GOODBYE_MS = 2000;
+const CURSOR = 'searchflow_rows';
+
+export interface PostgresQuery {
+  /** The address, with user and password if it has some. */
+  readonly url: string;
+  /** One SELECT statement. */
+  readonly sql: string;
+  /** Whether the columns of a key identify the rows, so that their order does not matter. */
+  readonly isKeyed?: boolean;
+}
+
+interface Described {
+  readonly client: ClientBase;
+  readonly fields: readonly { readonly name: string; readonly type: PgType }[];
+  readonly split: SplitArray;
+}
+
+/** Returns a reader of the rows of a query: a cursor of a read-only transaction, which holds a piece of the rows at a time. */
+export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): RowReader {
+  return {
+    async open(signal) {
+      const address = parseAddress(url, '');
+      // The limit is set in the transaction, because PgBouncer refuses it in the beginning of a connection.
+      const { statement_timeout: limit, ...parameters } = address.parameters;
+      const limitMs = Math.min(Number(limit) || LIMIT_MS, MOST_MS);
+      const end = new AbortController();
+      const signals = signal === undefined ? end.signal : AbortSignal.any([signal, end.signal]);
+      const explain = (error: unknown, away = true) => queryError(error, address.shown, limitMs, away);
+      const ready = deferred<Described>();
+      const over = deferred<void>();
+      const postgres = await openPostgres(
+        { ...address, parameters },
+        {
+          applicationName: 'searchflow rows',
+          max: 1,
+          patienceMs: PATIENCE_MS,
+        },
+      ).catch((error: unknown) => {
+        throw explain(error);
+      });
+      let isOver = false;
+      const transaction = postgres.transaction(
+        async (tx) => {
+          // The connection broke after the last row.
+          if (isOver) return;
+          const described = await describe(tx, sql, address.schema).catch((error: unknown) => {
+            throw explain(error, false);
+          });
+          isOver = true;
+          ready.resolve(described);
+          await over.promise;
+        },
+        { signal: signals, statementMs: limitMs },
+      );
+      transaction.catch((error: unknown) => ready.reject(error as Error));
+      const close = async () => {
+        over.resolve();
+        const late = setTimeout(() => end.abort(), GOODBYE_MS);
+        await transaction.catch(() => undefined);
+        clearTimeout(late);
+        await postgres.close();
+      };
+      try {
+        const table = tableOf(await ready.promise, { limitMs, shown: address.shown, explain, signal });
+        return { ...table, notes: isKeyed || isOrdered(sql) ? [] : [UNORDERED], close };
+      } catch (error) {
+        await close();
+        throw explain(error);
+      }
+    },
+  };
+}
+
+interface Reading {
+  readonly limitMs: number;
+  readonly shown: string;
+  readonly explain: (error: unknown) => unknown;
+  readonly signal: AbortSignal | undefined;
+}
+
+function tableOf({ client, fields, split }: Described, reading: Reading): Omit<OpenedTable, 'close' | 'notes'> {
+  if (fields.length === 0) throw new CsvError('The SQL has no columns');
+  const { names, renamed } = nameColumns(fields.map(({ name }) => name));
+  const columns = fields.map(({ type }, index) => ({ name: names[index] as string, type: typeOf(type) }));
+  const canonical = fields.map(({ type }) => canonicalOf(type, split));
+  const place = { word: 'row' as const };
+  return {
+    ...{ columns, isTyped: true, renamed, delimiter: null },
+    async *batches() {
+      let line = 0;
+      for await (const rows of pieces(client, reading)) {
+        yield rows.map((row): RowRecord => {
+          const cells = row.map((text, index) => (text === null ? null : (canonical[index]?.(text) ?? text)));
+          return { line: ++line, place, cells, problem: null };
+        });
+      }
+    },
+    contentHash: () => null,
+    progress: () => ({ bytes: 0, total: null }),
+  };
+}
+
+type TextRow = readonly (string | null)[];
+
+/** Every value as the server's text. */
+const asTexts = { getTypeParser: () => (text: string) => text };
+
+/** The rows in pieces, which are smaller if the rows are larger. */
+async function* pieces(
+  client: ClientBase,
+  { limitMs, shown, explain, signal }: Reading,
+): AsyncGenerator<readonly TextRow[]> {
+  let size = FIRST_ROWS;
+  // The server limits each FETCH, so that a query of endless rows would never end.
+  let leftMs = limitMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const began = performance.now();
+    const rows = await client
+      .query<(string | null)[]>({
+        text: `FETCH FORWARD ${size} FROM ${CURSOR}`,
+        rowMode: 'array',
+        types: asTexts,
+      })
+      .then(
+        (result) => result.rows,
+        (error: unknown) => {
+          signal?.throwIfAborted();
+          throw explain(error);
+        },
+      );
+    if (rows.length === 0) return;
+    leftMs -= performance.now() - began;
+    if (leftMs < 0) throw tooLong(shown, limitMs);
+    yield rows;
+    const chars = rows.reduce((sum, row) => sum + row.reduce((all, cell) => all + (cell?.length ?? 0) + 1, 0), 0);
+    const fitting = Math.floor((PIECE_CHARS / chars) * rows.length);
+    size = Math.max(1, Math.min(fitting, size * 2, MOST_ROWS));
+  }
+}
+
+/** Declares the cursor in a transaction that only reads, and describes its columns. */
+async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Described> {
+  const { client } = tx;
+  const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
+  await client.query(
+    `SET TRANSACTION READ ONLY; SET LOCAL search_path TO ${path}; SET LOCAL timezone TO 'UTC'; SET LOCAL datestyle TO 'ISO, YMD';
+     SET LOCAL intervalstyle TO 'postgres'; SET LOCAL bytea_output TO 'hex'; SET LOCAL extra_float_digits TO 1`,
+  );
+  // The extended protocol takes one statement only, and a cursor is for SELECT only.
+  const declare = { text: `DECLARE ${CURSOR} NO SCROLL CURSOR FOR ${sql}`, queryMode: 'extended' };
+  await client.query(declare);
+  const { fields } = await client.query(`FETCH FORWARD 0 FROM ${CURSOR}`);
+  const unknown = [...new Set(fields.map(({ dataTypeID }) => dataTypeID))].filter((oid) => !isScalar(oid));
+  const arrays = await tx.query<{ oid: number; element: number }>(
+    `SELECT oid::bigint::int8 AS oid, typelem::bigint AS element FROM pg_catalog.pg_type
+     WHERE oid = ANY($1::oid[]) AND typcategory = 'A' AND typdelim = ','`,
+    [unknown],
+  );
+  const elements = new Map(arrays.map(({ oid, element }) => [Number(oid), Number(element)]));
+  const { default: pg } = await import('pg');
+  const { create } = pg.types.arrayParser as unknown as {
+    create(text: string, element: (text: string) => string): { parse(): unknown[] };
+  };
+  return {
+    client,
+    split: (text, element) => create(text, element).parse(),
+    fields: fields.map(({ name, dataTypeID: oid, dataTypeModifier: modifier }) => ({
+      name,
+      type: { oid, modifier, element: elements.get(oid) ?? null },
+    })),
+  };
+}

@@ -1,0 +1,130 @@
+import { statSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { UNORDERED } from '../core/rows/source-fields.js';
+import { fileKind } from '../files/file-kind.js';
+import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.js';
+import { closedWarehouseFile, identifier, literal } from '../warehouse/index.js';
+import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
+import { checkSelect } from './one-select.js';
+
+/** Rows of a DuckDB file: one of `sql` and `table` is set. */
+export interface QueryRequest {
+  /** Absolute path. */
+  readonly file: string;
+  readonly sql?: string;
+  readonly table?: string;
+  readonly isKeyed: boolean;
+  readonly temporary: string;
+  readonly limitMs: number;
+}
+
+/** Time in ms for which a reader waits while another process has the file open for writing. */
+const BUSY_MS = 10_000;
+const POLL_MS = 200;
+const SHOWN_TABLES = 10;
+const isBusy = (error: unknown) => /Could not set lock|Conflicting lock|used by another process/i.test(String(error));
+
+/**
+ * Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file. While rows are
+ * read, no warehouse of this process opens the file, because DuckDB locks a file once for each process.
+ */
+export function queryReader({ file, sql, table, isKeyed, temporary, limitMs }: QueryRequest): RowReader {
+  return {
+    async open(signal) {
+      checkFile(file);
+      const release = await closedWarehouseFile(file);
+      let notes: readonly string[] = [];
+      try {
+        return await duckDbReader({
+          temporary,
+          limitMs,
+          async prepare(connection) {
+            const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
+            if (!isOrdered && !isKeyed) notes = [UNORDERED];
+            await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
+            return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
+          },
+          explain: (error) => explained(error, file, temporary, sql !== undefined),
+          bytes: null,
+          notes: () => notes,
+          close: async () => release(),
+        }).open(signal);
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}
+
+function checkFile(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new CsvError(`${file} does not exist`);
+  if (statSync(file).isDirectory()) throw new CsvError(`${file} is a folder, and --sql and --table need a DuckDB file`);
+  const kind = fileKind(file);
+  if (kind !== 'DuckDB database')
+    throw new CsvError(
+      `${file} is ${kind === null ? 'not a DuckDB file' : `a ${kind}, not a DuckDB file`}: --sql and --table need one`,
+    );
+}
+
+/** Attaches the file for reading. From then on DuckDB opens no other file, and its settings cannot be changed. */
+async function attach(connection: DuckDBConnection, file: string, waitMs: number): Promise<void> {
+  const stem = basename(file, extname(file));
+  const name = identifier(/^(memory|system|temp|main|)$/i.test(stem) ? 'source' : stem);
+  for (const until = performance.now() + waitMs; ; await delay(POLL_MS)) {
+    try {
+      await connection.run(`ATTACH ${literal(file)} AS ${name} (READ_ONLY)`);
+      break;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+    }
+  }
+  await connection.run(`USE ${name}`);
+  await connection.run('SET enable_external_access = false');
+  await connection.run('SET lock_configuration = true');
+}
+
+async function viewQuery(connection: DuckDBConnection, sql: string): Promise<string> {
+  await connection.run(`CREATE TEMP VIEW searchflow_input AS ${sql}`);
+  return 'SELECT * FROM temp.searchflow_input';
+}
+
+async function tableQuery(connection: DuckDBConnection, file: string, table: string): Promise<string> {
+  const found = await connection.runAndReadAll(
+    `SELECT schema_name, table_name FROM (
+       SELECT schema_name, table_name, database_name FROM duckdb_tables() UNION ALL
+       SELECT schema_name, view_name, database_name FROM duckdb_views() WHERE NOT internal)
+     WHERE database_name = current_database() ORDER BY ALL`,
+  );
+  const all = found.getRows().map(([schema, name]) => ({ schema: String(schema), name: String(name) }));
+  const isMeant = ({ schema, name }: { schema: string; name: string }) =>
+    name === table || `${schema}.${name}` === table;
+  const named = all.filter(isMeant);
+  const one = named.find(({ schema }) => schema === 'main') ?? named[0];
+  if (one !== undefined) return `SELECT * FROM ${identifier(one.schema)}.${identifier(one.name)}`;
+  const names = all.slice(0, SHOWN_TABLES).map(({ schema, name }) => (schema === 'main' ? name : `${schema}.${name}`));
+  const more = all.length > SHOWN_TABLES ? ` and ${all.length - SHOWN_TABLES} more` : '';
+  throw new CsvError(
+    `${file} has no table or view ${quoted(table)}${all.length === 0 ? '' : `; it has ${names.join(', ')}${more}`}`,
+  );
+}
+
+function explained(error: unknown, file: string, temporary: string, isSql: boolean): unknown {
+  if (error instanceof CsvError || (error as Error).name === 'AbortError') return error;
+  const resource = resourceError(error, temporary);
+  if (resource !== null) return resource;
+  if (isBusy(error)) {
+    const pid = /\(PID (\d+)\)/.exec(String(error))?.[1];
+    return new InputUnsteady(
+      `${file} is open for writing in ${pid === undefined ? 'another process' : `process ${pid}`}: close it there, or copy the file and name the copy`,
+    );
+  }
+  const message = String(error);
+  if (/disabled (through|by) configuration|is disabled|Permission Error/i.test(message))
+    return new CsvError(
+      `The SQL may read only tables and views of ${file}, and no files or other databases (${firstLine(error)})`,
+    );
+  return new CsvError(`${isSql ? 'The SQL fails' : `${file} cannot be read`}: ${firstLine(error)}`);
+}

@@ -1,0 +1,163 @@
+import { basename, join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { type FileFormat, isPattern, pathOfAddress, whyNoAddress } from '../core/rows/source-fields.js';
+import { makeFolder } from '../files/make-folder.js';
+import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
+import { literal, loadExtension, openScratchDuckDb, plainPath, s3Place, setMemory, setS3 } from '../warehouse/index.js';
+import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
+import { formatOfName } from './file-format.js';
+import { withLimit } from './with-limit.js';
+
+/** A file, or several files, at an address. */
+export interface RemoteRequest {
+  /** `s3://bucket/path?region=…` or `https://host/path`. The path of S3 may be a pattern. */
+  readonly address: string;
+  readonly format: FileFormat | undefined;
+  /** Folder with the extension `httpfs`; null: none. */
+  readonly extensions: string | null;
+  readonly temporary: string;
+  readonly limitMs: number;
+}
+
+/** Most bytes of a file that is copied before it is read. DuckDB holds such a file in memory. */
+const MOST_COPIED = 256 * 1_048_576;
+/** Memory in MB beside a file that is copied, and copies of the file in memory. */
+const BASE_MB = 256;
+const COPIES = 4;
+
+/** The format of an address. Throws `CsvError` if its name tells none. */
+export function formatOfAddress(address: string, asked: FileFormat | undefined): FileFormat {
+  const format = asked ?? formatOfName(pathOfAddress(address));
+  if (format === null)
+    throw new CsvError(`The name of ${shown(address)} tells no format: pass --format csv, jsonl or parquet`);
+  return format;
+}
+
+/** Returns a reader of Parquet files at an address. DuckDB reads only the parts that it needs. */
+export function remoteParquetReader(request: RemoteRequest): RowReader {
+  const { address, temporary, limitMs } = request;
+  return duckDbReader({
+    temporary,
+    limitMs,
+    prepare: async (connection) => {
+      await connect(connection, request);
+      const files = await filesAt(connection, address);
+      return `SELECT * FROM read_parquet([${files.map((file) => literal(escaped(file))).join(', ')}])`;
+    },
+    explain: (error) => explained(error, address, temporary),
+    bytes: null,
+    notes: () => [],
+  });
+}
+
+/**
+ * Returns a reader that copies the files at an address into the temporary folder, and reads the copies with the reader that `readerOf` returns.
+ */
+export function copyingReader(request: RemoteRequest, readerOf: (files: readonly string[]) => RowReader): RowReader {
+  return {
+    async open(signal) {
+      const copies = await copyFiles(request);
+      try {
+        return await readerOf([...copies.keys()]).open(signal);
+      } catch (error) {
+        throw withAddresses(error, copies);
+      }
+    },
+  };
+}
+
+/** The addresses of files by the paths of their copies. */
+async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, string>> {
+  const { address, temporary, limitMs } = request;
+  makeFolder(temporary);
+  const { connection, close } = await openScratchDuckDb(temporary);
+  const copies = new Map<string, string>();
+  try {
+    await connect(connection, request);
+    for (const [index, file] of (await withLimit(connection, filesAt(connection, address), limitMs)).entries()) {
+      const found = await connection.runAndReadAll(`SELECT size FROM read_blob(${literal(escaped(file))})`);
+      const size = Number(found.getRows()[0]?.[0] ?? 0);
+      if (size > MOST_COPIED)
+        throw new CsvError(
+          `${shown(file)} has ${Math.ceil(size / 1_048_576)} MiB, and ${MOST_COPIED / 1_048_576} MiB is the limit for CSV and JSON Lines at an address: download it first, or use Parquet`,
+        );
+      await setMemory(connection, BASE_MB + Math.ceil((size / 1_048_576) * COPIES));
+      // DuckDB would compress a file whose name ends with .gz again. Readers detect gzip by content.
+      const name = basename(pathOfAddress(file)).replace(/\.gz$/i, '');
+      const copy = join(temporary, `${String(index).padStart(5, '0')}-${name}`);
+      const copying = connection.run(
+        `COPY (SELECT content FROM read_blob(${literal(escaped(file))})) TO ${literal(copy)} (FORMAT blob)`,
+      );
+      await withLimit(connection, copying, limitMs);
+      copies.set(copy, shown(file));
+    }
+    return copies;
+  } catch (error) {
+    throw explained(error, address, temporary);
+  } finally {
+    close();
+  }
+}
+
+async function connect(connection: DuckDBConnection, { address, extensions }: RemoteRequest): Promise<void> {
+  const why = whyNoAddress(address);
+  if (why !== null) throw new CsvError(`${why}: download the file first, or set the variables of AWS for s3://`);
+  const scheme = `${address.split('://', 1)[0]}://`;
+  await loadExtension(connection, 'httpfs', extensions, `Reading ${scheme}`);
+  if (isS3(address)) await setS3(connection, s3Place(address, '--from'));
+}
+
+/** The files of an address: of S3 those of a pattern or below a prefix with a slash at its end. */
+async function filesAt(connection: DuckDBConnection, address: string): Promise<readonly string[]> {
+  if (!isS3(address)) return [address];
+  const { url } = s3Place(address, '--from');
+  const isPrefix = pathOfAddress(address).endsWith('/');
+  if (!isPrefix && !isPattern(url)) return [url];
+  const found = await connection.runAndReadAll(
+    `SELECT file FROM glob(${literal(isPrefix ? `${url}/*` : url)}) ORDER BY file`,
+  );
+  const files = found.getRows().map(([file]) => String(file));
+  if (files.length === 0) throw new CsvError(`No file matches ${shown(address)}`);
+  return files;
+}
+
+const isS3 = (address: string) => /^s3:/i.test(address);
+/** A pattern was already resolved, so all wildcards are parts of names. In an address of HTTP, `?` begins the parameters. */
+const escaped = (file: string) => (isS3(file) ? plainPath(file) : file);
+const shown = (address: string) => pathOfAddress(address);
+
+function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unknown {
+  if (!(error instanceof CsvError) || error instanceof InputUnsteady) return error;
+  let { message } = error;
+  for (const [copy, address] of copies) message = message.replaceAll(copy, address);
+  return new CsvError(message, error.line, error.column);
+}
+
+function explained(error: unknown, address: string, temporary: string): unknown {
+  if (error instanceof CsvError) return error;
+  if (!(error instanceof Error) || error.name === 'AbortError') return error;
+  // Errors of the extension and of the parameters are sentences for a person.
+  if (error.name === 'WarehouseUnusable') return new CsvError(error.message);
+  const resource = resourceError(error, temporary);
+  if (resource !== null) return resource;
+  const { message } = error;
+  const at = shown(address);
+  if (/\b404\b|NoSuchBucket|NoSuchKey/.test(message))
+    return new CsvError(
+      `${at} was not found: correct its ${isS3(address) ? 'bucket, name, region or endpoint' : 'address'}`,
+    );
+  if (/\b40[0137]\b|Forbidden|AccessDenied|InvalidAccessKey/.test(message))
+    return new CsvError(
+      isS3(address)
+        ? `S3 refuses access to ${at}: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION`
+        : `The server refuses access to ${at}: download the file first`,
+    );
+  if (
+    /Could not (connect|establish|resolve)|Connection|IO Error|HTTP Error/i.test(message) &&
+    !/Parquet|magic bytes/i.test(message)
+  )
+    return new InputUnsteady(
+      `${at} cannot be reached or read: check the network and the address (${firstLine(error)})`,
+    );
+  return new CsvError(`${at} cannot be read (${firstLine(error)})`);
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import { openJob, surroundings } from '../../support/jobs/command.js';
+import { boughtAgain, openSetting } from '../../support/jobs/setting.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { openTemporal } from '../../support/temporal.js';
+
+const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
+const server = sharedPostgres();
+const sql = 'SELECT id, name, url, price FROM brands ORDER BY id';
+let url: string;
+/** The address without user and password. */
+let input: string;
+let client: pg.Client;
+
+beforeAll(async () => {
+  url = await server.database('brands');
+  input = Object.assign(new URL(url), { username: '', password: '' }).href;
+  client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('CREATE TABLE brands (id int, name text, url text, price numeric(18,2))');
+  await client.query(
+    "INSERT INTO brands SELECT n, nullif('Brand ' || n, 'Brand 3'), 'https://b' || n || '.example/', n / 4.0 FROM generate_series(1, 30) n",
+  );
+});
+afterAll(() => client?.end());
+
+const wrong = { options: {}, batch: 20, urlColumn: 'url', job: 'brands' };
+
+it('a command reads the rows of a query with their types, and stores no password', async () => {
+  const { folder, run, config, bought } = openJob(here, []);
+  Object.assign(config, { source: databaseSource(url) });
+  const first = await run({ input, sql, job: 'brands', key: ['id'] });
+  expect(first.plan).toMatchObject({ toBuy: 30, notes: [], staged: { input, sql, key: ['id'] } });
+  expect(first.summary?.warehouse).toMatchObject({ rows: 30, success: 30 });
+  expect(
+    await folder.query('SELECT id, name, price::VARCHAR AS price FROM brands WHERE id IN (3, 4) ORDER BY id'),
+  ).toEqual([
+    { id: 3, name: null, price: '0.75' },
+    { id: 4, name: 'Brand 4', price: '1.00' },
+  ]);
+  expect((await run({ input, sql: ` ${sql.replace(' FROM', '\n  FROM')} ;`, job: 'brands' })).plan.status).toBe(
+    'complete',
+  );
+  await client.query(
+    "UPDATE brands SET name = 'New name' WHERE id = 5; UPDATE brands SET url = 'https://new.example/' WHERE id = 6",
+  );
+  onTestFinished(async () => {
+    await client.query(
+      "UPDATE brands SET name = 'Brand 5' WHERE id = 5; UPDATE brands SET url = 'https://b6.example/' WHERE id = 6",
+    );
+  });
+  const second = await run({ input, sql, job: 'brands' });
+  expect(second.plan).toMatchObject({ status: 'changed', toBuy: 1 });
+  expect(second.summary?.warehouse).toMatchObject({ success: 30, vanished: 0 });
+  expect([bought(), boughtAgain(here.sandbox)]).toEqual([31, {}]);
+  const files = readdirSync(folder.dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const leaking = files.filter(({ parentPath, name }) =>
+    readFileSync(join(parentPath, name)).includes(server.password),
+  );
+  expect(leaking.map(({ name }) => name)).toEqual([]);
+});
+
+it('other SQL, an unordered query and a wrong query are said before anything is bought', async () => {
+  const { run, config, bought } = openJob(here, []);
+  Object.assign(config, { source: databaseSource(url) });
+  const unordered = await run({ input, sql: 'SELECT id, url FROM brands', job: 'plain' });
+  expect(unordered.plan.notes.join()).toContain('The SQL has no ORDER BY');
+  await expect(run({ input, sql: 'SELECT id, name, url FROM brands', job: 'plain' })).rejects.toThrow(
+    'The job plain already exists for the SQL "SELECT id, url FROM brands". Use another --job name for the SQL "SELECT id, name, url FROM brands"',
+  );
+  await expect(run({ input, sql: 'SELECT nope FROM brands', job: 'wrong' })).rejects.toThrow(
+    'column "nope" does not exist',
+  );
+  await expect(run({ input, sql: 'DELETE FROM brands', job: 'wrong' })).rejects.toThrow(
+    'The SQL is not one valid SELECT',
+  );
+  await expect(run({ input, sql: 'SELECT id / 10 AS id, url FROM brands', job: 'wrong', key: ['id'] })).rejects.toThrow(
+    'have the same key, id = "0"',
+  );
+  await expect(run({ input, sql: 'SELECT * FROM brands WHERE false', job: 'wrong' })).rejects.toThrow(
+    'The input has no rows',
+  );
+  expect(bought()).toBe(30);
+});
+
+it('a workflow reads only servers that its worker allows, with the credentials of the worker', async () => {
+  const allowed = await openSetting(here.temporal, { config: { source: databaseSource(url) } });
+  onTestFinished(() => allowed.close());
+  const job = await allowed.begin([], { ...wrong, input, sql, key: ['id'] });
+  expect(await job.result()).toMatchObject({ phase: 'done', warehouse: { success: 30 } });
+  expect(JSON.stringify(await job.handle.fetchHistory())).not.toContain(server.password);
+  const elsewhere = await openSetting(here.temporal);
+  onTestFinished(() => elsewhere.close());
+  const refused = await elsewhere.begin([], { ...wrong, input, sql });
+  await expect(refused.result()).rejects.toMatchObject({
+    cause: {
+      type: 'BadInput',
+      message: expect.stringMatching(
+        /^input: workflows of this worker may not connect to 127\.0\.0\.1:\d+\. .*SEARCHFLOW_SOURCE_URL/,
+      ),
+    },
+  });
+  const open = await elsewhere.begin([], { ...wrong, input: url, sql });
+  await expect(open.result()).rejects.toMatchObject({
+    cause: { type: 'BadInput', message: expect.stringContaining('input: the address holds a user or password') },
+  });
+});

@@ -1,0 +1,71 @@
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type WorkflowInterface, workflowInterface } from '../../../src/api/workflow-interface.js';
+import { codePath } from '../../support/jobs/host.js';
+import { openTemporal } from '../../support/temporal.js';
+
+const taskQueue = 'workflow-messages';
+const hours = { tz: 'UTC', from: '20:00', until: '07:00', days: ['mon'], untilDay: null };
+const quiet = { name: 'nights', hours, filter: { name: 'a' }, into: 'monitors.duckdb' };
+const rows = { input: 'rows.csv' };
+
+/** Arguments with which each workflow is accepted. */
+const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknown[] } = {
+  enrichCsv: [rows],
+  runAgentRows: [{ ...rows, query: 'Who leads {{name}}?' }],
+  runAgent: [{ query: 'Who leads Acme?' }],
+  runResearch: [{ instructions: 'Who leads Acme?' }],
+  syncEvents: [{}],
+  backfillEvents: [{}],
+  exportMonitorRuns: [{}],
+  batchMonitors: [{ action: 'pause', filter: { name: 'a' } }],
+  createMonitor: [{ definition: {} }],
+  monitorCall: [{ operation: 'listMonitors', input: {} }],
+  quietMonitors: [quiet],
+  quietTurn: [quiet],
+  scheduledJob: [{ schedule: 's', workflow: 'syncEvents', workflowId: 'of-the-schedule', input: {} }],
+  workerPresence: [{ host: 'here', pid: 1 }],
+};
+
+let temporal: TestWorkflowEnvironment;
+let worker: Worker;
+let ended: Promise<void>;
+beforeAll(async () => {
+  temporal = await openTemporal();
+  const { namespace, nativeConnection: connection } = temporal;
+  // Without activities, each workflow waits for its first one.
+  worker = await Worker.create({ connection, namespace, taskQueue, workflowBundle: { codePath } });
+  ended = worker.run();
+});
+afterAll(async () => {
+  worker?.shutdown();
+  await ended;
+  await temporal?.teardown();
+});
+
+interface Defined {
+  readonly definition: Record<'signalDefinitions' | 'queryDefinitions' | 'updateDefinitions', { name?: string }[]>;
+}
+
+describe('the messages in the table', () => {
+  it.each(Object.entries(jobs))('are those that the workflow %s handles', async (name, args) => {
+    const handle = await temporal.client.workflow.start(name, { taskQueue, workflowId: `of-${name}`, args: [...args] });
+    const { definition } = await handle.query<Defined>('__temporal_workflow_metadata');
+    await handle.terminate();
+    const named = (definitions: readonly { name?: string }[] = []) =>
+      definitions.map((one) => one.name ?? '').filter((one) => !one.startsWith('__'));
+    const { signals, queries, updates } = (workflowInterface as Record<string, WorkflowInterface>)[
+      name
+    ] as WorkflowInterface;
+    expect({
+      signals: named(definition.signalDefinitions).sort(),
+      queries: named(definition.queryDefinitions).sort(),
+      updates: named(definition.updateDefinitions).sort(),
+    }).toEqual({
+      signals: Object.keys(signals).sort(),
+      queries: Object.keys(queries).sort(),
+      updates: Object.keys(updates).sort(),
+    });
+  });
+});

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const text = (path: string) => readFileSync(at(path), 'utf8');
+const packageJson = JSON.parse(text('package.json')) as {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+};
+const monitoring = [
+  'deploy/grafana/searchflow.json',
+  'deploy/prometheus/alerts.yml',
+  'deploy/prometheus/alerts.test.yml',
+];
+
+/** The metrics in the code, as Prometheus names their samples. */
+const samples = ['metrics.ts', 'state-metrics.ts'].flatMap((file) =>
+  [...text(`src/worker/host/${file}`).matchAll(/create(Counter|Gauge|Histogram)\(\s*'(searchflow_\w+)'/g)].flatMap(
+    ([, kind, name = '']) => {
+      if (kind === 'Counter') return [`${name}_total`];
+      return kind === 'Histogram' ? ['bucket', 'sum', 'count'].map((part) => `${name}_${part}`) : [name];
+    },
+  ),
+);
+
+it.each([...monitoring, 'docs/deploying.md', 'deploy/helm/recipes/autoscaling.yaml'])(
+  '%s names only metrics that the code has',
+  (file) => {
+    const named = text(file).match(/\bsearchflow_[a-z_]+/g) ?? [];
+    expect([...new Set(named)].filter((name) => !samples.includes(name))).toEqual([]);
+  },
+);
+
+it('the dashboard shows every metric but sums and counts of histograms', () => {
+  const dashboard = text('deploy/grafana/searchflow.json');
+  const shown = samples.filter((name) => !/_seconds_(sum|count)$/.test(name));
+  expect(shown.filter((name) => !dashboard.includes(name))).toEqual([]);
+});
+
+it('docs/deploying.md says what to do for each alert, and no other', () => {
+  const alerts = [...text('deploy/prometheus/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
+  const described = text('docs/deploying.md').match(/`Searchflow\w+`/g) ?? [];
+  expect(described.map((name) => name.slice(1, -1)).sort()).toEqual([...alerts].sort());
+});
+
+it('image and chart have the versions of the package', () => {
+  const [, duckDb] = /^ARG DUCKDB_VERSION=(.+)$/m.exec(text('Dockerfile')) ?? [];
+  expect(packageJson.dependencies['@duckdb/node-api']).toMatch(new RegExp(`^${duckDb}(-|$)`));
+  const chart = text('deploy/helm/searchflow/Chart.yaml');
+  expect(/^appVersion: (.+)$/m.exec(chart)?.[1]).toBe(packageJson.version);
+});
+
+it('the files of a deployment set only variables that searchflow knows', async () => {
+  const { knownVariables } = await import('../../../src/worker/config/misspelt-variables.js');
+  const files = readdirSync(at('deploy'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.(ya?ml|sh|service|example|mjs|tpl)$/.test(file),
+  );
+  const texts = [...files.map((file) => `deploy/${file}`), 'Dockerfile', 'compose.yaml'].map(text).join('\n');
+  const named = [...new Set(texts.match(/\bSEARCHFLOW_[A-Z_]+/g))].map((name) => name.replace(/_FILE$/, ''));
+  expect(named.filter((name) => !(knownVariables as readonly string[]).includes(name))).toEqual([]);
+});

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { databaseSource, sourceUrl } from '../../../src/worker/config/source-setting.js';
+
+const source = databaseSource('postgres://u:p@db.example/crm?sslmode=verify-full');
+
+it('another database on the server of the source is read with encryption that is not weaker, and without its login', () => {
+  const url = new URL(sourceUrl({ source, warehouse: null }, 'postgres://db.example/other?sslmode=disable'));
+  expect([url.searchParams.get('sslmode'), url.username, url.password]).toEqual(['verify-full', '', '']);
+});
+
+it('a database of another server is read as its address says', () => {
+  const other = 'postgres://other.example/crm?sslmode=require';
+  expect(sourceUrl({ source, warehouse: null }, other)).toBe(other);
+});

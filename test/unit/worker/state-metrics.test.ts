@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { EventWarehouse } from '../../../src/core/events/event-warehouse.js';
+import { gaugeBudget, meteredEvents } from '../../../src/worker/host/state-metrics.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: 1_000_000_000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Records the gauges: name, value and labels. */
+function recording() {
+  const recorded: [string, number, object][] = [];
+  const createGauge = (name: string) => ({
+    set: (value: number, labels: object) => void recorded.push([name, value, labels]),
+  });
+  return { meter: { createGauge } as never, take: () => recorded.splice(0) };
+}
+
+it('the budget shows what counts under each cap, at once and every minute; 0 is no cap', async () => {
+  const { meter, take } = recording();
+  const period = { since: 0, landedMicros: 100, openMicros: 20, unknownMicros: 3 };
+  const caps = { dayMicros: 500 as number | null, monthMicros: null };
+  const close = gaugeBudget(meter, { caps: async () => caps, spent: async () => ({ day: period, month: period }) });
+  await vi.advanceTimersByTimeAsync(0);
+  const shown = (cap: number) => [
+    ['searchflow_budget_cap_microdollars', cap, { period: 'day' }],
+    ['searchflow_budget_spent_microdollars', 123, { period: 'day' }],
+    ['searchflow_budget_cap_microdollars', 0, { period: 'month' }],
+    ['searchflow_budget_spent_microdollars', 123, { period: 'month' }],
+  ];
+  expect(take()).toEqual(shown(500));
+  caps.dayMicros = null;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(take()).toEqual(shown(0));
+  close();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(take()).toEqual([]);
+});
+
+it('the lag of a synced stream grows until a run has loaded more; a backfill has none', async () => {
+  const { meter, take } = recording();
+  let state = { watermark: (Date.now() - 30_000) as number | null, to: Date.now() as number | null, pending: [1] };
+  const warehouse = {
+    secret: 5,
+    stream: async () => state,
+    // Methods run on the warehouse itself.
+    foldAll(this: { secret: number }) {
+      return Promise.resolve(this.secret);
+    },
+  } as unknown as EventWarehouse;
+  const { events, close } = meteredEvents(meter, { warehouse: async () => warehouse });
+  const opened = await events.warehouse({ into: 'out/events.duckdb' });
+  await opened.stream({ origin: 'o', stream: 'backfill 2025..2026' });
+  expect(take()).toEqual([]);
+  expect(await opened.stream({ origin: 'o', stream: 'sync' })).toBe(state);
+  const lag = (seconds: number) => [['searchflow_event_lag_seconds', seconds, { stream: 'sync' }]];
+  expect(take()).toEqual(lag(30));
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(take()).toEqual(lag(45));
+  // The run is done: there is no newer event than the watermark up to the end of its range.
+  state = { watermark: 5, to: Date.now(), pending: [] };
+  await opened.stream({ origin: 'o', stream: 'sync' });
+  expect(take()).toEqual(lag(0));
+  state = { watermark: null, to: null, pending: [] };
+  await opened.stream({ origin: 'o', stream: 'sync webset.idle' });
+  expect(take()).toEqual([]);
+  expect(await opened.foldAll('o')).toBe(5);
+  close();
+});
