@@ -20,6 +20,7 @@ const options = { ...defaults };
 let saveAs;
 for (let index = 0; index < rest.length; index += 2) {
   const [option, value] = [rest[index].replace(/^--/, ''), rest[index + 1]];
+  if (value === undefined) refuse(`--${option} needs a value.`);
   if (option === 'save') saveAs = value;
   else if (option in defaults) options[option] = typeof defaults[option] === 'number' ? Number(value) : value;
   else refuse(`${name} has no option --${option}; it has ${Object.keys(defaults).join(', ')}.`);

@@ -12,7 +12,7 @@ const pool = new Pool(base, { connections: CONCURRENCY });
 const client = new pg.Client({ connectionString: database });
 await client.connect();
 await client.query(`create table pages (id text, name text, url text, status text, error_tag text,
-  title text, author text, published_date text, text text, request_id text, cost double precision, response json)`);
+  title text, author text, published_date text, text text, request_id text, cost double precision)`);
 const copy = client.query(from('copy pages from stdin'));
 
 const escapes = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
@@ -35,7 +35,6 @@ async function enrich(rows) {
     const status = statuses.get(row.url);
     const values = [row.id, row.name, row.url, status?.status, status?.error?.tag];
     values.push(result?.title, result?.author, result?.publishedDate, result?.text, answer.requestId, cost);
-    values.push(result && JSON.stringify(result));
     return `${values.map(field).join('\t')}\n`;
   });
   if (!copy.write(lines.join(''))) await new Promise((resolve) => copy.once('drain', resolve));

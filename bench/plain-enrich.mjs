@@ -13,7 +13,7 @@ const exa = exaJs && new (createRequire(import.meta.url)(exaJs).Exa)('exa-js', b
 const database = await DuckDBInstance.create(file);
 const connection = await database.connect();
 await connection.run(`create table pages (id varchar, name varchar, url varchar, status varchar, error_tag varchar,
-  title varchar, author varchar, published_date varchar, text varchar, request_id varchar, cost double, response varchar)`);
+  title varchar, author varchar, published_date varchar, text varchar, request_id varchar, cost double)`);
 const appender = await connection.createAppender('pages');
 
 async function contentsOf(urls) {
@@ -51,8 +51,6 @@ async function enrich(rows) {
       else appender.appendVarchar(value);
     }
     appender.appendDouble(cost);
-    if (result) appender.appendVarchar(JSON.stringify(result));
-    else appender.appendNull();
     appender.endRow();
   }
 }
