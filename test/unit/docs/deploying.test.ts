@@ -44,6 +44,11 @@ it('docs/deploying.md says what to do for each alert, and no other', () => {
   expect(described.map((name) => name.slice(1, -1)).sort()).toEqual([...alerts].sort());
 });
 
+it('the chart has copies of the dashboard and of the alert rules', () => {
+  expect(text('deploy/helm/searchflow/files/searchflow.json')).toBe(text('deploy/grafana/searchflow.json'));
+  expect(text('deploy/helm/searchflow/files/alerts.yml')).toBe(text('deploy/prometheus/alerts.yml'));
+});
+
 it('image and chart have the versions of the package', () => {
   const [, duckDb] = /^ARG DUCKDB_VERSION=(.+)$/m.exec(text('Dockerfile')) ?? [];
   expect(packageJson.dependencies['@duckdb/node-api']).toMatch(new RegExp(`^${duckDb}(-|$)`));
