@@ -1,7 +1,7 @@
 export { csvFilesReader } from './csv/csv-files.js';
 export { csvReader } from './csv/csv-reader.js';
 export { CsvError, InputUnsteady, quoted } from './csv-error.js';
-export { nameColumns, urlColumnNames, whyOtherColumns } from './header.js';
+export { nameColumns, otherColumns, urlColumnNames, whyOtherColumns } from './header.js';
 export { doubleText } from './json/double-text.js';
 export { jsonReader } from './json/json-reader.js';
 export type { OpenedTable, RowColumn, RowReader, RowRecord } from './row-reader.js';

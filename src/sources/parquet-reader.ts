@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { CsvError, InputUnsteady, quoted, type RowReader, whyOtherColumns } from '../rows/index.js';
-import { literal, plainPath } from '../warehouse/index.js';
+import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
+import { plainPath } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
+import { parquetQuery } from './parquet-columns.js';
 
 /**
  * Returns a reader of Parquet files as one table, in this order. All files have the same columns. `temporary`, `limitMs`: see `DuckDbRows`.
@@ -18,19 +18,14 @@ export function parquetReader(
       return duckDbReader({
         temporary,
         limitMs,
-        async prepare(connection) {
-          const [first] = files as readonly [string, ...string[]];
-          const columns = await columnsOf(connection, first);
-          for (const file of files.slice(1)) {
-            current = file;
-            const why = whyOther(columns, await columnsOf(connection, file));
-            if (why !== null)
-              throw new CsvError(
-                `${file} has other columns than ${first}: ${why}. All files of one input need the same columns`,
-              );
-          }
-          return `SELECT * FROM ${parquet(files)}`;
-        },
+        prepare: (connection) =>
+          parquetQuery(connection, {
+            files: files.map(plainPath),
+            shown: (path) => files.find((file) => plainPath(file) === path) ?? path,
+            reading: (file) => {
+              current = file;
+            },
+          }),
         explain: (error) => {
           if (error instanceof CsvError || (error as Error).name === 'AbortError') return error;
           const shown = files.find((file) => String(error).includes(file)) ?? current;
@@ -48,27 +43,6 @@ export function parquetReader(
       }).open(signal);
     },
   };
-}
-
-const parquet = (files: readonly string[]) =>
-  `read_parquet([${files.map((file) => literal(plainPath(file))).join(', ')}])`;
-
-interface Column {
-  readonly name: string;
-  readonly type: string;
-}
-
-async function columnsOf(connection: DuckDBConnection, file: string): Promise<readonly Column[]> {
-  const described = await connection.runAndReadAll(`DESCRIBE SELECT * FROM ${parquet([file])}`);
-  return described.getRowsJson().map(([name, type]) => ({ name: String(name), type: String(type) }));
-}
-
-function whyOther(before: readonly Column[], now: readonly Column[]): string | null {
-  const names = (columns: readonly Column[]) => columns.map(({ name }) => name);
-  const at = now.findIndex(({ type }, index) => type !== before[index]?.type);
-  const why = whyOtherColumns(names(before), names(now));
-  if (why !== null || at === -1) return why;
-  return `${quoted(now[at]?.name ?? '')} is ${now[at]?.type} and not ${before[at]?.type}`;
 }
 
 function stateOf(path: string): Stats {

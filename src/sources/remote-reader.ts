@@ -6,6 +6,7 @@ import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
 import { literal, loadExtension, openScratchDuckDb, plainPath, s3Place, setMemory, setS3 } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { formatOfName } from './file-format.js';
+import { parquetQuery } from './parquet-columns.js';
 import { withLimit } from './with-limit.js';
 
 /** A file, or several files, at an address. */
@@ -41,8 +42,9 @@ export function remoteParquetReader(request: RemoteRequest): RowReader {
     limitMs,
     prepare: async (connection) => {
       await connect(connection, request);
-      const files = await filesAt(connection, address);
-      return `SELECT * FROM read_parquet([${files.map((file) => literal(escaped(file))).join(', ')}])`;
+      const found = await filesAt(connection, address);
+      const files = found.map(escaped);
+      return await parquetQuery(connection, { files, shown: (file) => shown(found[files.indexOf(file)] ?? file) });
     },
     explain: (error) => explained(error, address, temporary),
     bytes: null,

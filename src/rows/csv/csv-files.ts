@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { CsvError } from '../csv-error.js';
-import { whyOtherColumns } from '../header.js';
+import { otherColumns, whyOtherColumns } from '../header.js';
 import type { OpenedTable, RowReader, RowRecord } from '../row-reader.js';
 import { type CsvReaderOptions, csvReader } from './csv-reader.js';
 
@@ -61,5 +61,5 @@ async function openLike(
   );
   if (why === null) return table;
   await table.close();
-  throw new CsvError(`${file} has other columns than ${first}: ${why}. All files of one input need the same columns`);
+  throw otherColumns(file, first, why);
 }

@@ -42,8 +42,11 @@ beforeAll(async () => {
   const connection = await instance.connect();
   for (const part of [1, 2])
     await connection.run(`COPY (SELECT ${part} AS n, 'Zürich' AS city) TO '${dir}/${part}.parquet'`);
+  await connection.run(`COPY (SELECT 'x' AS n, 'Zürich' AS city) TO '${dir}/other.parquet'`);
   connection.closeSync();
   instance.closeSync();
+  files.set('/lake/mixed/1.parquet', readFileSync(join(dir, '1.parquet')));
+  files.set('/lake/mixed/2.parquet', readFileSync(join(dir, 'other.parquet')));
   for (const part of [1, 2]) files.set(`/lake/rows/${part}.parquet`, readFileSync(join(dir, `${part}.parquet`)));
   files.set('/lake/rows.csv.gz', gzipSync('n,city\n1,Zürich\n2,"x\n'));
   files.set('/lake/rows.jsonl', Buffer.from('{"n":1,"city":"Zürich"}\n'));
@@ -123,6 +126,10 @@ it('an address that cannot be read is one sentence', async () => {
     [s3('none.csv'), 's3://lake/none.csv was not found: correct its bucket, name, region or endpoint'],
     [s3('none.parquet'), 's3://lake/none.parquet was not found'],
     [s3('rows.csv.gz').replace('lake', 'none'), 's3://none/rows.csv.gz was not found'],
+    [
+      s3('mixed/*.parquet'),
+      's3://lake/mixed/2.parquet has other columns than s3://lake/mixed/1.parquet: "n" is VARCHAR and not INTEGER',
+    ],
     [s3('none/*.csv'), 'No file matches s3://lake/none/*.csv'],
     ['s3://lake/x.csv?endpoint=127.0.0.1:1&use_ssl=false', 's3://lake/x.csv cannot be reached or read'],
     ['s3://lake/x.csv?zone=1', '--from: an s3:// address has no parameter zone'],
