@@ -19,7 +19,7 @@ import { warehouseError } from '../shared/duckdb-error.js';
 import { loadExtension } from '../shared/load-extension.js';
 import { setMemory, withScratchDuckDb } from '../shared/scratch-duckdb.js';
 import { withTemporaryFolder } from '../shared/temporary-folder.js';
-import { attachTarget, isWarehouse, publishToDatabase, type TableRows } from './database-target.js';
+import { attachTarget, checkLake, isWarehouse, publishToDatabase, type TableRows } from './database-target.js';
 import { folderFiles } from './folder-files.js';
 import type { SourceReader } from './job-table.js';
 import { parseManifest, publishId } from './manifest.js';
@@ -136,8 +136,10 @@ function toFile(
       const { connection } = drafted;
       await load(connection);
       // Inlined rows would be in the catalog only, where other readers of the files do not find them.
-      if (kind === 'ducklake') await attachTarget(connection, `ducklake:${file}`, 'DATA_INLINING_ROW_LIMIT 0');
-      else await attachTarget(connection, file);
+      if (kind === 'ducklake') {
+        await attachTarget(connection, `ducklake:${file}`, 'DATA_INLINING_ROW_LIMIT 0');
+        await checkLake(connection, file);
+      } else await attachTarget(connection, file);
       if (await isWarehouse(connection))
         throw new WarehouseUnusable(`${file} is a warehouse of searchflow: name another file`);
       return publishToDatabase({ ...drafted, shown: file });

@@ -1,5 +1,9 @@
+import { dirname, isAbsolute, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { PublishRecord, PublishRequest } from '../../core/publish/publish-request.js';
+import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { isWithin } from '../../files/is-within.js';
+import { realPath } from '../../files/same-file.js';
 import { identifier, literal } from '../shared/duckdb-quote.js';
 import { checkUnique, parquetFiles, rowsDiffer, sameKey } from './merge-rows.js';
 import {
@@ -37,6 +41,30 @@ export interface TableRows {
 /** Attaches a target. `options`: as in ATTACH, without parentheses. */
 export async function attachTarget(connection: DuckDBConnection, address: string, options = ''): Promise<void> {
   await connection.run(`ATTACH ${literal(address)} AS ${CATALOG}${options === '' ? '' : ` (${options})`}`);
+}
+
+/**
+ * Refuses a DuckLake whose catalog places data outside of the catalog's folder: the target names the folder that may be written, and not
+ * the catalog.
+ */
+export async function checkLake(connection: DuckDBConnection, file: string): Promise<void> {
+  const metadata = (table: string) => `__ducklake_metadata_${CATALOG}.ducklake_${table}`;
+  const data = String(
+    await first(connection, `SELECT value FROM ${metadata('metadata')} WHERE key = 'data_path' AND scope IS NULL`),
+  );
+  const paths = ['schema', 'table', 'data_file', 'delete_file']
+    .map((table) => `SELECT path, path_is_relative FROM ${metadata(table)}`)
+    .join(' UNION ALL ');
+  const foreign = await first(
+    connection,
+    `SELECT path FROM (${paths}) WHERE NOT path_is_relative OR contains(concat('/', replace(path, '\\', '/'), '/'), '/../') LIMIT 1`,
+  );
+  const folder = dirname(file);
+  const outside = foreign ?? (isAbsolute(data) && isWithin(realPath(folder), realPath(resolve(data))) ? null : data);
+  if (outside !== null)
+    throw new WarehouseUnusable(
+      `The DuckLake ${file} has data outside of ${folder} (${String(outside).slice(0, 200)}): name a DuckLake whose data is beside its catalog`,
+    );
 }
 
 /** Changes all tables in one transaction. Returns the rows of each table then, or null if nothing had to be written. */

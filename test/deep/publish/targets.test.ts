@@ -98,10 +98,28 @@ describe.each([
   });
 });
 
+it('a DuckLake whose catalog places data elsewhere is refused, and nothing is written there', async () => {
+  const catalog = join(dir, 'moved', 'catalog.ducklake');
+  const elsewhere = join(dir, 'elsewhere');
+  mkdirSync(join(dir, 'moved'));
+  mkdirSync(elsewhere);
+  const script = [
+    'import duckdb',
+    `duckdb.execute("LOAD '${extensions}/ducklake.duckdb_extension'")`,
+    `duckdb.execute("ATTACH 'ducklake:${catalog}' AS lake (DATA_PATH '${elsewhere}/')")`,
+    'duckdb.execute("DETACH lake")',
+  ];
+  execFileSync(python, ['-c', script.join('\n')]);
+  await expect(publish('old.duckdb', { ...whole, to: `ducklake:${catalog}` })).rejects.toThrow(
+    `The DuckLake ${catalog} has data outside of ${join(dir, 'moved')} (${elsewhere}/)`,
+  );
+  expect(readdirSync(elsewhere)).toEqual([]);
+});
+
 it('S3 that cannot be used is reported before anything is written', async () => {
   const query = `endpoint=${endpoint}&url_style=path&use_ssl=false`;
   const to = (address: string) => publish('old.duckdb', { ...whole, to: address });
   await expect(to(`s3://none/brands?${query}`)).rejects.toThrow('The bucket none of s3://none/brands was not found');
   await expect(to('s3://lake/x?endpoint=127.0.0.1:1&use_ssl=false')).rejects.toThrow('S3 cannot be reached');
-  await expect(to('s3://lake/x?secret=canary')).rejects.toThrow('has no parameter secret');
+  await expect(to('s3://lake/x?secret=canary')).rejects.toThrow('has the parameter secret');
 });
