@@ -19,7 +19,7 @@ export function eventsOf(count) {
 }
 
 /** A server with its own counter of actions. */
-async function startTemporal(dir) {
+export async function startTemporal(dir) {
   const { path } = await findTemporalBinary({ env: process.env, say: () => undefined, stateDir: join(dir, 'state') });
   const [port, metrics] = [await freePort(), await freePort()];
   const args = ['server', 'start-dev', '--headless', '--port', port, '--metrics-port', metrics, '--log-level', 'error'];
