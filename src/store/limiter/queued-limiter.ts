@@ -10,6 +10,9 @@ const LATE_MS = 3;
 const MISSED_MS = 250;
 /** The largest margin of a process, as a part of a second; see `RingRule`. */
 const LARGEST_MARGIN = 0.025;
+/** Starts and ms until the first measurement of a process: a slow process would otherwise keep the largest margin for long. */
+const FIRST_STARTS = 20;
+const FIRST_MS = 3000;
 
 /**
  * A limiter on top of a rate source: the rings in this process's memory or in a database. Calls wait in one queue for each kind, so that a
@@ -22,6 +25,8 @@ export class QueuedLimiter implements Limiter {
   /** Lateness of recent starts in ms, for the margin. */
   readonly #lateness = new Float64Array(100);
   #starts = 0;
+  /** Time before which the margin is not measured; null once the first measurement is done. */
+  #firstAt: number | null = Number.POSITIVE_INFINITY;
   /** The largest margin at first: the first calls arrive late, because neither this process nor the service has run its code before. */
   #margin = LARGEST_MARGIN;
 
@@ -91,9 +96,12 @@ export class QueuedLimiter implements Limiter {
     const lateBy = now - grant.startAt;
     this.#lateness[this.#starts++ % this.#lateness.length] = lateBy;
     if (lateBy > LATE_MS) this.#source.late(grant, now);
-    if (this.#starts % this.#lateness.length === 0) {
-      const p99 = this.#lateness.toSorted()[this.#lateness.length - 2] as number;
-      this.#margin = Math.min(LARGEST_MARGIN, Math.max(0.01, 0.006 + p99 / 4000));
-    }
+    if (this.#starts === 1) this.#firstAt = now + FIRST_MS;
+    const isFirst = this.#firstAt !== null && now >= this.#firstAt && this.#starts >= FIRST_STARTS;
+    if (!isFirst && this.#starts % this.#lateness.length !== 0) return;
+    this.#firstAt = null;
+    const known = this.#lateness.slice(0, this.#starts).sort();
+    const p99 = known[Math.ceil(0.99 * known.length) - 1] as number;
+    this.#margin = Math.min(LARGEST_MARGIN, Math.max(0.01, 0.006 + p99 / 4000));
   }
 }
