@@ -7,13 +7,13 @@ import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { parseServer, pathsOf } from './allowlist.js';
-import { misspeltVariables } from './misspelt-variables.js';
+import { readOtlpMetrics } from './otlp-setting.js';
 import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
 import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
 import { readService } from './service-setting.js';
-import { type Environment, type Found, SettingsReader } from './settings-reader.js';
+import { type Environment, type Found, misspeltVariables, SettingsReader } from './settings-reader.js';
 import { readSource } from './source-setting.js';
 import { readStore } from './store-setting.js';
 import { hostPort, readConverter, readDeployment, readTemporal, temporalName } from './temporal-setting.js';
@@ -113,6 +113,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     hostPort,
     'an address such as 127.0.0.1:9464',
   );
+  const otlpMetrics = readOtlpMetrics(reader, metricsAddress !== null, say);
   reader.check(reader.variable('SEARCHFLOW_LOG'), z.enum(['text', 'json']), 'text or json');
   const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
   const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
@@ -152,6 +153,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     hosts: hosts ?? [],
     duckDbExtensions: extensions === null ? null : resolve(cwd, extensions.text),
     metricsAddress,
+    otlpMetrics,
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,
     temporalAddress: temporal.address,

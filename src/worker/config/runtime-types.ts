@@ -85,6 +85,14 @@ export interface RuntimeConfig {
   readonly log?: Log | null;
   /** `host:port` that serves metrics for Prometheus and the status of the worker; none: neither. */
   readonly metricsAddress?: string | null;
+  /** Where the metrics go by OTLP, instead of to Prometheus; none: nowhere. `metricsExportInterval` in ms. */
+  readonly otlpMetrics?: {
+    readonly url: string;
+    /** Whether the protocol is HTTP with Protobuf; else gRPC. */
+    readonly http: boolean;
+    readonly metricsExportInterval: number;
+    readonly temporality: 'cumulative' | 'delta';
+  } | null;
   /**
    * Folder of the user, absolute, with a lock and the current block for each origin and key, so that two state folders on one machine
    * never use one limit twice.

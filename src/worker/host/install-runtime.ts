@@ -16,20 +16,23 @@ export const exporterPort = (): number | null => exporter;
 
 /**
  * Installs the SDK's runtime, once per process and before any worker. Its log goes to a file, because the terminal shows the job's
- * progress, or to the log of the configuration. If `metricsAddress` is set, the SDK serves all metrics at {@link exporterPort}.
+ * progress, or to the log of the configuration. With `otlpMetrics` the SDK sends all metrics by OTLP, else
+ * with `metricsAddress` it serves them at {@link exporterPort}.
  */
 export async function installRuntime({
   stateDir,
   metricsAddress,
+  otlpMetrics = null,
   log,
-}: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress' | 'log'>): Promise<void> {
-  const port = metricsAddress ? await freePort() : null;
+}: Pick<RuntimeConfig, 'stateDir' | 'metricsAddress' | 'otlpMetrics' | 'log'>): Promise<void> {
+  const port = metricsAddress && otlpMetrics === null ? await freePort() : null;
   const options: RuntimeOptions = {
     logger: log ? lineLogger(log) : fileLogger(stateDir),
     // The SDK must not handle signals: the command handles them itself.
     shutdownSignals: [],
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
+      ...(otlpMetrics ? { metrics: { ...shared, otel: { ...otlpMetrics, ...histograms } } } : {}),
       ...(port === null ? {} : { metrics: prometheus(port) }),
     },
   };
@@ -42,15 +45,11 @@ export async function installRuntime({
   }
 }
 
+const shared = { attachServiceName: false };
+const histograms = { histogramBucketOverrides: histogramBuckets };
+
 function prometheus(port: number) {
-  return {
-    attachServiceName: false,
-    prometheus: {
-      bindAddress: `127.0.0.1:${port}`,
-      countersTotalSuffix: true,
-      histogramBucketOverrides: histogramBuckets,
-    },
-  };
+  return { ...shared, prometheus: { bindAddress: `127.0.0.1:${port}`, countersTotalSuffix: true, ...histograms } };
 }
 
 function fileLogger(stateDir: string): DefaultLogger {

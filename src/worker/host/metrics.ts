@@ -1,8 +1,7 @@
 import type { MetricMeter } from '@temporalio/common';
-import type { Transport } from '../../api/transport.js';
-import { ApiError } from '../../api/wire/errors.js';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import type { PurchaseJournal, WorkerStore } from '../store/store.js';
+import { failedRequest, type Observer } from './observed.js';
 
 /** Upper bounds of the histograms' buckets, in seconds. */
 export const histogramBuckets: Readonly<Record<string, number[]>> = {
@@ -16,27 +15,20 @@ const GAUGES_MS = 5000;
 /** Most error tags with a time series of their own. */
 const MOST_TAGS = 50;
 
-/** The ports of a worker, with metrics. */
-export interface Metered {
-  readonly transport: Transport;
-  readonly working: WorkerStore;
-  close(): void;
-}
-
 /**
- * Adds metrics to the ports of a worker, for the exporter of the SDK's runtime. Labels are names of operations, outcomes and rate classes,
+ * Adds metrics to the store of a worker, for the exporter of the SDK's runtime. Labels are names of operations, outcomes and rate classes,
  * never a key, URL or job. The metrics are documented in docs/operating.md.
  */
-export function metered(meter: MetricMeter, transport: Transport, working: WorkerStore): Metered {
+export function metered(meter: MetricMeter, working: WorkerStore): { readonly working: WorkerStore; close(): void } {
   const limit = meteredLimiter(meter, working.limiter);
   return {
-    transport: meteredTransport(meter, transport),
     working: { ...working, limiter: limit.limiter, journal: meteredJournal(meter, working.journal) },
     close: limit.close,
   };
 }
 
-function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
+/** Counts the requests to the service and their times. */
+export function requestMetrics(meter: MetricMeter): Observer {
   const requests = meter.createCounter('searchflow_requests', '', 'Requests sent to the service, by outcome');
   const refused = meter.createCounter('searchflow_rate_limited', '', 'Answers 429');
   const seconds = meter.createHistogram(
@@ -45,29 +37,25 @@ function meteredTransport(meter: MetricMeter, transport: Transport): Transport {
     's',
     'Time from sending a request to its complete answer',
   );
-  const counted = async <T>(operation: string, call: () => Promise<T>): Promise<T> => {
-    const startedAt = performance.now();
-    const ended = (outcome: string) => {
-      requests.add(1, { operation, outcome });
-      seconds.record((performance.now() - startedAt) / 1000, { operation });
-    };
-    try {
-      const answer = await call();
-      ended('ok');
-      return answer;
-    } catch (error) {
-      // A call that was refused before it was sent is not counted as a request.
-      if (!(error instanceof ApiError) || error.facts.phase === 'refused') throw error;
-      ended(error.verdict.type);
-      if (error.facts.status === 429) refused.add(1, { operation });
-      throw error;
-    }
-  };
   return {
-    ...transport,
-    send: (endpoint, input, options) => counted(endpoint.name, () => transport.send(endpoint, input, options)),
-    sendRawList: (endpoint, input, options) =>
-      counted(endpoint.name, () => transport.sendRawList(endpoint, input, options)),
+    request: async ({ name: operation }, call) => {
+      const startedAt = performance.now();
+      const ended = (outcome: string) => {
+        requests.add(1, { operation, outcome });
+        seconds.record((performance.now() - startedAt) / 1000, { operation });
+      };
+      try {
+        const answer = await call();
+        ended('ok');
+        return answer;
+      } catch (error) {
+        const failed = failedRequest(error);
+        if (!failed) throw error;
+        ended(failed.verdict.type);
+        if (failed.facts.status === 429) refused.add(1, { operation });
+        throw error;
+      }
+    },
   };
 }
 

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { ApplicationFailure } from '@temporalio/common';
 import {
   AccountBreaker,
+  type Activities,
   type ActivityDeps,
   CircuitBreaker,
+  createActivities,
   createPurchase,
   createRuns,
   InFlight,
@@ -36,10 +38,12 @@ import { openStore } from '../store/open-store.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
-import { metered } from './metrics.js';
+import { metered, requestMetrics } from './metrics.js';
+import { observedActivities, observedTransport } from './observed.js';
 import { gaugeBudget, meteredEvents } from './state-metrics.js';
+import { flushSpans, traces } from './traces.js';
 import { warnInActivity } from './warn-in-activity.js';
-import { loggedTransport } from './work-log.js';
+import { workLog } from './work-log.js';
 
 /** Most research tasks in progress, for each process. */
 const RESEARCH_TASKS = 15;
@@ -47,6 +51,8 @@ const RESEARCH_TASKS = 15;
 /** The parts of a worker process, with a function that closes them. */
 export interface Parts {
   readonly deps: ActivityDeps;
+  /** The activities, with their log and traces. */
+  readonly activities: Activities;
   readonly transport: Transport;
   readonly inFlight: InFlight;
   readonly reservation: LimitReservation | null;
@@ -99,15 +105,16 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const { Runtime } = await import('@temporalio/worker');
   const scratchDir = join(config.stateDir, 'scratch');
   makeFolder(scratchDir);
-  const opened = openTransport(config);
-  const sent = config.log ? loggedTransport(config.log, opened) : opened;
-  const { transport, working, close } = metered(Runtime.instance().metricMeter, sent, held);
+  const meter = Runtime.instance().metricMeter;
+  const observers = [traces, requestMetrics(meter), ...(config.log ? [workLog(config.log)] : [])];
+  const transport = observedTransport(openTransport(config), observers);
+  const { working, close } = metered(meter, held);
   const { journal, limiter, slots } = working;
-  const closeBudget = gaugeBudget(Runtime.instance().metricMeter, journal);
+  const closeBudget = gaugeBudget(meter, journal);
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const allowlist = new Allowlist(config, store.entries);
   const warehouses = openWarehouses(config, store.shared, allowlist);
-  const walks = meteredEvents(Runtime.instance().metricMeter, warehouses.events);
+  const walks = meteredEvents(meter, warehouses.events);
   const inFlight = new InFlight(config.concurrency);
   const purchase = createPurchase({
     journal,
@@ -208,6 +215,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   };
   return {
     deps,
+    activities: observedActivities(createActivities(deps), observers),
     transport,
     inFlight,
     reservation: held.reservation ?? null,
@@ -216,6 +224,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       closeBudget();
       walks.close();
       await transport.close();
+      await flushSpans();
       await researchSlots.close();
       await held.close();
       await warehouses.close();

@@ -5,7 +5,7 @@ import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SimplePlugin } from '@temporalio/plugin';
 import { type BundleOptions, NativeConnection, Runtime, type Worker, type WorkerOptions } from '@temporalio/worker';
-import { type Activities, createActivities } from '../../activities/index.js';
+import type { Activities } from '../../activities/index.js';
 import { type OperationName, operationTable } from '../../api/operations.js';
 import { resolveBase } from '../../api/request.js';
 import type { WireOptions } from '../../api/transport.js';
@@ -59,7 +59,7 @@ export class SearchflowPlugin extends SimplePlugin {
           const { worker, dataConverter } = opened;
           const locks = worker && (await ownQueueLocks(config, parts, worker, dataConverter));
           try {
-            opened.activities = createActivities(parts.deps);
+            opened.activities = parts.activities;
             opened.journal = parts.deps.journal;
             await next();
           } finally {

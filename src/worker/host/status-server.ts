@@ -72,7 +72,7 @@ function answer({ method, url = '' }: IncomingMessage, response: ServerResponse,
 /** Passes on the metrics of the SDK, which serves them at an address of its own and has no other paths. */
 function passMetrics(response: ServerResponse, port: number | null, reply: Reply): void {
   if (port === null) {
-    reply(503, 'the metrics are not available yet, or belong to the Temporal runtime of the program');
+    reply(503, 'the metrics are not available yet, are sent by OTLP, or belong to the Temporal runtime of the program');
     return;
   }
   const request = get({ host: '127.0.0.1', port, path: '/metrics', timeout: METRICS_MS }, (found) => {

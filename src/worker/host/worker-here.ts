@@ -126,7 +126,7 @@ export class WorkerHere {
     const { dataConverter } = temporal;
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
-    const create = () => createWorker(this.#config, native, parts.deps, { dataConverter, deployment, watch });
+    const create = () => createWorker(this.#config, native, parts.activities, { dataConverter, deployment, watch });
     // A command creates its worker while the locks are taken, because both take a tenth of a second. If a lock is refused, the worker never
     // runs: the command ends. Locks are refused only on servers that other folders use, too.
     const early = !isExternal && this.#role === 'command' && !this.#takesOver ? create() : null;

@@ -10,13 +10,12 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { interruptActivities } from '../../activities/base/interrupts.js';
-import { type ActivityDeps, createActivities } from '../../activities/index.js';
+import type { Activities } from '../../activities/index.js';
 import { ENCRYPTS_FAILURES } from '../../core/processes/encrypted-failures.js';
 import type { WorkflowSinks } from '../../core/rows/job.js';
 import { inPackage } from '../../files/package-root.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { failureConverterPath } from '../data-converter/data-converter.js';
-import { workLog } from './work-log.js';
 
 /**
  * Options of the workers of commands: heartbeats every second, with which progress and a pause pass, a small workflow cache, and a shutdown
@@ -82,7 +81,7 @@ export interface WorkerParts {
 export function createWorker(
   config: RuntimeConfig,
   connection: NativeConnection,
-  deps: ActivityDeps,
+  activities: Activities,
   { dataConverter, deployment, watch }: WorkerParts,
 ): Promise<Worker> {
   return Worker.create({
@@ -93,9 +92,9 @@ export function createWorker(
     connection,
     namespace: config.namespace,
     taskQueue: config.taskQueue,
-    activities: createActivities(deps),
+    activities,
     sinks: workflowSinks,
-    interceptors: { activity: [...(watch ? [watch] : []), ...(config.log ? [workLog(config.log)] : [])] },
+    interceptors: { activity: watch ? [watch] : [] },
   });
 }
 

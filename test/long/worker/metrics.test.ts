@@ -1,4 +1,10 @@
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startSandbox } from '../../../src/sandbox/index.js';
@@ -85,4 +91,87 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
   expect(second.err()).toMatch(
     /SEARCHFLOW_METRICS: metrics cannot be served at 127\.0\.0\.1:\d+: Address already in use/,
   );
+});
+
+/** A collector, which keeps the paths, the headers and the texts that it gets. */
+async function startCollector() {
+  const got: { readonly path: string; readonly token: unknown; readonly text: string }[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    const text = (request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('latin1');
+    got.push({ path: request.url ?? '', token: request.headers['x-token'], text });
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { got, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+}
+
+it('a worker sends its metrics by OTLP, and its spans to the provider that the program registered', async () => {
+  const folder = new Folder();
+  folder.write(plainRows(30));
+  const [sandbox, collector] = await Promise.all([startSandbox({ failureRate: 0, textBytes: 100 }), startCollector()]);
+  const spans = join(folder.dir, 'spans.txt');
+  const sdk = pathToFileURL(join(process.cwd(), 'node_modules/@opentelemetry/sdk-trace-node/build/src/index.js')).href;
+  const tracing = join(folder.dir, 'tracing.mjs');
+  writeFileSync(
+    tracing,
+    `import { appendFileSync } from 'node:fs';
+import sdk from ${JSON.stringify(sdk)};
+const exporter = {
+  export: (spans, done) => {
+    for (const span of spans)
+      appendFileSync(${JSON.stringify(spans)}, JSON.stringify([span.name, span.spanContext().traceId, span.attributes]) + '\\n');
+    done({ code: 0 });
+  },
+  shutdown: async () => undefined,
+};
+// The spans of the last minute are exported only if the worker asks for it at its end.
+const processor = new sdk.BatchSpanProcessor(exporter, { scheduledDelayMillis: 60_000 });
+new sdk.NodeTracerProvider({ spanProcessors: [processor] }).register();
+`,
+  );
+  const worker = startCommand(['worker', '--qps', '20'], {
+    cwd: folder.dir,
+    env: {
+      SEARCHFLOW_API_KEY: 'canary-of-the-metrics',
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STATE_DIR: join(folder.dir, 'a'),
+      XDG_STATE_HOME: folder.dir,
+      SEARCHFLOW_TASK_QUEUE: folder.dir,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace as string,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-token=a',
+      OTEL_METRIC_EXPORT_INTERVAL: '500',
+      NODE_OPTIONS: `--import ${pathToFileURL(tracing).href}`,
+    },
+  });
+  onTestFinished(async () => {
+    worker.child.kill('SIGKILL');
+    await worker.ended;
+    await sandbox.close();
+    collector.close();
+    folder.remove();
+  });
+  const job = await Job.start(temporal, folder.dir, folder);
+  await job.result();
+  await expect
+    .poll(() => collector.got.some(({ text }) => text.includes('searchflow_spent_microdollars')), { timeout: 20_000 })
+    .toBe(true);
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(143);
+  expect(collector.got.map(({ path, token }) => `${path} ${token}`)).toContain('/v1/metrics a');
+
+  const lines = readFileSync(spans, 'utf8').trimEnd().split('\n');
+  const found = lines.map((line) => JSON.parse(line) as [string, string, Record<string, unknown>]);
+  const traceId = job.handle.firstExecutionRunId.replaceAll('-', '');
+  const requests = found.filter(([name]) => name === 'request:contents');
+  expect(requests.map(([, id]) => id)).toEqual([traceId, traceId, traceId]);
+  const costs = requests.map(([, , { 'searchflow.cost_microdollars': micros }]) => Number(micros));
+  expect(costs.reduce((sum, micros) => sum + micros)).toBe(Math.round(sandbox.bill().dollars * 1e6));
+  expect(found.map(([name]) => name)).toContain('searchflow:enrichSlice');
+  expect(`${lines}${collector.got.map(({ text }) => text)}`).not.toMatch(/canary|site-\d+\.example/);
 });

@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import type { WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker, type WorkerOptions } from '@temporalio/worker';
-import { createActivities } from '../../../dist/activities/index.js';
 import type { RuntimeConfig } from '../../../dist/worker/config/runtime-types.js';
 import { openParts, type Parts } from '../../../dist/worker/host/parts.js';
 import { workerDefaults, workflowSinks } from '../../../dist/worker/host/worker-host.js';
@@ -40,7 +39,7 @@ export async function startHost(
     workflowBundle: { codePath },
     connection: temporal.nativeConnection,
     taskQueue: config.taskQueue,
-    activities: createActivities(parts.deps),
+    activities: parts.activities,
     ...options,
   });
   const ended = worker.run();

@@ -187,6 +187,51 @@ describe('readConfig', () => {
     expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', SEARCHFLOW_DATA_CONVERTER: 'c.js' })).toMatch(/cannot be combined/);
   });
 
+  it("reads OpenTelemetry's variables for metrics, and warns of those it cannot use", () => {
+    const of = (env: Record<string, string>) => {
+      const { config, said } = read(env);
+      return [config.otlpMetrics?.url ?? null, said.join('\n')];
+    };
+    const [shared, own] = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'];
+    const at = 'http://otel.internal:4318';
+    expect(of({})).toEqual([null, '']);
+    expect(of({ [shared]: `${at}/` })).toEqual([`${at}/v1/metrics`, '']);
+    expect(of({ [shared]: at, [own]: 'https://metrics.internal/in' })).toEqual(['https://metrics.internal/in', '']);
+    // The port of Prometheus stays unless metrics have an endpoint of their own, or the exporter is named.
+    const prometheus = { SEARCHFLOW_METRICS: '127.0.0.1:9464' };
+    expect(of({ ...prometheus, [shared]: at })).toEqual([null, '']);
+    expect(of({ ...prometheus, [own]: at })).toEqual([at, '']);
+    expect(of({ ...prometheus, [shared]: at, OTEL_METRICS_EXPORTER: 'otlp' })).toEqual([`${at}/v1/metrics`, '']);
+    for (const [name, off] of [
+      ['OTEL_METRICS_EXPORTER', 'none'],
+      ['OTEL_SDK_DISABLED', 'true'],
+    ] as const)
+      expect(of({ [own]: at, [name]: off })).toEqual([null, '']);
+    expect(
+      read({
+        [shared]: 'http://otel.internal:4317',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+        OTEL_METRIC_EXPORT_INTERVAL: '5000',
+        OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'Delta',
+      }).config.otlpMetrics,
+    ).toEqual({
+      ...{ url: 'http://otel.internal:4317', http: false, metricsExportInterval: 5000, temporality: 'delta' },
+    });
+
+    expect(of({ [own]: `user:${key}@otel` })).toEqual([
+      null,
+      `Warning: ${own}: the value (not shown, it may contain a password) (environment) is not an address such as http://127.0.0.1:4318, so no metrics are sent.`,
+    ]);
+    expect(of({ [shared]: at, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })).toEqual([
+      null,
+      "Warning: OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' (environment) is not http/protobuf or grpc, so no metrics are sent.",
+    ]);
+    expect(of({ [shared]: at, OTEL_METRIC_EXPORT_INTERVAL: '1m' })).toEqual([
+      `${at}/v1/metrics`,
+      expect.stringContaining("'1m' (environment) is not a number of milliseconds; metrics are sent every 60000 ms."),
+    ]);
+  });
+
   it('reads store, team and warehouse from the environment and never prints their passwords', () => {
     const { config } = read({
       SEARCHFLOW_STORE: 'postgres://ann:canary-store@db.internal/etl?sslmode=verify-full',

@@ -57,7 +57,7 @@ it('image and chart have the versions of the package', () => {
 });
 
 it('the files of a deployment set only variables that searchflow knows', async () => {
-  const { knownVariables } = await import('../../../src/worker/config/misspelt-variables.js');
+  const { knownVariables } = await import('../../../src/worker/config/settings-reader.js');
   const files = readdirSync(at('deploy'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     /\.(ya?ml|sh|service|example|mjs|tpl)$/.test(file),
   );

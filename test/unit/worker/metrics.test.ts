@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Transport } from '../../../src/api/transport.js';
 import type { LimiterView } from '../../../src/core/limiter/limiter.js';
 import type { CallFacts } from '../../../src/core/purchase/failure.js';
-import { metered } from '../../../src/worker/host/metrics.js';
+import { metered, requestMetrics } from '../../../src/worker/host/metrics.js';
+import { observedTransport } from '../../../src/worker/host/observed.js';
 import type { WorkerStore } from '../../../src/worker/store/store.js';
 import { failure } from '../../support/activities/purchase-setting.js';
 
@@ -29,7 +30,8 @@ function recording() {
 function open(parts: { readonly transport?: object; readonly limiter?: object; readonly journal?: object }) {
   const { meter, take } = recording();
   const working = { limiter: parts.limiter ?? {}, journal: parts.journal ?? {} } as WorkerStore;
-  return { ...metered(meter, (parts.transport ?? {}) as Transport, working), take };
+  const transport = observedTransport((parts.transport ?? {}) as Transport, [requestMetrics(meter)]);
+  return { ...metered(meter, working), transport, take };
 }
 
 const endpoint = { name: 'search' } as never;
