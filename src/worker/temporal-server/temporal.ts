@@ -1,4 +1,4 @@
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -88,8 +88,7 @@ export async function connectTemporal(
   const opened = await openClient(config, env, address, '10s')
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new UsageError(`No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`);
+      throw new UsageError(whyNoConnection(address, error, env.TEMPORAL_API_KEY));
     })
     .finally(() => clearTimeout(report));
   const native: NativeConnection[] = [];
@@ -115,4 +114,20 @@ export async function connectTemporal(
 
 function definedOnly(env: Environment): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Codes of gRPC for a login that the server refuses: permission denied, unauthenticated. */
+const refusedCodes: readonly number[] = [7, 16];
+
+/** Why there is no connection, in a sentence with the server's own words, which are shown without the key. */
+function whyNoConnection(address: string, error: unknown, apiKey: string | undefined): string {
+  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : null;
+  const words = cause?.details || (error instanceof Error ? error.message : String(error));
+  const reason = (apiKey ? words.replaceAll(apiKey, '…') : words).replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300);
+  if (cause === null || !refusedCodes.includes(cause.code))
+    return `No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`;
+  return (
+    `The Temporal server at ${address} (TEMPORAL_ADDRESS) refuses the login: ${reason} ` +
+    'Check TEMPORAL_API_KEY, TEMPORAL_NAMESPACE and the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH).'
+  );
 }
