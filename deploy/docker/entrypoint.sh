@@ -3,7 +3,7 @@
 # SEARCHFLOW_API_KEY_FILE=/run/secrets/key sets SEARCHFLOW_API_KEY.
 set -eu
 
-for name in SEARCHFLOW_API_KEY SEARCHFLOW_STORE SEARCHFLOW_WAREHOUSE_URL TEMPORAL_API_KEY; do
+for name in SEARCHFLOW_API_KEY SEARCHFLOW_SERVICE_KEY SEARCHFLOW_STORE SEARCHFLOW_WAREHOUSE_URL TEMPORAL_API_KEY; do
   eval "file=\${${name}_FILE:-}"
   [ -n "$file" ] || continue
   if [ ! -r "$file" ]; then

@@ -84,6 +84,7 @@ export function createTransport(options: TransportOptions): Transport {
   const contextOf = (endpoint: CallContext['endpoint']): CallContext => ({
     endpoint,
     base: base.url,
+    setting: options.setting,
     timeouts,
     redact,
   });

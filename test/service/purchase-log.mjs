@@ -4,7 +4,7 @@ export class PurchaseLog {
 
   /** `units`: the charged units, each with its key and amount. */
   charge(operation, units, requestId) {
-    this.#charges.push({ operation, units, requestId, at: performance.now() });
+    this.#charges.push({ operation, units, requestId, at: performance.now(), wallAt: Date.now() });
   }
 
   /** The total, the number of charged requests, and for each unit the number and sum of its charges. */
@@ -20,6 +20,10 @@ export class PurchaseLog {
       }
     }
     return { micros, requests: this.#charges.length, units };
+  }
+
+  get charges() {
+    return this.#charges;
   }
 
   /** The charge of each request in micro-dollars, by request id. */

@@ -30,6 +30,8 @@ export interface FaultRule extends FaultDetails {
 export interface ServiceOptions {
   /** The only accepted key; null accepts any key. */
   readonly key?: string | null;
+  /** The only key that the bill accepts. */
+  readonly serviceKey?: string;
   /** Units in any period of one second; null: no limit. */
   readonly qps?: number | null;
   /** Seconds in the header `Retry-After` of an answer 429; null: no header. */
@@ -134,6 +136,7 @@ export interface Service {
   readonly url: string;
   /** A key that the service accepts. */
   readonly key: string;
+  readonly serviceKey: string;
   /** Every call, in the order of arrival. */
   readonly log: readonly LoggedCall[];
   readonly purchases: {
@@ -184,6 +187,14 @@ export interface Service {
     change(id: string, fields: Partial<StoredMonitor>): void;
     /** Ids of the monitors that have this status. */
     idsOf(status: string): string[];
+  };
+  readonly bill: {
+    /** The id of a key. */
+    idOf(key: string): string;
+    /** Charges a key for the work of another program. `day`: `2026-11-21`. */
+    charge(key: string, day: string, price: string, quantity: number, micros: number): void;
+    /** Changes the next answers. */
+    change: ((answer: Record<string, unknown>) => Record<string, unknown>) | null;
   };
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import { z } from 'zod';
 import { agentRuns } from './agents.mjs';
+import { keyBill } from './bill.mjs';
 import { FaultScript, faultFrom, sendAs } from './faults.mjs';
 import { Limiter } from './limiter.mjs';
 import { monitorRoutes } from './monitors.mjs';
@@ -18,6 +19,7 @@ const plain = { noun: 'none', kind: 'none', units: 1, refusal: (code, message) =
 
 export async function startService({
   key = null,
+  serviceKey = 'service-key-of-the-strict-service',
   qps = null,
   retryAfter = null,
   latencyMs = 0,
@@ -36,6 +38,7 @@ export async function startService({
     agents: agentRuns(agents, purchases, log),
     events: websetEvents(events),
     monitors: monitorRoutes(monitors),
+    bill: keyBill(purchases, log),
   };
   const routes = Object.entries(nouns).flatMap(([noun, { routes, refusal, failures }]) =>
     routes.map((route) => ({ noun, units: 1, refusal, failures, ...route })),
@@ -73,7 +76,8 @@ export async function startService({
   function work(request, url, entry, route) {
     const sent = entry.key ?? /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1];
     try {
-      if (sent === undefined || (key !== null && sent !== key))
+      const wanted = route.noun === 'bill' ? serviceKey : key;
+      if (sent === undefined || (wanted !== null && sent !== wanted))
         throw new Refused(401, 'INVALID_API_KEY', 'no such key');
       if (entry.refused !== null) throw new Refused(429, 'RATE_LIMIT_EXCEEDED', 'too many requests in a second');
       if (!route.act) throw new Refused(404, 'NOT_FOUND', 'no such path');
@@ -131,6 +135,7 @@ export async function startService({
   return {
     url: `http://127.0.0.1:${server.address().port}`,
     key: key ?? 'key-of-the-strict-service',
+    serviceKey,
     log,
     purchases,
     next: (...faults) => script.next(...faults),
@@ -143,6 +148,7 @@ export async function startService({
     agents: nouns.agents.control,
     events: nouns.events.control,
     monitors: nouns.monitors.control,
+    bill: nouns.bill.control,
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

@@ -12,6 +12,8 @@ import { parseRetryAfter } from './parse-retry-after.js';
 export interface CallContext {
   readonly endpoint: ApiErrorParts['endpoint'];
   readonly base: URL;
+  /** The setting that has the base URL. */
+  readonly setting?: string | undefined;
   readonly timeouts: { readonly headersMs: number; readonly bodyMs: number; readonly totalMs: number };
   readonly redact: Redact;
 }
@@ -37,10 +39,10 @@ export function noAnswer(call: CallContext, started: boolean, broken: Broken): A
   });
 }
 
-function unsentReason({ base, timeouts }: CallContext, { by, error }: Broken): string {
+function unsentReason({ base, timeouts, setting }: CallContext, { by, error }: Broken): string {
   if (by === 'caller') return 'cancelled before it was sent';
   if (by === 'total') return `not sent: no connection was free within ${timeouts.totalMs / 1000} s`;
-  return connectProblem(codeOf(error), base.host);
+  return connectProblem(codeOf(error), base.host, setting);
 }
 
 /** Why an answer is missing or incomplete. */
@@ -70,7 +72,7 @@ export async function badStatus(
   return new ApiError({
     endpoint: call.endpoint,
     facts: { phase: 'answer', status, tag: envelope.tag, retryAfterMs },
-    reason: statusProblem(status, header(received.headers, 'location'), call.base.href),
+    reason: statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
     details: status === 402 ? envelope.challenge : null,

@@ -32,6 +32,8 @@ export const defaultTimeouts: Timeouts = {
 export interface TransportOptions {
   /** The URL that all paths are appended to: `http` or `https`, with or without a path. */
   readonly baseUrl: string;
+  /** The variable that sets the base URL, for messages. Default `SEARCHFLOW_BASE_URL`. */
+  readonly setting?: string;
   /** Null sends no key: the service may answer with a 402 challenge. */
   readonly apiKey: Secret | null;
   /** The header of the key; the service accepts both. Default `x-api-key`. */

@@ -24,7 +24,13 @@ export function addTeam(program: Command, chosen: Chosen): void {
     .addOption(new Option('--by <group>', 'grouping').choices(['job', 'operation', 'day']).default('job'))
     .option('--since <day>', 'first day, as a UTC date (2026-11-01) or an age (30d)')
     .option('--until <day>', 'last day, in the format of --since')
+    .option('--reconcile', "compare the journal with the service's bill by day; needs SEARCHFLOW_SERVICE_KEY")
     .option('--json', 'one JSON object on stdout')
     .action((flags) => chosen(async (context) => (await import('./usage.js')).usage(context, flags)));
-  withExamples(usage, 'searchflow usage', 'searchflow usage --by day --since 30d');
+  withExamples(
+    usage,
+    'searchflow usage',
+    'searchflow usage --by day --since 30d',
+    'searchflow usage --reconcile --since 7d',
+  );
 }

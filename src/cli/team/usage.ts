@@ -9,6 +9,7 @@ export interface UsageFlags {
   readonly by: UsageGroup;
   readonly since?: string;
   readonly until?: string;
+  readonly reconcile?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,6 +29,8 @@ export async function usage(context: Context, flags: UsageFlags): Promise<ExitCo
   if (since !== undefined && until !== undefined && since >= until) {
     mistakes.push(`--since ${flags.since} must not be after --until ${flags.until}.`);
   }
+  if (flags.reconcile)
+    return (await import('./reconcile.js')).reconcileUsage(context, flags, { since, until, now, mistakes });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);

@@ -1,4 +1,4 @@
-/** The setting to change when the service cannot be reached. */
+/** The setting to change when the service cannot be reached, unless the caller names another one. */
 const SETTING = 'SEARCHFLOW_BASE_URL';
 
 const tls: Readonly<Record<string, string>> = {
@@ -35,22 +35,22 @@ const others: Readonly<Record<string, string>> = {
  * Describes why no connection to `host` could be opened, and names the setting of the host's address. Pure; `code` is an error
  * code of Node, OpenSSL or undici. In all these cases the request was not sent, so it was not charged.
  */
-export function connectProblem(code: string | null, host: string): string {
+export function connectProblem(code: string | null, host: string, setting = SETTING): string {
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'not sent: the client is closed';
   const known = code === null ? undefined : (tls[code] ?? others[code]);
   const why = known ?? (code?.startsWith('ERR_SSL_') ? 'TLS failed' : 'the connection failed');
   const shownCode = code === null ? '' : ` [${code}]`;
-  return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${SETTING}`;
+  return `cannot reach ${host}: ${why}${shownCode}; the address is set by ${setting}`;
 }
 
 /** Says what a status means if the status alone does not, with the setting of the address where that is wrong; null for other statuses. */
-export function statusProblem(status: number, location: string | null, base: string): string | null {
-  if (status === 407) return `a proxy before the service requires credentials; the address is set by ${SETTING}`;
+export function statusProblem(status: number, location: string | null, base: string, setting = SETTING): string | null {
+  if (status === 407) return `a proxy before the service requires credentials; the address is set by ${setting}`;
   if (status === 413 || status === 414) return 'the request was too large for the service or a proxy before it';
   if (status < 300 || status > 399) return null;
   const host = location === null ? null : hostOf(location, base);
   const where = host === null ? 'elsewhere' : `to host ${host}`;
-  return `a redirect ${where} was not followed; set ${SETTING} to the right address`;
+  return `a redirect ${where} was not followed; set ${setting} to the right address`;
 }
 
 function hostOf(location: string, base: string): string | null {

@@ -1,5 +1,6 @@
 import { toDollars, toMicros } from '../../core/text/money.js';
 import { Refusal } from '../base/refusal.js';
+import { KeyUsage } from './key-usage.js';
 import type { LogFile, LogReader } from './log-file.js';
 import type { Purchase, PurchaseLog } from './purchase-log.js';
 
@@ -11,6 +12,10 @@ export class Ledger {
   #file: LogFile | null = null;
   /** Runs that an earlier process charged. */
   readonly #charged = new Set<string>();
+  /** Keys whose requests started runs, by the id of the run. */
+  readonly #starters = new Map<string, string>();
+  /** The charges of each key, for the service's usage endpoint. */
+  readonly usage = new KeyUsage();
 
   /** `credits`: initial credits in dollars; null: no limit. */
   constructor(log: PurchaseLog, credits: number | null) {
@@ -43,10 +48,11 @@ export class Ledger {
   }
 
   /** Charges a purchase. If the credits are used up or do not cover the purchase, refuses with 402 and writes nothing. */
-  sell(purchase: Purchase): void {
-    if (this.#balance !== null && (this.#balance <= 0 || purchase.micros > this.#balance)) {
+  sell(sold: Purchase): void {
+    if (this.#balance !== null && (this.#balance <= 0 || sold.micros > this.#balance)) {
       throw outOfCredits();
     }
+    const purchase = { ...sold, at: Date.now() };
     this.#file?.purchase(purchase);
     this.#take(purchase);
   }
@@ -54,7 +60,8 @@ export class Ledger {
   /** Charges for a run at its end, once for each run. This charge cannot be refused, so the credits may become negative. */
   charge(operation: string, run: string, micros: number): void {
     if (this.#charged.delete(run)) return;
-    const purchase = { operation, options: '', units: [], failed: [], micros, run };
+    const key = this.#starters.get(run);
+    const purchase = { operation, options: '', units: [], failed: [], micros, run, key, at: Date.now() };
     this.#file?.purchase(purchase);
     this.#take(purchase);
   }
@@ -74,6 +81,7 @@ export class Ledger {
   /** Empties the log and its file, and restores the initial credits. */
   reset(): void {
     this.#log.reset();
+    this.usage.reset();
     this.#file?.reset();
     this.#balance = this.#firstMicros;
   }
@@ -84,6 +92,8 @@ export class Ledger {
 
   #take(purchase: Purchase): void {
     this.#log.add(purchase);
+    this.usage.add(purchase);
+    if (purchase.starts !== undefined && purchase.key !== undefined) this.#starters.set(purchase.starts, purchase.key);
     if (this.#balance !== null) this.#balance -= purchase.micros;
   }
 }

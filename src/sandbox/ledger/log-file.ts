@@ -12,6 +12,9 @@ const lineSchema = z.union([
     failed: z.array(z.string()),
     micros: z.number().int(),
     run: z.string().optional(),
+    starts: z.string().optional(),
+    key: z.string().optional(),
+    at: z.number().optional(),
   }),
   z.object({ fact: z.looseObject({ kind: z.string() }) }),
   z.object({ credits: z.number().int().nullable() }),
@@ -58,8 +61,8 @@ export class LogFile {
     }
   }
 
-  purchase({ operation, options, units, failed, micros, run }: Purchase): void {
-    this.#write({ operation, options, units, failed, micros, run });
+  purchase({ operation, options, units, failed, micros, run, starts, key, at }: Purchase): void {
+    this.#write({ operation, options, units, failed, micros, run, starts, key, at });
   }
 
   fact(fact: Fact): void {

@@ -13,6 +13,12 @@ export interface Purchase {
   readonly micros: number;
   /** Id of the charged run. A run is charged at its end, long after the request that started it was answered. */
   readonly run?: string | undefined;
+  /** Id of the run that this request starts, for the key of its later charge. */
+  readonly starts?: string | undefined;
+  /** Id of the key that pays, see `keyIdOf`; absent for a scheduled run of a monitor. */
+  readonly key?: string | undefined;
+  /** Time of the charge, in Unix ms; absent in logs of earlier versions. */
+  readonly at?: number | undefined;
 }
 
 /** All purchases of the sandbox. */

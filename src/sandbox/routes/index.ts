@@ -17,6 +17,7 @@ import { answer } from './search/answer.js';
 import { contents } from './search/contents.js';
 import { findSimilar } from './search/find-similar.js';
 import { search } from './search/search.js';
+import { keyUsage } from './team/key-usage.js';
 import { getEvent, listEvents } from './websets/webset-events.js';
 import { getWebset, getWebsetItem, listWebsetItems, listWebsets } from './websets/websets.js';
 
@@ -59,4 +60,5 @@ export const routes = new Router()
   .add('GET /websets/v0/websets', listWebsets)
   .add('GET /websets/v0/websets/:id', getWebset)
   .add('GET /websets/v0/websets/:id/items', listWebsetItems)
-  .add('GET /websets/v0/websets/:id/items/:itemId', getWebsetItem);
+  .add('GET /websets/v0/websets/:id/items/:itemId', getWebsetItem)
+  .add('GET /team-management/api-keys/:id/usage', keyUsage, polling);

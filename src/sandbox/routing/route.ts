@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AgentRuns } from '../agents/agent-runs.js';
 import type { Timers } from '../base/timers.js';
+import type { KeyUsage } from '../ledger/key-usage.js';
 import type { Purchase } from '../ledger/purchase-log.js';
 import type { Monitors } from '../monitors/monitors.js';
 import type { Crawler } from '../pages/crawl.js';
@@ -19,6 +20,7 @@ export interface RouteContext {
   readonly research: ResearchTasks;
   readonly monitors: Monitors;
   readonly history: EventHistory;
+  readonly usage: KeyUsage;
 }
 
 /** A request as a route gets it, without its body. */

@@ -36,11 +36,20 @@ function challenge(path: string, baseUrl: string): Refusal {
 export function checkAccess(
   headers: IncomingHttpHeaders,
   path: string,
-  options: { readonly keys: readonly string[] | null; readonly x402: boolean; readonly baseUrl: string },
+  options: {
+    readonly keys: readonly string[] | null;
+    readonly serviceKey: string | null;
+    readonly x402: boolean;
+    readonly baseUrl: string;
+  },
 ): void {
   const key = keyOf(headers);
   if (key === null && options.x402 && (path === '/search' || path === '/contents'))
     throw challenge(path, options.baseUrl);
+  if (path.startsWith('/team-management/')) {
+    if (key !== null && (options.serviceKey === null || key === options.serviceKey)) return;
+    throw new Refusal(401, 'INVALID_API_KEY', 'The service key is not valid');
+  }
   if (key !== null && (options.keys === null || options.keys.includes(key))) return;
   const tag = envelopeOf(path) === 'agent' ? 'TEAM_NOT_FOUND' : 'INVALID_API_KEY';
   throw new Refusal(401, tag, key === null ? 'The request has no API key' : 'The API key is not valid');

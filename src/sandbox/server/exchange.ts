@@ -4,6 +4,7 @@ import { fraction, mix } from '../base/hash.js';
 import { readJson } from '../base/read-json.js';
 import { envelopeOf, Refusal } from '../base/refusal.js';
 import type { Timers } from '../base/timers.js';
+import { keyIdOf } from '../ledger/key-usage.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { routes } from '../routes/index.js';
 import type { Frames, RouteContext } from '../routing/route.js';
@@ -93,7 +94,7 @@ async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Repl
   const { request, path, entry, requestId } = served;
   const method = request.method ?? 'GET';
   const found = routes.find(method, path);
-  checkAccess(request.headers, path, { keys: options.keys, x402: options.x402, baseUrl: parts.baseUrl() });
+  checkAccess(request.headers, path, { ...options, baseUrl: parts.baseUrl() });
   const early = method === 'POST' && gate.needsBody(path) ? { input: await readJson(request) } : null;
   const key = keyOf(request.headers);
   const rated = { path, weight: found?.weight ?? 1, type: fieldOf(early?.input, 'type'), key };
@@ -114,7 +115,7 @@ async function answer(parts: ExchangeParts, served: ServedRequest): Promise<Repl
   parts.advance();
   const done = work(requestId);
   if (done.purchase) {
-    ledger.sell(done.purchase);
+    ledger.sell({ ...done.purchase, key: key === null ? undefined : keyIdOf(key) });
     entry.units = done.purchase.units.length;
   }
   if (fault && isReplacement(fault)) return faultReply(path, requestId, fault);

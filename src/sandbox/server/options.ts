@@ -23,6 +23,8 @@ export interface SandboxOptions {
   readonly seed: number;
   /** API keys that are accepted; null accepts any. Default null. */
   readonly keys: readonly string[] | null;
+  /** The service key that `/team-management` accepts; null accepts any. Default null. */
+  readonly serviceKey: string | null;
   /** Whether requests without a key to `/search` and `/contents` get the 402 payment challenge; if false, they get a 401. Default false. */
   readonly x402: boolean;
   /**
@@ -111,6 +113,7 @@ const optionsSchema = z.strictObject({
   port: z.number().int().min(0).max(65_535).default(0),
   seed: z.number().int().default(1),
   keys: z.array(z.string().min(1)).readonly().nullable().default(null),
+  serviceKey: z.string().min(1).nullable().default(null),
   x402: z.boolean().default(false),
   credits: nonNegative.nullable().default(null),
   qps: z.number().int().positive().nullable().default(null),

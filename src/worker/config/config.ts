@@ -12,7 +12,7 @@ import { readPriceFile } from './price-file.js';
 import { readRateFile } from './rate-file.js';
 import { rateProfileOf } from './rate-setting.js';
 import { type RuntimeConfig, UsageError } from './runtime-types.js';
-import { readService } from './service-setting.js';
+import { readBill, readService } from './service-setting.js';
 import { type Environment, type Found, misspeltVariables, SettingsReader } from './settings-reader.js';
 import { readSource } from './source-setting.js';
 import { readStore } from './store-setting.js';
@@ -81,6 +81,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   for (const warning of misspeltVariables(env)) say(warning);
 
   const service = readService(reader, flags.service);
+  const bill = readBill(reader, service);
   const rate = readRate(reader, flags, cwd);
   const keyQps = reader.check(reader.variable('SEARCHFLOW_KEY_QPS'), wholeNumber(MAX_QPS), aRate);
   const concurrency = reader.check(
@@ -139,6 +140,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
 
   return Object.freeze({
     ...service,
+    bill,
     ...store,
     source,
     stateDir,

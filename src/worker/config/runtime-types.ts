@@ -20,6 +20,7 @@ import type { SourceFields } from '../../core/rows/source-fields.js';
 import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
+import type { BillSetting } from './service-setting.js';
 
 export { UsageError } from '../../core/processes/exit-codes.js';
 export type { UrlCells } from '../../rows/index.js';
@@ -57,6 +58,8 @@ export interface RuntimeConfig {
   /** Where requests go. */
   readonly baseUrl: string;
   readonly apiKey: Secret | null;
+  /** Access to the service's bill; none: no command needs it. */
+  readonly bill?: BillSetting;
   /** State folder, absolute, with journal, stages, job entries, locks and the embedded server's database. Default `.searchflow`. */
   readonly stateDir: string;
   /** PostgreSQL with journal, limit, slots, stages and job entries, shared by many workers; none: the state folder holds all of these. */

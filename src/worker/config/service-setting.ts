@@ -1,6 +1,6 @@
 import { isLoopback } from '../../core/connections/loopback.js';
 import { Secret } from '../../core/connections/secret.js';
-import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
+import { DEFAULT_ADMIN_URL, DEFAULT_BASE_URL } from '../../core/connections/service.js';
 import type { Found, SettingsReader } from './settings-reader.js';
 
 /** Port 1 of this machine, where nothing listens: a plan without a running sandbox must not reach another service by accident. */
@@ -20,12 +20,7 @@ export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' |
   const base = reader.variable('SEARCHFLOW_BASE_URL');
   const live = wanted === undefined ? key !== null : wanted === 'live';
   if (wanted !== 'sandbox') {
-    if (key !== null && !/^[\x21-\x7e]+$/.test(key.text)) {
-      reader.mistakes.push(
-        `${key.name}: the key (environment, not shown) contains white space, a control character or a character ` +
-          'outside ASCII. Copy it again without quotes or line breaks.',
-      );
-    }
+    if (key !== null && !isKey(key.text)) reader.mistakes.push(notAKey(key));
     if (base !== null && key === null) {
       reader.mistakes.push(
         'SEARCHFLOW_BASE_URL is set without an API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment, or unset ' +
@@ -35,13 +30,56 @@ export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' |
       reader.mistakes.push('There is no API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment.');
     }
   }
-  const baseUrl = wanted === 'sandbox' || base === null ? DEFAULT_BASE_URL : readBaseUrl(reader, base);
+  const baseUrl = wanted === 'sandbox' || base === null ? DEFAULT_BASE_URL : readAddress(reader, base, key?.name);
   return live
     ? { service: 'live', origin: baseUrl, baseUrl, apiKey: key === null ? null : new Secret(key.text) }
     : { service: 'sandbox', origin: 'sandbox', baseUrl: NOWHERE, apiKey: null };
 }
 
-function readBaseUrl(reader: SettingsReader, found: Found): string {
+/** Access to the service's bill: `searchflow usage --reconcile`. */
+export interface BillSetting {
+  /** The address without `/team-management`; null: the address of a bill for this service is not known. */
+  readonly url: string | null;
+  readonly serviceKey: Secret | null;
+  /** Ids of the team's API keys. */
+  readonly keyIds: readonly string[];
+}
+
+const MOST_KEYS = 50;
+
+/** Reads the settings of the bill. The public service has a bill; that of another service needs an address. */
+export function readBill(
+  reader: SettingsReader,
+  { service, baseUrl }: Pick<ServiceSetting, 'service' | 'baseUrl'>,
+): BillSetting {
+  const key = reader.variable('SEARCHFLOW_SERVICE_KEY');
+  if (key !== null && !isKey(key.text)) reader.mistakes.push(notAKey(key));
+  const ids = reader.variable('SEARCHFLOW_KEY_ID');
+  const keyIds = [...new Set((ids?.text ?? '').split(',').map((id) => id.trim()))].filter((id) => id !== '');
+  if (
+    ids !== null &&
+    (keyIds.length === 0 || keyIds.length > MOST_KEYS || !keyIds.every((id) => /^[\w-]{1,200}$/.test(id)))
+  )
+    reader.wrong(
+      ids,
+      `is not a list of ids of API keys such as 550e8400-e29b-41d4-a716-446655440000 (at most ${MOST_KEYS}, separated by commas).`,
+    );
+  const address = reader.variable('SEARCHFLOW_BILL_URL');
+  const usual = service === 'live' && baseUrl === DEFAULT_BASE_URL ? DEFAULT_ADMIN_URL : null;
+  return {
+    url: address === null ? usual : readAddress(reader, address, 'SEARCHFLOW_SERVICE_KEY'),
+    serviceKey: key === null ? null : new Secret(key.text),
+    keyIds,
+  };
+}
+
+const isKey = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
+
+const notAKey = ({ name }: Found): string =>
+  `${name}: the key (environment, not shown) contains white space, a control character or a character ` +
+  'outside ASCII. Copy it again without quotes or line breaks.';
+
+function readAddress(reader: SettingsReader, found: Found, keyName = 'SEARCHFLOW_API_KEY'): string {
   const wrong = (what: string, value?: string) => {
     reader.wrong(found, what, value);
     return '';
@@ -50,7 +88,7 @@ function readBaseUrl(reader: SettingsReader, found: Found): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     return wrong('is not an http or https address.', url?.password ? 'the value (not shown)' : undefined);
   if (url.username !== '' || url.password !== '') {
-    return wrong('contains a user name or password. Give the key in SEARCHFLOW_API_KEY.', 'the value (not shown)');
+    return wrong(`contains a user name or password. Give the key in ${keyName}.`, 'the value (not shown)');
   }
   if (url.search !== '' || url.hash !== '')
     return wrong('has a query or fragment. Give the address without it.', 'the value (not shown)');

@@ -12,7 +12,13 @@ export interface Found {
 }
 
 /** Variables whose whole value is a secret. */
-const secretVariables = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
+const secretVariables = [
+  'SEARCHFLOW_API_KEY',
+  'EXA_API_KEY',
+  'SEARCHFLOW_SERVICE_KEY',
+  'TEMPORAL_API_KEY',
+  'PGPASSWORD',
+];
 
 /** Reads settings and collects their mistakes, one sentence each, so that all are reported together. */
 export class SettingsReader {
@@ -67,6 +73,9 @@ export class SettingsReader {
 export const knownVariables = [
   'SEARCHFLOW_API_KEY',
   'SEARCHFLOW_BASE_URL',
+  'SEARCHFLOW_SERVICE_KEY',
+  'SEARCHFLOW_KEY_ID',
+  'SEARCHFLOW_BILL_URL',
   'SEARCHFLOW_QPS',
   'SEARCHFLOW_RATE_PROFILE',
   'SEARCHFLOW_PRICES',
@@ -99,7 +108,9 @@ export function misspeltVariables(env: Readonly<Record<string, string | undefine
   return Object.keys(env)
     .filter((found) => found.startsWith('SEARCHFLOW_') && !(knownVariables as readonly string[]).includes(found))
     .map((found) => {
-      const near = nearest(found, knownVariables);
+      // A variable whose name ends with KEY holds a key, and a key must not be suggested for another variable.
+      const isKey = (name: string) => name.endsWith('KEY');
+      const near = nearest(found, isKey(found) ? knownVariables.filter(isKey) : knownVariables);
       const hint = near === null ? `. Known variables: ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
       const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
       return `Warning: the variable ${shown} is unknown and has no effect${hint}`;

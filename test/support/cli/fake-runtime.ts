@@ -196,8 +196,11 @@ export async function listen(): Promise<{ readonly url: string; close(): void }>
 }
 
 /** The context of a command. Its environment has a key, so that no sandbox is started. `press` sends a signal. */
-export function fakeContext(runtime: Runtime, options: { readonly tty?: boolean } = {}) {
-  const env = { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
+export function fakeContext(
+  runtime: Runtime,
+  options: { readonly tty?: boolean; readonly env?: Readonly<Record<string, string | undefined>> } = {},
+) {
+  const env = options.env ?? { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
   const { terminal, out, err } = fakeTerminal({ ...options, env });
   const signals = new EventEmitter();
   let clock = 0;

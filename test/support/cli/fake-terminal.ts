@@ -2,7 +2,9 @@ import { PassThrough } from 'node:stream';
 import { openTerminal, type Terminal } from '../../../src/cli/shared/terminal.js';
 
 /** A real terminal object over streams in memory. */
-export function fakeTerminal(options: { readonly tty?: boolean; readonly env?: Record<string, string> } = {}): {
+export function fakeTerminal(
+  options: { readonly tty?: boolean; readonly env?: Readonly<Record<string, string | undefined>> } = {},
+): {
   readonly terminal: Terminal;
   out(): string;
   err(): string;

@@ -15,7 +15,7 @@ export const createAgentRun: Route = (input, context, { headers }) => {
   return () => {
     const run = context.agentRuns.create(body);
     const unit = canonicalJson(input);
-    const purchase = { operation: 'createAgentRun', options: '', units: [unit], failed: [], micros: 0 };
+    const purchase = { operation: 'createAgentRun', options: '', units: [unit], failed: [], micros: 0, starts: run.id };
     if (wantsStream(headers.accept)) return { body: liveFrames(run.id, context), purchase };
     return jsonWork(recordOf(run, context), { purchase });
   };

@@ -37,7 +37,7 @@ export function startTask(
   return () => {
     const task = context.research.create(wanted);
     const units = [canonicalJson(input)];
-    const purchase = { operation: 'createResearchTask', options: '', units, failed: [], micros: 0 };
+    const purchase = { operation: 'createResearchTask', options: '', units, failed: [], micros: 0, starts: task.id };
     return jsonWork(answer(task), { status, purchase });
   };
 }

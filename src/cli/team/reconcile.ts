@@ -1,0 +1,94 @@
+import { reconcile } from '../../core/purchase/reconcile.js';
+import type { UsageGroup } from '../../core/purchase/spend.js';
+import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { reconciliationData, reconciliationText } from './reconcile-text.js';
+
+const DAY_MS = 86_400_000;
+/** Look-back of the service's usage endpoint, in days. */
+const MOST_DAYS = 180;
+const USUAL_DAYS = 30;
+
+interface ReconcileFlags {
+  readonly by: UsageGroup;
+  readonly since?: string;
+  readonly json?: boolean;
+}
+
+interface Range {
+  /** Unix ms: the start of the first day, and the end of the last one. */
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+  readonly now: number;
+  readonly mistakes: string[];
+}
+
+/** `searchflow usage --reconcile`: compares the journal with the service's bill. Exit code 1 if a difference has no explanation. */
+export async function reconcileUsage(context: Context, flags: ReconcileFlags, range: Range): Promise<ExitCode> {
+  const { now, mistakes } = range;
+  const today = now - (now % DAY_MS);
+  const last = Math.min((range.until ?? Number.POSITIVE_INFINITY) - DAY_MS, today);
+  const first = range.since ?? last - (USUAL_DAYS - 1) * DAY_MS;
+  if (first < today - MOST_DAYS * DAY_MS)
+    mistakes.push(
+      `--since: the service keeps its bill for ${MOST_DAYS} days. Pass a later day, such as ${MOST_DAYS}d.`,
+    );
+  else if (first > today) mistakes.push(`--since ${flags.since ?? ''} is in the future.`);
+  if (flags.by !== 'job' && flags.by !== 'day')
+    mistakes.push(`--by ${flags.by} cannot be combined with --reconcile, which compares days.`);
+  const config = settings(context, {}, mistakes);
+  const access = billAccess(config);
+  const days = Array.from({ length: (last - first) / DAY_MS + 1 }, (_, index) => dayText(first + index * DAY_MS));
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
+    const lines = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
+    const { readBilledDays } = await import('../../worker/team/service-bill.js');
+    const bill = await readBilledDays(access, days, stopped).catch((error: unknown) => {
+      const hint = hintOf(error);
+      if (hint !== null) context.terminal.say(hint);
+      throw error;
+    });
+    const result = reconcile(lines, bill);
+    const about = { origin: config.origin, keys: access.keyIds, today: dayText(today), team: config.team ?? null };
+    context.terminal.data(
+      flags.json ? JSON.stringify(reconciliationData(result, about)) : reconciliationText(result, about),
+    );
+    return result.agrees ? exitCodes.ok : exitCodes.failed;
+  });
+}
+
+/** What to do about a refused call; null for other errors. */
+function hintOf(error: unknown): string | null {
+  const status = (error as { readonly facts?: { readonly status?: unknown } }).facts?.status;
+  if (status === 401 || status === 403)
+    return 'The service refused SEARCHFLOW_SERVICE_KEY. It must be a service key of the team, and the service must have enabled team management for the team.';
+  if (status === 404) return 'The team has no API key with an id of SEARCHFLOW_KEY_ID.';
+  if (status === 400) return 'The service may keep its bill for a shorter time. Pass a later day with --since.';
+  return null;
+}
+
+const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10);
+
+/** Returns the access to the bill, or throws one `UsageError` with everything that is missing. */
+function billAccess({ service, bill, origin }: RuntimeConfig) {
+  if (service === 'sandbox')
+    throw new UsageError(
+      'There is no API key, so this command would use the sandbox, which has no bill at the service. Set SEARCHFLOW_API_KEY and SEARCHFLOW_SERVICE_KEY.',
+    );
+  const missing = [
+    ...(bill?.serviceKey
+      ? []
+      : [
+          "SEARCHFLOW_SERVICE_KEY is not set. The bill can be read only with a service key of the team, which is not an API key. Create one in the service's dashboard.",
+        ]),
+    ...(bill && bill.keyIds.length > 0
+      ? []
+      : [
+          'SEARCHFLOW_KEY_ID is not set. Set it to the id of the API key, or to the ids of all keys of the team, separated by commas.',
+        ]),
+    ...(bill?.url ? [] : [`SEARCHFLOW_BILL_URL is not set. The address of the bill for ${origin} is not known.`]),
+  ];
+  if (!bill?.url || missing.length > 0) throw new UsageError(missing.join('\n'));
+  return { ...bill, url: bill.url };
+}

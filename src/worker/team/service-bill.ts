@@ -1,0 +1,101 @@
+import { callWithRetries } from '../../activities/call/call-in-turn.js';
+import { mapConcurrent } from '../../activities/call/map-concurrent.js';
+import { createTransport, type KeyUsage, keyUsageEndpoint } from '../../api/index.js';
+import { flatProfile } from '../../core/limiter/rate.js';
+import type { BilledDay, BilledPrice } from '../../core/purchase/reconcile.js';
+import { toMicros } from '../../core/text/money.js';
+import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
+import type { BillSetting } from '../config/service-setting.js';
+
+/** Access to a bill, with everything that a call needs. */
+export interface BillAccess extends BillSetting {
+  readonly url: string;
+}
+
+const PARALLEL = 4;
+const TRIES = 4;
+const timeouts = { headersMs: 30_000, bodyMs: 10_000, totalMs: 45_000 };
+
+/**
+ * The bill of each of these UTC days (`2026-11-21`), over all keys: one free call for each day and key. Rejects with `ApiError` if the
+ * service refuses a call, and with an error if it answers for another period.
+ */
+export async function readBilledDays(
+  { url, serviceKey, keyIds }: BillAccess,
+  days: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly BilledDay[]> {
+  const transport = createTransport({
+    baseUrl: url,
+    setting: 'SEARCHFLOW_BILL_URL',
+    apiKey: serviceKey,
+    timeouts,
+    connections: PARALLEL,
+  });
+  // Calls to another host use nothing of the team's rate; the limiter holds all of them back after a 429.
+  const limiter = new MemoryLimiter(flatProfile(PARALLEL));
+  const answers = new Map<string, KeyUsage>();
+  try {
+    const calls = days.flatMap((day) => keyIds.map((id) => ({ day, id })));
+    await mapConcurrent(calls, PARALLEL, async ({ day, id }) => {
+      const input = { id, start_date: `${day}T00:00:00.000Z`, end_date: `${day}T23:59:59.999Z`, group_by: 'day' };
+      const { data } = await callWithRetries({ transport, limiter }, keyUsageEndpoint, input, { signal, tries: TRIES });
+      checkPeriod(data, day);
+      answers.set(`${day} ${id}`, data);
+    });
+  } finally {
+    await limiter.close();
+    await transport.close();
+  }
+  const isRounded = [...answers.values()].every(hasWholeCents);
+  return days.map((day) => {
+    const byKey = new Map(keyIds.map((id) => [id, answers.get(`${day} ${id}`) as KeyUsage]));
+    return billedDay(day, byKey, isRounded);
+  });
+}
+
+function checkPeriod({ period }: KeyUsage, day: string): void {
+  if (!period) return;
+  const [start, end] = [Date.parse(period.start), Date.parse(period.end)];
+  const from = Date.parse(`${day}T00:00:00Z`);
+  if (start === from && (isWithin(end, from, 86_400_000) || period.end === day)) return;
+  throw new Error(
+    `GET ${keyUsageEndpoint.path}: the service answered for ${period.start} to ${period.end} instead of the UTC day ${day}, so its bill cannot be compared by day.`,
+  );
+}
+
+const isWithin = (at: number, from: number, ms: number): boolean => at >= from && at <= from + ms;
+
+/** Whether all amounts may have been rounded to cents. */
+function hasWholeCents({ total_cost_usd: total, cost_breakdown: breakdown }: KeyUsage): boolean {
+  const amounts = [total, ...(breakdown ?? []).map(({ amount_usd: amount }) => amount ?? 0)];
+  return amounts.every((amount) => (toMicros(amount) ?? 0) % CENT === 0);
+}
+
+function billedDay(day: string, byKey: ReadonlyMap<string, KeyUsage>, isRounded: boolean): BilledDay {
+  const keys = [...byKey].map(([id, { api_key_name: name, total_cost_usd: total }]) => ({
+    ...{ id, name: name ?? null },
+    micros: toMicros(total) as number,
+  }));
+  const prices = new Map<string, BilledPrice>();
+  for (const { cost_breakdown: breakdown } of byKey.values()) {
+    for (const { price_id: id, price_name: name, quantity, amount_usd: amount } of breakdown ?? []) {
+      const key = id ?? name ?? '';
+      const before = prices.get(key);
+      prices.set(key, {
+        ...{ id: key, name: name ?? key },
+        quantity: (before?.quantity ?? 0) + (quantity ?? 0),
+        micros: (before?.micros ?? 0) + (toMicros(amount) ?? 0),
+      });
+    }
+  }
+  return {
+    day,
+    micros: keys.reduce((sum, { micros }) => sum + micros, 0),
+    roundedMicros: isRounded ? keys.filter(({ micros }) => micros > 0).length * (CENT / 2) : 0,
+    prices: [...prices.values()],
+    keys,
+  };
+}
+
+const CENT = 10_000;
