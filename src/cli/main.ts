@@ -5,10 +5,10 @@ import { buildProgram, saidAlready } from './program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import { failureText, stackText } from './shared/failure-text.js';
 import { watchInterrupts } from './shared/signals.js';
-import { openTerminal, scrubber } from './shared/terminal.js';
+import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
-const terminal = openTerminal({ env, stdin, stdout, stderr });
+let terminal = openTerminal({ env, stdin, stdout, stderr });
 
 function report(error: unknown): ExitCode {
   const { text, code } = failureText(error);
@@ -20,12 +20,14 @@ function report(error: unknown): ExitCode {
 
 async function run(args: readonly string[]): Promise<ExitCode> {
   let action: ((context: Context) => Promise<ExitCode>) | null = null;
+  let flags: OutputFlags = {};
   const { version } = JSON.parse(readFileSync(inPackage('package.json'), 'utf8')) as {
     version: string;
   };
   const scrub = scrubber(env);
-  const choose = (chosen: (context: Context) => Promise<ExitCode>) => {
+  const choose = (chosen: (context: Context) => Promise<ExitCode>, typed: OutputFlags) => {
     action = chosen;
+    flags = typed;
   };
   const program = buildProgram(version, choose, {
     writeOut: (text) => stdout.write(text),
@@ -39,6 +41,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     throw error;
   }
   if (action === null) return exitCodes.ok;
+  terminal = openTerminal({ env, stdin, stdout, stderr, flags });
   const interrupts = watchInterrupts(process);
   const context: Context = {
     env,

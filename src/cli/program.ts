@@ -1,5 +1,6 @@
-import { Command, CommanderError, type OutputConfiguration } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfiguration } from 'commander';
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
+import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addEvents } from './events/event-program.js';
 import { addLocal } from './local/local-program.js';
@@ -10,7 +11,9 @@ import { addJobs } from './rows/job-commands.js';
 import { addAgentRows, addEnrich } from './rows/row-commands.js';
 import { addSchedules } from './schedules/schedule-program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
+import type { OutputFlags } from './shared/terminal.js';
 import { addTeam } from './team/team-program.js';
+import { printableLines } from './text/printable.js';
 
 const exitCodesText = `
 Exit codes:
@@ -18,15 +21,23 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meanin
 
 type Action = (context: Context) => Promise<ExitCode>;
 
+/** The flags of every command, before or after its name. */
+const globalOptions = [
+  new Option('--no-input', 'never ask; exit code 2 where a confirmation is needed'),
+  new Option('--quiet', 'results and errors only, without progress and notes'),
+];
+
 /**
- * Returns the command line. Parsing runs no command: `chosen` gets the action that the caller then runs. Each command loads its
- * own code, so that `--help` stays fast.
+ * Returns the command line. Parsing runs no command: `choose` gets the action that the caller then runs, and the global flags. Each
+ * command loads its own code, so that `--help` stays fast.
  */
 export function buildProgram(
   version: string,
-  chosen: (action: Action) => void,
+  choose: (action: Action, flags: OutputFlags) => void,
   output: OutputConfiguration = {},
 ): Command {
+  const typed: OutputFlags = {};
+  const chosen = (action: Action) => choose(action, typed);
   const program = new Command('searchflow')
     .description(
       'Enrich tables with a web-search API, as durable jobs. Without an API key (SEARCHFLOW_API_KEY or EXA_API_KEY) it uses a local sandbox.',
@@ -35,7 +46,7 @@ export function buildProgram(
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for usage)')
     .helpCommand(false)
-    .configureOutput(output)
+    .configureOutput({ ...output, outputError: (text, write) => write(printableLines(text)) })
     .exitOverride();
 
   program.commandsGroup(helpGroups.jobs);
@@ -58,11 +69,58 @@ export function buildProgram(
   program.commandsGroup(helpGroups.local);
   addLocal(program, chosen);
   program.addHelpText('after', exitCodesText);
+  strict(program);
+  program.hook('preAction', (_, command) => {
+    refuseExcess(command);
+    Object.assign(typed, outputFlags(command));
+  });
   return withExamples(
     program,
     'searchflow enrich companies.csv --url-column website --dry-run',
     'searchflow enrich --help',
   );
+}
+
+/**
+ * Adds the global flags to a command and its subcommands. Makes them refuse empty values, such as those of an unset variable of a script,
+ * and keep their own flags: `limits set --json` is not `limits --json`.
+ */
+function strict(command: Command): void {
+  const takeValue = command.options.filter(({ required, optional }) => required || optional);
+  for (const one of [...command.registeredArguments, ...takeValue]) {
+    const parse = one.parseArg as ((value: string, before: unknown) => unknown) | undefined;
+    one.argParser((value: string, before: unknown) => {
+      if (value.trim() === '') throw new InvalidArgumentError('The value is empty.');
+      return parse ? parse(value, before) : value;
+    });
+  }
+  for (const option of globalOptions) command.addOption(option.helpGroup('Global options:'));
+  command.enablePositionalOptions().allowExcessArguments().commands.forEach(strict);
+}
+
+/** Returns the global flags that were typed before or after the name of a command. */
+function outputFlags(command: Command | null): OutputFlags {
+  if (command === null) return {};
+  const { input = true, quiet = false } = command.opts<OutputFlags>();
+  const before = outputFlags(command.parent);
+  return { input: input && before.input !== false, quiet: quiet || before.quiet === true };
+}
+
+/** The most characters of a word that are compared with the names of commands. */
+const MOST_WORD = 100;
+
+/** Ends with a usage error if the command line has a word that is no argument of the command. The error names the word. */
+function refuseExcess(command: Command): void {
+  const { args, registeredArguments, commands } = command;
+  const word = args[registeredArguments.length];
+  if (word === undefined) return;
+  const near = nearest(
+    word.slice(0, MOST_WORD),
+    commands.map((one) => one.name()),
+  );
+  const hint = near === null ? '' : `\n(Did you mean ${near}?)`;
+  const place = commands.length > 0 ? 'unknown command' : 'too many arguments:';
+  command.error(`error: ${place} '${word}'${hint}`, { exitCode: exitCodes.usage });
 }
 
 /** If commander has already printed help, the version or a usage error, returns the exit code. Otherwise returns null. */

@@ -1,5 +1,6 @@
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { withAgentCalls } from '../../worker/control/agent-control.js';
+import { toCount } from '../monitors/monitor-flags.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { onSandbox } from '../shared/embedded-sandbox.js';
 import { withRuntime } from '../shared/session.js';
@@ -11,13 +12,9 @@ export async function agentList(
   context: Context,
   flags: ConfigFlags & { readonly limit?: string; readonly json?: boolean },
 ): Promise<ExitCode> {
-  const limit = Number(flags.limit ?? 20);
-  const whole = Number.isInteger(limit) && limit >= 1 && limit <= 100;
-  const config = settings(
-    context,
-    {},
-    whole ? [] : [`--limit: '${flags.limit}' must be a whole number from 1 to 100.`],
-  );
+  const mistakes: string[] = [];
+  const limit = toCount(flags.limit, '--limit', 100, mistakes) ?? 20;
+  const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: true }, async ({ sandbox }) => {
     const { data } = await withAgentCalls(sandbox ? onSandbox(config, sandbox) : config, (calls) =>
       calls.listAgentRuns({ limit }),

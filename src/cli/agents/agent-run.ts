@@ -45,7 +45,7 @@ export async function agentRun(context: Context, query: string | undefined, flag
     await session.runtime.work.own({ job, workflowId });
     const access = await session.runtime.workflows();
     const handle = await startAgentRun(access, request, options);
-    terminal.say(
+    terminal.note(
       `Agent run on ${serviceText(config)}. After Ctrl-C it continues there; run the same command to attach to it.`,
     );
     const result = await withAgentCalls(access.config, (calls) =>

@@ -72,7 +72,7 @@ async function run(
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
     const what = joined ? 'resumed' : 'started';
-    terminal.say(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
+    terminal.note(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   };
   return withAccess(context, flags, mistakes, work, { loads: true, owns: true });
@@ -80,5 +80,5 @@ async function run(
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {
   const note = typesNote(types);
-  if (note !== null) terminal.say(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
+  if (note !== null) terminal.note(terminal.colors.yellow(`Note: ${printable(note, 1000)}`));
 }

@@ -11,5 +11,6 @@ export function jsonLog(terminal: Terminal, now: () => number = Date.now): Log {
 /** A terminal whose texts become lines of the log. */
 export function linesOf(terminal: Terminal, log: Log): Terminal {
   const say = (text: string) => log({ level: 'INFO', message: stripVTControlCharacters(text) });
-  return { ...terminal, live: false, asks: false, say, show: () => undefined };
+  const cannotAsk = 'SEARCHFLOW_LOG=json is set';
+  return { ...terminal, live: false, asks: false, cannotAsk, say, note: say, show: () => undefined };
 }

@@ -46,7 +46,7 @@ function toTrigger(what: string, id: string | undefined, count: string | undefin
     return { [name]: id };
   }
   if (id !== undefined) throw new UsageError(`${what} takes no id; only monitor-run and disable-monitor do.`);
-  if (count !== undefined && !/^[1-9]\d*$/.test(count))
-    throw new UsageError(`--count: '${count}' must be a whole number, 1 or more.`);
+  if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count))
+    throw new UsageError(`--count: '${count}' must be a whole number from 1 to 999999.`);
   return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
 }

@@ -33,18 +33,36 @@ export async function sandbox(context: Context, flags: SandboxFlags): Promise<Ex
   const options = toSandboxOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
     // An error without a system code (port, file) is a mistake in the options.
-    if (error instanceof Error && !('code' in error)) throw new UsageError(error.message);
+    if (error instanceof Error && !('code' in error)) throw new UsageError(withFlags(error.message));
     throw error;
   });
   context.terminal.data(running.url);
-  context.terminal.say(
+  context.terminal.note(
     `The sandbox runs until Ctrl-C. To use it, in another terminal:\n  export SEARCHFLOW_BASE_URL=${running.url} SEARCHFLOW_API_KEY=sandbox`,
   );
   const signal = await context.interrupts.first;
   const { micros, requests } = running.bill({ keys: false });
   await running.close();
-  context.terminal.say(`Sandbox ended. Bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
+  context.terminal.note(`Sandbox ended. Bill: ${dollars(micros)} for ${some(requests, 'request')}.`);
   return signalExitCodes[signal];
+}
+
+/** The flags whose options have other names. */
+const flagOf: Readonly<Record<string, string>> = {
+  failureRate: '--error-rate',
+  ledgerFile: '--ledger',
+  keys: '--key',
+  'agentRuns.durationMs': '--agent-run-ms',
+  'events.count': '--events',
+  'events.arrivingPerSecond': '--events-per-second',
+};
+
+/** Returns a message about options with the flags that set them. */
+function withFlags(message: string): string {
+  return message.replace(/→ at ([\w.]+)/g, (_, path: string) => {
+    const flag = flagOf[path] ?? `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return path.includes('.') && !(path in flagOf) ? `→ at ${path} (--set)` : `→ at ${path} (${flag})`;
+  });
 }
 
 /** Returns the sandbox options that the flags set. Throws a `UsageError` with all mistakes. */
@@ -52,7 +70,7 @@ export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string)
   const mistakes: string[] = [];
   const number = (text: string | undefined, flag: string): number | undefined => {
     if (text === undefined) return undefined;
-    if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+    if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text);
     mistakes.push(`${flag}: '${text}' must be a number.`);
     return undefined;
   };

@@ -19,10 +19,10 @@ export async function worker(typed: Context, flags: ConfigFlags): Promise<ExitCo
   const config = { ...settings(context, flags), log };
   return withRuntime(context, config, { sends: true }, async (session) => {
     session.working();
-    const { say } = context.terminal;
+    const { note } = context.terminal;
     await session.runtime.runWorker(
-      () => say(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
-      (run) => (log === null ? say(`${moment(Date.now())}  ${textOf(run)}`) : log(lineOf(run))),
+      () => note(`Worker running on ${serviceText(config)}, task queue ${config.taskQueue}. Press Ctrl-C to stop.`),
+      (run) => (log === null ? note(`${moment(Date.now())}  ${textOf(run)}`) : log(lineOf(run))),
     );
     return exitCodes.ok;
   });

@@ -43,7 +43,7 @@ export async function runBatch(context: Context, action: MonitorAction, flags: B
     mistakes.push('--yes and --wait-for-approval exclude each other. Pass one of them.');
   const asks = !flags.yes && !flags.waitForApproval && terminal.asks;
   if (action === 'delete' && !flags.yes && !flags.waitForApproval && !asks) {
-    mistakes.push('Deleting is permanent and stdin is not a terminal. Pass --yes or --wait-for-approval.');
+    mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes or --wait-for-approval.`);
   }
   const by = whoami(context);
   const wanted = { action, filter, by, limit };
@@ -117,9 +117,9 @@ async function watch(context: Context, session: Session, handle: BatchHandle, ma
   let waitShown = false;
   const showPlan = (progress: BatchProgress): void => {
     if (planShown || !progress.plan || progress.plan.planned === 0) return;
-    terminal.say(planText(progress, progress.plan));
+    terminal.note(planText(progress, progress.plan));
     if (manner.limit !== undefined && manner.limit !== progress.limit)
-      terminal.say(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
+      terminal.note(`This batch is already running with --limit ${progress.limit}. Its limit does not change.`);
     planShown = true;
   };
   const poll = async () => {

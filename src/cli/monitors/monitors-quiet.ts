@@ -47,7 +47,7 @@ export async function list(context: Context, flags: { readonly json?: boolean })
     const all = await control.quiet.list();
     if (flags.json) context.terminal.data(JSON.stringify(all));
     else for (const one of all) context.terminal.data(listingText(one));
-    if (all.length === 0) context.terminal.say('No quiet hours.');
+    if (all.length === 0) context.terminal.note('No quiet hours.');
     return exitCodes.ok;
   });
 }

@@ -5,7 +5,6 @@ import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
 import type { Json } from '../../core/text/json.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { UsageError } from '../../worker/config/runtime-types.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { askYesNo } from '../shared/ask.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -103,15 +102,17 @@ export async function trigger(context: Context, id: string, flags: Flags): Promi
 export async function remove(
   context: Context,
   id: string,
-  flags: Flags & FilterFlags & { readonly yes?: boolean; readonly waitForApproval?: boolean },
+  flags: Flags & FilterFlags & { readonly yes?: boolean; readonly waitForApproval?: boolean; readonly limit?: string },
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (flags.name ?? flags.status ?? flags.metadata) throw new UsageError('Pass an id or a filter, not both.');
+  const mistakes: string[] = [];
+  for (const name of ['name', 'status', 'metadata', 'limit'] as const)
+    if (flags[name] !== undefined) mistakes.push(`--${name} is for a filter. Pass an id or a filter, not both.`);
   if (flags.waitForApproval)
-    throw new UsageError('--wait-for-approval is for a filter. To delete one monitor, pass its id and --yes.');
+    mistakes.push('--wait-for-approval is for a filter. To delete one monitor, pass its id and --yes.');
   if (!flags.yes && !terminal.asks)
-    throw new UsageError('Deleting is permanent and stdin is not a terminal. Pass --yes to confirm.');
-  return withMonitors(context, flags, [], async (control) => {
+    mistakes.push(`Deleting is permanent and ${terminal.cannotAsk}. Pass --yes to confirm.`);
+  return withMonitors(context, flags, mistakes, async (control) => {
     if (!flags.yes && !(await askYesNo(context, `Delete ${printable(id)} permanently?`))) {
       terminal.say('Nothing was deleted.');
       return exitCodes.usage;

@@ -39,7 +39,7 @@ export class ProgressView {
     this.#lastTenth = tenth;
     if (text === this.#lastText) return;
     this.#lastText = text;
-    this.#terminal.say(text);
+    this.#terminal.note(text);
   }
 
   end(): void {

@@ -1,4 +1,5 @@
 import type { PublishMode, PublishPartition } from '../../core/publish/publish-request.js';
+import { placeOrProblem } from '../../worker/config/publish-step.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
@@ -18,11 +19,12 @@ export interface PublishFlags {
 export async function publish(context: Context, what: string, flags: PublishFlags): Promise<ExitCode> {
   const { to, from = null, mode, key = [], partition = null, json = false } = flags;
   const mistakes: string[] = [];
-  if (to.trim() === '') mistakes.push("--to: '' is not a target.");
+  const place = placeOrProblem(to);
+  if (typeof place === 'string') mistakes.push(`--to: ${place}.`);
   if (mode === 'merge' && key.length === 0)
     mistakes.push('--mode merge needs --key, the columns that identify a row, such as --key website.');
   if (mode !== 'merge' && key.length > 0) mistakes.push('--key needs --mode merge.');
-  const config = settings(context, { into: from ?? undefined }, mistakes);
+  const config = settings(context, from === null ? {} : { into: from, intoFlag: '--from' }, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const done = await runtime.publish({ what, from, to, mode, key, partition });
     if (json) context.terminal.data(JSON.stringify({ kind: 'publish', ...done }));

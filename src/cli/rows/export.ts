@@ -34,7 +34,7 @@ export async function exportJob(context: Context, job: string, flags: ExportFlag
   const form = withoutUndefined({ delimiter, bom });
   const config = settings(context, {}, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
-    await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : flags);
+    await runtime.rows.checkTargets(job, csv === '-' ? { parquet } : { csv, parquet });
     if (parquet !== undefined) {
       const { rows, files, folder } = await runtime.rows.exportParquet(job, parquet);
       context.terminal.say(`${some(rows, 'row')} written to ${printable(folder)} in ${some(files, 'file')}`);

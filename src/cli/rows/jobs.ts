@@ -18,7 +18,7 @@ export async function jobs(context: Context, flags: { readonly json?: boolean })
     if (flags.json) context.terminal.data(JSON.stringify(all.map(jobData)));
     else if (all.length > 0) context.terminal.data(table(all, Date.now()).join('\n'));
     if (all.length === 0)
-      context.terminal.say('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
+      context.terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     return exitCodes.ok;
   });
 }

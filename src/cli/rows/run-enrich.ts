@@ -52,7 +52,7 @@ export async function runEnrich(
   manner: EnrichManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  if (request.input === '-' && terminal.asks) terminal.say('Reading rows from the terminal; press Ctrl-D to end.');
+  if (request.input === '-' && terminal.asks) terminal.note('Reading rows from the terminal; press Ctrl-D to end.');
   return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
     if (!manner.dryRun) await checkWarehouse(config, request.into);
     const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
@@ -63,8 +63,8 @@ export async function runEnrich(
       return exitCodes.ok;
     }
     if (request.reparse) return readAgain(context, config, session, plan, manner);
-    terminal.say(announcement(plan, config));
-    for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
+    terminal.note(announcement(plan, config));
+    for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
     if (plan.status === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
       terminal.say('Nothing was bought.');

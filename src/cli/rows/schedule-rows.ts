@@ -31,9 +31,9 @@ export async function scheduleRows(
       return exitCodes.ok;
     }
     if (wish.timing !== 'never') {
-      terminal.say(`A run now: ${announcement(plan, config)}`);
-      for (const note of notesOf(plan)) terminal.say(`Note: ${note}`);
-      terminal.say(runCost(plan));
+      terminal.note(`A run now: ${announcement(plan, config)}`);
+      for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
+      terminal.note(runCost(plan));
       if (!(await agreed(context, config, purchaseOf(plan, manner)))) {
         terminal.say('No schedule was created.');
         return exitCodes.usage;

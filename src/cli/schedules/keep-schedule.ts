@@ -46,7 +46,7 @@ export async function keepSchedule(
       ? `To resume it:\n  searchflow schedule resume ${shellWord(printable(called))}`
       : `To run it now:\n  searchflow schedule trigger ${shellWord(printable(called))}`,
   );
-  terminal.say(await whoRuns(access.config, control));
+  terminal.note(await whoRuns(access.config, control));
   if (needsCredentials(context, access.config)) {
     terminal.say(
       'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.',

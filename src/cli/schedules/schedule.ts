@@ -37,7 +37,7 @@ export function list(context: Context, flags: { readonly json?: boolean }): Prom
     if (flags.json) terminal.data(JSON.stringify(views.map(scheduleData)));
     else for (const line of schedulesText(views)) terminal.data(line);
     if (views.length === 0)
-      terminal.say('No schedules yet. To create one, pass --every or --cron:\n  searchflow enrich FILE --every 1d');
+      terminal.note('No schedules yet. To create one, pass --every or --cron:\n  searchflow enrich FILE --every 1d');
   });
 }
 
@@ -68,7 +68,7 @@ export function resume(context: Context, asked: string): Promise<ExitCode> {
     await control.resume(name);
     const [next] = (await control.show(name)).next;
     context.terminal.say(`${printable(name)} is resumed${next === undefined ? '' : `; next ${moment(next)}`}.`);
-    context.terminal.say(await who());
+    context.terminal.note(await who());
   });
 }
 
@@ -86,7 +86,7 @@ export function trigger(context: Context, asked: string): Promise<ExitCode> {
     context.terminal.say(
       `${printable(name)} ${what}. To see the result:\n  searchflow schedule show ${shellWord(printable(name))}`,
     );
-    context.terminal.say(await who());
+    context.terminal.note(await who());
   });
 }
 
@@ -121,7 +121,7 @@ export function backfill(
     context.terminal.say(
       `${printable(name)} is starting ${some(runs, 'run')}, one for each scheduled time from ${moment(from)} to ${moment(until)}, one after the other. All of them read the current file.`,
     );
-    context.terminal.say(await who());
+    context.terminal.note(await who());
   });
 }
 

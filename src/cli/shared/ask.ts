@@ -31,7 +31,7 @@ export const isAgreed = ({ service }: Pick<RuntimeConfig, 'service'>, { yes }: P
 
 /**
  * Returns whether a purchase is confirmed: by its small amount, by a flag or by a person. Throws `UsageError` if a person is
- * needed and stdin is not a terminal. The sandbox is free and needs no confirmation.
+ * needed and cannot be asked. The sandbox is free and needs no confirmation.
  */
 export async function agreed(
   context: Context,
@@ -44,7 +44,7 @@ export async function agreed(
   if (bounded) return true;
   const why = always ? '' : ` Purchases above ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) need a confirmation.`;
   throw new UsageError(
-    `${sentence}, and stdin is not a terminal.${why} Nothing was bought.\n` +
+    `${sentence}, and ${context.terminal.cannotAsk}.${why} Nothing was bought.\n` +
       'Pass --yes to confirm, or --max-cost DOLLARS to set a cap.',
   );
 }

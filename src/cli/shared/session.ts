@@ -72,7 +72,7 @@ export async function withRuntime(
     const isBounded = options.bounded === true && Boolean(store);
     const opened = await (isBounded ? within(STORE_MS, opening, silent) : opening);
     runtime = opened;
-    const say = (sentence: string) => terminal.say(sentence);
+    const say = (sentence: string) => terminal.note(sentence);
     void standBy({ runtime: opened, sandbox, say, signal: AbortSignal.any([stop.signal, over.signal]) });
     const done = work({
       runtime: opened,

@@ -12,7 +12,7 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   let last = '';
   const say = (sentence: string) => {
     // A message that is repeated in a loop is printed once.
-    if (sentence !== last) terminal.say(terminal.colors.dim(printableLines(sentence)));
+    if (sentence !== last) terminal.note(terminal.colors.dim(printableLines(sentence)));
     last = sentence;
   };
   let config: RuntimeConfig | null = null;

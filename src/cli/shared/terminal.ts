@@ -10,21 +10,33 @@ type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 export interface Terminal {
   /** Whether stderr can redraw a line. */
   readonly live: boolean;
-  /** Whether stdin and stderr are terminals, so that a prompt can be answered. */
+  /** Whether a prompt can be answered: stdin and stderr are terminals, and `--no-input` is not set. */
   readonly asks: boolean;
+  /** Why no prompt can be answered, such as `stdin is not a terminal`; null if `asks`. */
+  readonly cannotAsk: string | null;
   readonly colors: Colors;
   columns(): number;
   /** A line of data. */
   data(text: string): void;
-  /** One or more lines for a person, above the live line. */
+  /** One or more lines for a person, above the live line: a result, or a reason to act. */
   say(text: string): void;
+  /** Like `say`, for progress, announcements and notes, which `--quiet` leaves out. */
+  note(text: string): void;
   /** Replaces the live line; an empty text removes it. Does nothing if stderr is not a terminal. */
   show(line: string): void;
   /** Removes the live line and returns the streams, for a prompt or a byte stream. */
   streams(): { readonly stdin: NodeJS.ReadStream; readonly stdout: Output; readonly stderr: Output };
 }
 
+/** The global flags that decide what a terminal shows and asks. */
+export interface OutputFlags {
+  /** False: `--no-input`. */
+  readonly input?: boolean;
+  readonly quiet?: boolean;
+}
+
 export interface TerminalParts {
+  readonly flags?: OutputFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Output;
@@ -83,10 +95,13 @@ function decode(text: string): string {
 }
 
 /** Returns a terminal on these streams. Colours need a terminal and no `NO_COLOR`. */
-export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Terminal {
+export function openTerminal({ env, stdin, stdout, stderr, flags = {} }: TerminalParts): Terminal {
   const scrub = scrubber(env);
-  const live = stderr.isTTY === true && env.TERM !== 'dumb';
-  const colored = live && !env.NO_COLOR;
+  const { input = true, quiet = false } = flags;
+  const redraws = stderr.isTTY === true && env.TERM !== 'dumb';
+  const live = redraws && !quiet;
+  const isInteractive = redraws && stdin.isTTY === true;
+  const colored = redraws && !env.NO_COLOR;
   const paint = (style: (typeof styles)[number]) => (text: string) =>
     colored ? styleText(style, text, { validateStream: false }) : text;
   const colors = Object.fromEntries(styles.map((style) => [style, paint(style)])) as Colors;
@@ -94,15 +109,20 @@ export function openTerminal({ env, stdin, stdout, stderr }: TerminalParts): Ter
   const clear = () => {
     if (shown !== '') stderr.write('\r\u001b[2K');
   };
+  const say = (text: string) => {
+    clear();
+    stderr.write(`${scrub(keepColors(text))}\n${shown}`);
+  };
   return {
     live,
-    asks: live && stdin.isTTY === true,
+    asks: isInteractive && input,
+    cannotAsk: input ? (isInteractive ? null : 'stdin is not a terminal') : '--no-input is set',
     colors,
     columns: () => stderr.columns ?? 80,
     data: (text) => void stdout.write(`${scrub(text)}\n`),
-    say: (text) => {
-      clear();
-      stderr.write(`${scrub(keepColors(text))}\n${shown}`);
+    say,
+    note: (text) => {
+      if (!quiet) say(text);
     },
     show: (line) => {
       if (!live) return;

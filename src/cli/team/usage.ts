@@ -36,7 +36,7 @@ export async function usage(context: Context, flags: UsageFlags): Promise<ExitCo
     const lines = await (await runtime.team.spend()).usage(flags.by, since, until);
     if (flags.json) context.terminal.data(JSON.stringify(usageData(flags.by, lines)));
     else if (lines.length > 0) context.terminal.data(usageText(flags.by, lines));
-    else context.terminal.say('No purchases in this period.');
+    else context.terminal.note('No purchases in this period.');
     return exitCodes.ok;
   });
 }

@@ -28,6 +28,8 @@ export interface ConfigFlags {
   readonly concurrency?: string;
   /** Warehouse of a command that loads; a database's address may hold credentials. */
   readonly into?: string;
+  /** The flag that named the warehouse; default: `--into`. */
+  readonly intoFlag?: string;
   /** Source of a command that reads rows; a database's address may hold credentials. */
   readonly source?: string;
   /** How long answers stay in the journal, in days. */
@@ -100,7 +102,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     'a whole number of days from 1',
   );
   const prices = readFile(reader, reader.variable('SEARCHFLOW_PRICES'), cwd, readPriceFile);
-  const store = readStore(reader, flags.into, cwd);
+  const store = readStore(reader, reader.flag(flags.into, flags.intoFlag ?? '--into'), cwd);
   const source = readSource(reader, flags.source);
   const extensions = reader.variable('SEARCHFLOW_DUCKDB_EXTENSIONS');
   const paths = reader.variable('SEARCHFLOW_PATHS')?.text.split(delimiter).filter(Boolean);

@@ -19,7 +19,7 @@ import { whyNoWarehouse } from './why-unwritable.js';
 /** The settings that workers of a store share. */
 export type StoreSetting = Required<Pick<RuntimeConfig, 'store' | 'team' | 'warehouse' | 'deadAfterMs'>>;
 
-export function readStore(reader: SettingsReader, into: string | undefined, cwd: string): StoreSetting {
+export function readStore(reader: SettingsReader, into: Found | null, cwd: string): StoreSetting {
   const team = reader.check(
     reader.variable('SEARCHFLOW_TEAM'),
     z.string().regex(/^[\w.-]{1,60}$/),
@@ -62,11 +62,11 @@ function schemaOf({ url }: DatabaseAddress, defaultSchema: string): string {
  * The warehouse of `--into`, else that of the environment. An address in `--into` without a user gets the credentials of the environment's
  * address if both name the same database.
  */
-function readWarehouse(reader: SettingsReader, into: string | undefined, cwd: string): DatabaseAddress | null {
+function readWarehouse(reader: SettingsReader, flag: Found | null, cwd: string): DatabaseAddress | null {
   const configured = readDatabase(reader, reader.variable('SEARCHFLOW_WAREHOUSE_URL'), databaseWarehouse);
-  const flag = reader.flag(into, '--into');
-  if (flag?.text.trim() === '') reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
-  if (flag === null || into === undefined) return configured;
+  if (flag === null) return configured;
+  const into = flag.text;
+  if (into.trim() === '') reader.wrong(flag, `is not a warehouse; give ${WAREHOUSE_FORMS}.`);
   const mistyped = whyNoWarehouse(into);
   if (mistyped !== null) {
     reader.wrong(flag, `${mistyped}.`, 'the value (not shown)');

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
+import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
@@ -198,7 +199,11 @@ export async function listen(): Promise<{ readonly url: string; close(): void }>
 /** The context of a command. Its environment has a key, so that no sandbox is started. `press` sends a signal. */
 export function fakeContext(
   runtime: Runtime,
-  options: { readonly tty?: boolean; readonly env?: Readonly<Record<string, string | undefined>> } = {},
+  options: {
+    readonly tty?: boolean;
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    readonly flags?: OutputFlags;
+  } = {},
 ) {
   const env = options.env ?? { SEARCHFLOW_API_KEY: 'canary-5f2e91c4', SEARCHFLOW_BASE_URL: service.url };
   const { terminal, out, err } = fakeTerminal({ ...options, env });

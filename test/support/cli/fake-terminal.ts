@@ -1,9 +1,13 @@
 import { PassThrough } from 'node:stream';
-import { openTerminal, type Terminal } from '../../../src/cli/shared/terminal.js';
+import { type OutputFlags, openTerminal, type Terminal } from '../../../src/cli/shared/terminal.js';
 
 /** A real terminal object over streams in memory. */
 export function fakeTerminal(
-  options: { readonly tty?: boolean; readonly env?: Readonly<Record<string, string | undefined>> } = {},
+  options: {
+    readonly tty?: boolean;
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    readonly flags?: OutputFlags;
+  } = {},
 ): {
   readonly terminal: Terminal;
   out(): string;
@@ -19,6 +23,7 @@ export function fakeTerminal(
   };
   const raw = { isTTY: options.tty ?? false, setRawMode: () => undefined };
   const stdin = Object.assign(new PassThrough(), raw) as unknown as NodeJS.ReadStream;
-  const terminal = openTerminal({ env: options.env ?? {}, stdin, stdout: stream('out'), stderr: stream('err') });
+  const { env = {}, flags = {} } = options;
+  const terminal = openTerminal({ env, flags, stdin, stdout: stream('out'), stderr: stream('err') });
   return { terminal, out: () => texts.out, err: () => texts.err };
 }

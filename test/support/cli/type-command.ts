@@ -1,40 +1,64 @@
 import { buildProgram, saidAlready } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
+import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import type { RuntimeAnswers } from './fake-runtime.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
 type Action = (context: Context) => Promise<number>;
 
-/** Runs a command line as if a person had typed it in a folder. The runtime answers from memory; `changes` replaces some of its methods. */
+/** The words of a command line; a word in single quotes may have spaces. */
+export const wordsOf = (line: string): string[] =>
+  line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];
+
+/**
+ * Runs a command line as if a person had typed it in a folder. The runtime answers from memory; `changes` replaces some of its methods.
+ * `usage` has what the parser of the command line wrote.
+ */
 export async function typeCommand(
   cwd: string,
-  line: string,
+  line: string | readonly string[],
   changes: RuntimeAnswers = {},
   env: Readonly<Record<string, string>> = {},
+  tty = false,
 ) {
-  const words = line.match(/'[^']*'|\S+/g)?.map((word) => word.replace(/^'|'$/g, '')) ?? [];
+  const words = typeof line === 'string' ? wordsOf(line) : [...line];
   let action: Action = async () => 0;
-  const choose = (chosen: Action) => {
+  let flags: OutputFlags = {};
+  const choose = (chosen: Action, typed: OutputFlags) => {
     action = chosen;
+    flags = typed;
   };
-  const program = buildProgram('0.0.0', choose as Parameters<typeof buildProgram>[1], { writeErr: () => undefined });
+  let usage = '';
+  const writeErr = (text: string) => {
+    usage += text;
+  };
+  const program = buildProgram('0.0.0', choose as Parameters<typeof buildProgram>[1], {
+    writeErr,
+    writeOut: () => undefined,
+  });
   const { runtime, asked, calls } = fakeRuntime(changes);
-  const { context, out, err } = fakeContext(runtime);
+  let shown: Pick<ReturnType<typeof fakeContext>, 'out' | 'err'> = { out: () => '', err: () => '' };
   let config: RuntimeConfig | undefined;
   const openRuntime = async (opened: RuntimeConfig) => {
     config = opened;
     return runtime;
   };
+  const run = async () => {
+    const fake = fakeContext(runtime, { tty, flags });
+    shown = fake;
+    const { context } = fake;
+    return action({ ...context, args: words, cwd, openRuntime, env: { ...context.env, ...env } });
+  };
   let refusal = '';
   const code = await program
     .parseAsync(words, { from: 'user' })
-    .then(() => action({ ...context, args: words, cwd, openRuntime, env: { ...context.env, ...env } }))
+    .then(run)
     .catch((error: unknown) => {
       const { text, code: failed } = failureText(error);
       refusal = text;
       return saidAlready(error) ?? failed;
     });
-  return { code, out: out(), err: err(), refusal, asked, calls, config };
+  return { code, out: shown.out(), err: shown.err(), refusal, usage, asked, calls, config };
 }
