@@ -10,6 +10,7 @@ import { addPublish } from './publish/publish-program.js';
 import { addJobs } from './rows/job-commands.js';
 import { addAgentRows, addEnrich } from './rows/row-commands.js';
 import { addSchedules } from './schedules/schedule-program.js';
+import { addSetUp } from './set-up/set-up-program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import type { OutputFlags } from './shared/terminal.js';
 import { addTeam } from './team/team-program.js';
@@ -66,6 +67,8 @@ export function buildProgram(
   addSchedules(program, chosen);
   program.commandsGroup(helpGroups.team);
   addTeam(program, chosen);
+  program.commandsGroup(helpGroups.setUp);
+  addSetUp(program, chosen);
   program.commandsGroup(helpGroups.local);
   addLocal(program, chosen);
   program.addHelpText('after', exitCodesText);

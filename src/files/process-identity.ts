@@ -63,6 +63,17 @@ export function isAlive(pid: number, startTime: string | null): boolean {
   }
 }
 
+/** Whether a process is suspended by a signal; false if the system does not report it. */
+export function processIsStopped(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
+  } catch {
+    return false;
+  }
+}
+
 /** Reads an identity from parsed JSON; null if the JSON is not an identity. */
 export function toIdentity(value: unknown): ProcessIdentity | null {
   const { pid, startTime } = (value ?? {}) as { pid?: unknown; startTime?: unknown };

@@ -11,7 +11,7 @@ export {
   withTlsOf,
 } from '../core/connections/postgres-address.js';
 export { identifier } from './identifier.js';
-export { type Migration, migrate, OtherSchema, type Schema } from './migrate.js';
+export { type Migration, migrate, OtherSchema, type Schema, schemaState } from './migrate.js';
 export { MIGRATIONS_TABLE } from './migrations-table.js';
 export {
   BRIEF_MS,
@@ -22,3 +22,4 @@ export {
   type PostgresOptions,
 } from './postgres.js';
 export { PostgresAway, PostgresRefused, problemOf } from './problem.js';
+export { missingRights } from './rights.js';

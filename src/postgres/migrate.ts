@@ -40,15 +40,15 @@ export class OtherSchema extends Error {
 export async function migrate(postgres: Postgres, wanted: Schema): Promise<void> {
   const { kind, create, migrations } = wanted;
   const schema = identifier(postgres.address.schema);
-  const missing = await missingOf(postgres, postgres.address.schema, wanted);
-  if (missing?.length === 0) return;
+  const state = await schemaState(postgres, postgres.address.schema, wanted);
+  if (state?.missing.length === 0) return;
   await postgres.transaction(
     async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`searchflow migrations ${schema}`]);
-      const steps = await missingOf(tx, postgres.address.schema, wanted);
+      const locked = await schemaState(tx, postgres.address.schema, wanted);
       const record = ({ name }: { readonly name: string }) =>
         tx.query(`INSERT INTO ${schema}.${MIGRATIONS_TABLE} (name) VALUES ($1)`, [name]);
-      if (steps === null) {
+      if (locked === null) {
         const present = await tx.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [postgres.address.schema]);
         // The schema is looked up first, because CREATE … IF NOT EXISTS needs the CREATE privilege even if the schema exists.
         if (present.length === 0) await tx.query(`CREATE SCHEMA ${schema}`);
@@ -58,7 +58,7 @@ export async function migrate(postgres: Postgres, wanted: Schema): Promise<void>
         ${create(schema)}`);
         for (const one of [{ name: baselineOf(kind) }, ...migrations]) await record(one);
       }
-      for (const migration of steps ?? []) {
+      for (const migration of locked?.missing ?? []) {
         await tx.query(migration.sql(schema));
         await record(migration);
       }
@@ -67,12 +67,20 @@ export async function migrate(postgres: Postgres, wanted: Schema): Promise<void>
   );
 }
 
-/** Returns the migrations that the schema lacks; null if nothing was created yet. */
-async function missingOf(
+/** The migrations of a schema. */
+export interface SchemaState {
+  /** Migrations that the schema lacks. */
+  readonly missing: readonly Migration[];
+  /** Names of migrations that a newer version has applied. */
+  readonly newer: readonly string[];
+}
+
+/** Returns the state of a schema, and changes nothing; null if nothing was created yet. Throws `OtherSchema`. */
+export async function schemaState(
   tx: Pick<PgTransaction, 'query'>,
   name: string,
-  { kind, migrations }: Schema,
-): Promise<readonly Migration[] | null> {
+  { kind, migrations }: Pick<Schema, 'kind' | 'migrations'>,
+): Promise<SchemaState | null> {
   const table = `${identifier(name)}.${MIGRATIONS_TABLE}`;
   // The catalog is read, because `to_regclass` may not see yet what another process committed while this process waited for the lock.
   const present = await tx.query(
@@ -80,10 +88,14 @@ async function missingOf(
     [name, MIGRATIONS_TABLE],
   );
   if (present.length === 0) return null;
-  const applied = new Set((await tx.query<{ name: string }>(`SELECT name FROM ${table}`)).map(({ name }) => name));
+  const applied = new Set((await tx.query<{ name: string }>(`SELECT name FROM ${table}`)).map((row) => row.name));
   if (!applied.has(baselineOf(kind))) {
     const other = kind === 'store' ? 'warehouse' : 'store';
     throw new OtherSchema(name, applied.has(baselineOf(other)) ? other : null);
   }
-  return migrations.filter(({ name }) => !applied.has(name));
+  const known = new Set([baselineOf(kind), ...migrations.map((one) => one.name)]);
+  return {
+    missing: migrations.filter((one) => !applied.has(one.name)),
+    newer: [...applied].filter((one) => !known.has(one)),
+  };
 }

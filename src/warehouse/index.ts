@@ -1,3 +1,4 @@
+export { warehouseFileVersion } from './duckdb/open/file-version.js';
 export { closedWarehouseFile, createDuckDbRows } from './duckdb/rows/duckdb-rows.js';
 export { type TargetKind, whyNoTarget } from './export/why-no-target.js';
 export { POSTGRES_FORM } from './postgres/database.js';

@@ -75,6 +75,7 @@ export async function badStatus(
     reason: statusProblem(status, header(received.headers, 'location'), call.base.href, call.setting),
     serverMessage: envelope.message,
     requestId: answerHeaders.requestId ?? envelope.requestId,
+    date: answerHeaders.date,
     details: status === 402 ? envelope.challenge : null,
     aborted: received.broken?.by === 'caller',
   });
@@ -108,6 +109,7 @@ export function unusable(
     facts: { ...facts, [wrong.kind]: true, ...(wrong.whole ? { unrecognized: true } : {}) },
     reason: wrong.reason,
     requestId: answerHeaders.requestId,
+    date: answerHeaders.date,
     body: call.redact(wrong.kept.subarray(0, MAX_KEPT_BODY + 4096).toString('utf8')),
     aborted: received.broken?.by === 'caller',
     cause: plainCause(wrong.error, call.redact),

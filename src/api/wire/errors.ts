@@ -14,6 +14,7 @@ export interface ApiErrorParts {
   readonly reason?: string | null;
   readonly serverMessage?: string | null;
   readonly requestId?: string | null;
+  readonly date?: number | null;
   readonly field?: string | null;
   readonly details?: Json;
   readonly aborted?: boolean;
@@ -35,6 +36,8 @@ export class ApiError extends Error {
   readonly route: string;
   /** The service's id of the request, where known. */
   readonly requestId: string | null;
+  /** The service's clock when it answered, Unix ms, in whole seconds; null without an answer. */
+  readonly date: number | null;
   /** The service's message: one line, at most 300 characters. */
   readonly serverMessage: string | null;
   /** The field of the request that was refused before sending. */
@@ -52,6 +55,7 @@ export class ApiError extends Error {
     this.endpoint = parts.endpoint.name;
     this.route = routeOf(parts);
     this.requestId = parts.requestId ?? null;
+    this.date = parts.date ?? null;
     this.serverMessage = parts.serverMessage ?? null;
     this.field = parts.field ?? null;
     this.details = parts.details ?? null;

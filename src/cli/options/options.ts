@@ -8,6 +8,7 @@ export const helpGroups = {
   monitors: 'Monitors:',
   schedules: 'Schedules:',
   team: 'Team:',
+  setUp: 'Set up:',
   local: 'Local:',
 } as const;
 

@@ -31,6 +31,9 @@ const others: Readonly<Record<string, string>> = {
   EMFILE: 'this process has no file handles left',
 };
 
+/** Says what an error code of a connection means; the code itself if it is not known. */
+export const networkReason = (code: string): string => tls[code] ?? others[code] ?? code;
+
 /**
  * Describes why no connection to `host` could be opened, and names the setting of the host's address. Pure; `code` is an error
  * code of Node, OpenSSL or undici. In all these cases the request was not sent, so it was not charged.

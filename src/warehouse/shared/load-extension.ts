@@ -4,10 +4,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { literal } from './duckdb-quote.js';
 
-type Extension = 'httpfs' | 'ducklake';
-
 /** Whether the folder has an extension; its version is checked when it is loaded. */
-export const hasExtension = (name: Extension, folder: string | null): boolean =>
+export const hasExtension = (name: 'httpfs' | 'ducklake', folder: string | null): boolean =>
   folder !== null && existsSync(join(folder, `${name}.duckdb_extension`));
 
 /**
@@ -16,7 +14,7 @@ export const hasExtension = (name: Extension, folder: string | null): boolean =>
  */
 export async function loadExtension(
   connection: DuckDBConnection,
-  name: Extension,
+  name: string,
   folder: string | null,
   what: string,
 ): Promise<void> {

@@ -78,7 +78,36 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
  *
  * Without a key the service is the sandbox. The command that starts the sandbox then sets `baseUrl`; before that, nothing listens there.
  */
-export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConfig {
+export function readConfig(sources: ConfigSources): RuntimeConfig {
+  const { config, mistakes } = readSettings(sources);
+  const all = [...mistakes, ...whyNoStateFolder(sources, config.stateDir)];
+  if (all.length > 0) throw new UsageError(all.join('\n'));
+  return config;
+}
+
+/** Why a state folder cannot be used, a sentence for each reason. */
+function whyNoStateFolder({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): readonly string[] {
+  const shown = new SettingsReader(env).shown(stateDir);
+  const foreign = whyForeign({ env, cwd }, stateDir);
+  if (foreign !== null)
+    return [
+      `The state folder ${shown} ${foreign}. Other users could choose what this command runs and ends. Change its owner or ` +
+        'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
+    ];
+  return [whyOtherFormat(stateDir, shown)].filter((one) => one !== null);
+}
+
+/** Why other users could change a state folder, in words that follow its name; null if they cannot, and if the settings trust the folder. */
+export function whyForeign({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): string | null {
+  const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
+  return trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
+}
+
+/** The configuration, and the mistakes in flags and environment. A wrong setting has its default in the configuration. */
+export function readSettings({ env, flags, cwd, say }: ConfigSources): {
+  readonly config: RuntimeConfig;
+  readonly mistakes: readonly string[];
+} {
   const reader = new SettingsReader(env);
   for (const warning of misspeltVariables(env)) say(warning);
 
@@ -129,18 +158,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
   const deployment = readDeployment(reader);
   const converter = readConverter(reader, temporal.address, cwd);
   const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
-  const trusted = env.SEARCHFLOW_TRUST_STATE_DIR;
-  const foreign = trusted && resolve(cwd, trusted) === stateDir ? null : whyNotOwn(stateDir);
-  if (foreign !== null)
-    reader.mistakes.push(
-      `The state folder ${reader.shown(stateDir)} ${foreign}. Other users could choose what this command runs and ends. Change its owner or ` +
-        'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
-    );
-  const otherFormat = foreign === null ? whyOtherFormat(stateDir, reader.shown(stateDir)) : null;
-  if (otherFormat !== null) reader.mistakes.push(otherFormat);
-  if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
-
-  return Object.freeze({
+  const config = Object.freeze({
     ...service,
     bill,
     ...store,
@@ -168,6 +186,7 @@ export function readConfig({ env, flags, cwd, say }: ConfigSources): RuntimeConf
     taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
     say,
   } satisfies RuntimeConfig);
+  return { config, mistakes: reader.mistakes };
 }
 
 function readRate(reader: SettingsReader, flags: ConfigFlags, cwd: string): RuntimeConfig['rate'] {

@@ -1,4 +1,5 @@
 import {
+  type Client,
   ScheduleAlreadyRunning,
   type ScheduleDescription,
   ScheduleNotFoundError,
@@ -26,6 +27,11 @@ const SHOWN_RUNS = 10;
 const MOST_BACKFILLED = 1000;
 /** Maximum number of pages that are counted; a page lists a thousand start times. */
 const COUNTED_PAGES = 100;
+
+/** The schedules of jobs on a task queue. */
+export async function schedulesHere(client: Client, taskQueue: string): Promise<readonly ScheduleDescription[]> {
+  return (await schedulesOf(client, PREFIX)).filter(({ action }) => action.taskQueue === taskQueue);
+}
 
 /** Schedules of jobs on the Temporal server. Each run is a workflow `scheduledJob`. */
 export class ScheduleControl {

@@ -24,7 +24,7 @@ export async function connectIfRunning(
 }
 
 /** Whether the address accepts connections. Temporal's own client would retry for seconds. */
-async function takesConnections(address: string): Promise<boolean> {
+export async function takesConnections(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 7233) });
   try {

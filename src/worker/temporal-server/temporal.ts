@@ -117,14 +117,23 @@ function definedOnly(env: Environment): Record<string, string> {
 }
 
 /** Codes of gRPC for a login that the server refuses: permission denied, unauthenticated. */
-const refusedCodes: readonly number[] = [7, 16];
+export const refusedCodes: readonly number[] = [7, 16];
 
-/** Why there is no connection, in a sentence with the server's own words, which are shown without the key. */
-function whyNoConnection(address: string, error: unknown, apiKey: string | undefined): string {
+/** The code of a failed call, and the server's own words, without the key. The code is null for other errors. */
+export function reasonOf(
+  error: unknown,
+  apiKey: string | undefined,
+): { readonly code: number | null; readonly reason: string } {
   const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : null;
   const words = cause?.details || (error instanceof Error ? error.message : String(error));
   const reason = (apiKey ? words.replaceAll(apiKey, '…') : words).replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300);
-  if (cause === null || !refusedCodes.includes(cause.code))
+  return { code: cause?.code ?? null, reason };
+}
+
+/** Why there is no connection, in a sentence. */
+function whyNoConnection(address: string, error: unknown, apiKey: string | undefined): string {
+  const { code, reason } = reasonOf(error, apiKey);
+  if (code === null || !refusedCodes.includes(code))
     return `No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`;
   return (
     `The Temporal server at ${address} (TEMPORAL_ADDRESS) refuses the login: ${reason} ` +

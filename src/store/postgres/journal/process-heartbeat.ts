@@ -66,13 +66,8 @@ export class ProcessHeartbeat {
   }
 
   /** The other living workers of a task queue. */
-  async workersOn(queue: string): Promise<readonly (Pick<WorkerHolder, 'host' | 'pid'> & { readonly team: string })[]> {
-    return this.#postgres.query(
-      `SELECT host, pid, team FROM ${this.#schema}.processes
-       WHERE queue = $1 AND id <> $2 AND clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) <= dead_after
-       ORDER BY host, pid`,
-      [queue, this.#id],
-    );
+  async workersOn(queue: string): ReturnType<typeof livingWorkers> {
+    return livingWorkers(this.#postgres, this.#schema, queue, this.#id);
   }
 
   async #recordWorks(): Promise<void> {
@@ -140,4 +135,19 @@ export class ProcessHeartbeat {
 
 export function isUnregistered(error: unknown): boolean {
   return error instanceof Error && (error as { code?: unknown }).code === UNREGISTERED;
+}
+
+/** The living workers of a task queue, without the process `except`. `schema` is quoted. */
+export async function livingWorkers(
+  postgres: Pick<Postgres, 'query'>,
+  schema: string,
+  queue: string,
+  except: string | null,
+): Promise<readonly (Pick<WorkerHolder, 'host' | 'pid'> & { readonly team: string })[]> {
+  return postgres.query(
+    `SELECT host, pid, team FROM ${schema}.processes
+     WHERE queue = $1 AND id IS DISTINCT FROM $2 AND clock_timestamp() - greatest(seen_at, pg_postmaster_start_time()) <= dead_after
+     ORDER BY host, pid`,
+    [queue, except],
+  );
 }

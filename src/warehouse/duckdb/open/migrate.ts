@@ -9,12 +9,27 @@ const BASELINE = baselineOf('warehouse');
 
 /**
  * Brings the warehouse to the newest schema: creates all tables in a new file, and runs the steps that an existing file lacks, each in one
- * transaction. Throws `WarehouseUnusable` for a file of a newer version, or of a version before the first release.
+ * transaction. Throws as `missingSteps` does.
  */
 export async function migrate(connection: DuckDBConnection, file: string): Promise<void> {
-  const done = await applied(connection);
+  const steps = await missingSteps(connection, file);
   // The file has one writer at a time, so no other process migrates the file meanwhile.
-  if (done === null) return inTransaction(connection, () => create(connection));
+  if (steps === null) return inTransaction(connection, () => create(connection));
+  for (const step of steps) {
+    await inTransaction(connection, async () => {
+      await connection.run(step.sql);
+      await record(connection, step);
+    });
+  }
+}
+
+/**
+ * The steps that a file lacks; null if the file has no warehouse yet. Throws `WarehouseUnusable` for a file of a newer version, or of a
+ * version before the first release.
+ */
+export async function missingSteps(connection: DuckDBConnection, file: string): Promise<readonly Migration[] | null> {
+  const done = await applied(connection);
+  if (done === null) return null;
   if (!done.includes(BASELINE)) {
     throw new WarehouseUnusable(beforeFirstRelease(file, 'the rows', 'load into another file'));
   }
@@ -24,12 +39,7 @@ export async function migrate(connection: DuckDBConnection, file: string): Promi
       `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
     );
   }
-  for (const step of migrations.filter(({ name }) => !done.includes(name))) {
-    await inTransaction(connection, async () => {
-      await connection.run(step.sql);
-      await record(connection, step);
-    });
-  }
+  return migrations.filter(({ name }) => !done.includes(name));
 }
 
 /** The names of the steps that were applied; null if the file has no warehouse yet. */

@@ -1,5 +1,5 @@
 import { WarehouseUnusable } from '../../../core/rows/row-warehouse.js';
-import type { Postgres } from '../../../postgres/index.js';
+import { missingRights, type Postgres } from '../../../postgres/index.js';
 import { rowTables } from '../../rows/row-tables.js';
 import { differences, type FoundColumn } from '../../shared/relation.js';
 import { postgresSql } from '../dialect/sql-dialect.js';
@@ -7,7 +7,7 @@ import { tables } from './schema.js';
 
 const names = tables.map(({ name }) => name);
 /** The tables whose rights are checked. A user that only loads rows needs no rights on the tables of events and monitors. */
-const loaded = rowTables(true).map(({ name }) => name);
+export const rowTableNames = rowTables(true).map(({ name }) => name);
 
 /**
  * Checks tables, rights and encoding before anything is bought for them. Throws `WarehouseUnusable` with the list of all mistakes.
@@ -29,7 +29,7 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
       `The tables in ${shown} were changed: ${wrong.join('; ')}. Undo that, or load into another schema (?schema=name)`,
     );
   }
-  const missing = await missingRights(postgres, schema);
+  const missing = await missingRights(postgres, schema, rowTableNames);
   if (missing.length > 0) {
     throw new WarehouseUnusable(`The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`);
   }
@@ -39,21 +39,4 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
       `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
     );
   }
-}
-
-/** Rights that a user lacks who loads rows, in the words of GRANT. */
-async function missingRights(postgres: Postgres, schema: string): Promise<string[]> {
-  const rights = await postgres.query<{ right: string }>(
-    `SELECT r AS right FROM (
-       SELECT p || ' ON ' || c.relname AS r, has_table_privilege(c.oid, p) AS has
-       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-       CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p
-       WHERE n.nspname = $1 AND c.relname = ANY($2)
-       UNION ALL SELECT 'CREATE ON SCHEMA ' || quote_ident($1), has_schema_privilege($1, 'CREATE')
-       UNION ALL SELECT 'TEMPORARY ON DATABASE ' || quote_ident(current_database()),
-         has_database_privilege(current_database(), 'TEMPORARY')) AS rights
-     WHERE NOT has`,
-    [schema, loaded],
-  );
-  return rights.map(({ right }) => right);
 }

@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import { withExamples } from '../options/options.js';
+import type { Context, ExitCode } from '../shared/context.js';
+
+type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
+
+/** Adds the commands that set up a folder and examine a setup. */
+export function addSetUp(program: Command, chosen: Chosen): void {
+  const doctor = program
+    .command('doctor')
+    .description('check that jobs can run here, and say what to do; buys and changes nothing')
+    .option('--json', 'one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./doctor.js')).doctor(context, flags)));
+  withExamples(doctor, 'searchflow doctor', 'searchflow doctor --json');
+}

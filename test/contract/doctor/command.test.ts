@@ -1,0 +1,36 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { runCommand } from '../../support/cli/command.js';
+import { fileNamespace } from '../../support/temporal.js';
+
+it('`doctor` ends with 0 without a problem and with 1 with one, and leaves nothing behind', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'searchflow-doctor-command-'));
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: fileNamespace(), HOME: cwd };
+  const good = await runCommand(['doctor', '--json'], { cwd, env });
+  const data = JSON.parse(good.out);
+  expect(data).toMatchObject({ kind: 'doctor', problems: 0, warnings: expect.any(Number) });
+  expect([good.code, good.err]).toEqual([0, '']);
+  expect(data.checks.map(({ check }: { check: string }) => check)).toEqual([
+    ...['settings', 'node', 'packages', 'duckdb', 'file-locks', 'temporal-sdk', 'file-handles', 'memory'],
+    ...[
+      'state-folder',
+      'user-folder',
+      'output-folder',
+      'service',
+      'temporal',
+      'namespace',
+      'task-queue',
+      'store',
+      'work',
+    ],
+  ]);
+  const bad = await runCommand(['doctor'], { cwd, env: { ...env, SEARCHFLOW_QPS: 'many' } });
+  expect([bad.code, bad.err]).toEqual([1, '']);
+  expect(bad.out).toMatch(/^problem {2}settings +SEARCHFLOW_QPS: 'many'.*\n +Correct it in the environment;/);
+  expect(bad.out).toMatch(/\n\n1 problem, \d+ warnings?\.\n$/);
+  expect((await runCommand(['doctor', 'now'], { cwd, env })).code).toBe(2);
+  expect(readdirSync(cwd)).toEqual([]);
+});
