@@ -1,5 +1,6 @@
 import type { ApiError } from '../../api/wire/errors.js';
 import type { Grant } from '../../core/limiter/limiter.js';
+import { unsentReasons } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
 import { isApiError } from '../call/failure.js';
@@ -146,10 +147,10 @@ async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenInte
     go = (await limiter.start(grant, stop)) === 'go';
     accountBreaker.check(purchaseRequest.resumedAt);
   } catch (error) {
-    await miss(context, intent, 'stopped before it was sent', 'never');
+    await miss(context, intent, unsentReasons.stopped, 'never');
     throw error;
   }
-  if (!go) await miss(context, intent, 'held back before it was sent', 'never');
+  if (!go) await miss(context, intent, unsentReasons.heldBack, 'never');
   return go;
 }
 

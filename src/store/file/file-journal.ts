@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlotOwner } from '../../core/limiter/slots.js';
+import type { PurchaseHistory, UnitHistory } from '../../core/purchase/attempts.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
   Claim,
@@ -30,6 +31,7 @@ import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type DamagedSegment, SegmentStore } from './segment-store.js';
 import { bytesOf, LINE_END, type UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
+import { readHistory } from './unit-history.js';
 import { unitHead } from './unit-record.js';
 import { UnlandedUnits } from './unlanded-units.js';
 
@@ -56,7 +58,7 @@ export interface FileJournalOptions {
  * The journal of one machine: a folder of segments. A segment is an append-only file of lines with checksums, and a file of bodies. The
  * process that holds the lock of the folder writes; other processes may read.
  */
-export class FileJournal implements Journal, Spend {
+export class FileJournal implements Journal, Spend, PurchaseHistory {
   readonly #team: string;
   readonly #now: () => number;
   readonly #caps: FileCaps;
@@ -241,6 +243,10 @@ export class FileJournal implements Journal, Spend {
 
   read(keys: readonly string[]): Promise<ReadonlyMap<string, UnitRecord>> {
     return this.#bodies.read(keys);
+  }
+
+  async history(keys: readonly string[], jobs: readonly string[]): Promise<ReadonlyMap<string, UnitHistory>> {
+    return readHistory({ segments: this.#segments, units: this.#units }, keys, jobs);
   }
 
   async prune(segmentPrefix: string, before: number): Promise<number> {

@@ -30,6 +30,12 @@ export class LandedUnits {
     else this.#damaged.delete(key);
   }
 
+  /** Whether the body of a landed unit was removed, or is known to be damaged. */
+  isGone(key: string): boolean {
+    const entry = this.#index.get(key);
+    return entry === undefined || this.#pruned.has(entry.segment) || this.#damaged.has(key);
+  }
+
   /** Records that the bodies of a segment were removed. */
   prune(segment: number): void {
     this.#pruned.add(segment);
@@ -50,7 +56,6 @@ export class LandedUnits {
     const { freshAfter, retryTags, retryBefore, rebuyBefore } = freshness;
     if (freshAfter !== undefined && entry.at < freshAfter) return false;
     if (entry.status === 'error' && retryTags?.includes(entry.tag ?? '') && entry.at < (retryBefore ?? 0)) return false;
-    const gone = this.#pruned.has(entry.segment) || this.#damaged.has(key);
-    return !(gone && rebuyBefore !== undefined && entry.at < rebuyBefore);
+    return !(rebuyBefore !== undefined && entry.at < rebuyBefore && this.isGone(key));
   }
 }

@@ -111,6 +111,11 @@ export class Segment {
     return found ? { intentId: id, at: found.intent.at, deadline: found.intent.deadline } : null;
   }
 
+  /** Why the outcome of an intent is unknown; null if it is not. */
+  whyLost(id: string): string | null {
+    return this.#lost.get(id)?.reason ?? null;
+  }
+
   /** Sum of the estimates of the open intents that were written since a time (Unix ms). */
   openMicrosSince(since: number): number {
     let sum = 0;

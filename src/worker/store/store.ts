@@ -1,6 +1,7 @@
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
+import type { PurchaseHistory } from '../../core/purchase/attempts.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
@@ -8,7 +9,7 @@ import type { Stages } from '../../core/rows/stages.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 
 /** The journal with the sums of the purchases in it. */
-export interface PurchaseJournal extends Journal, Spend {
+export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
   /** Whether `prune` with the same arguments would remove anything. */
   prunable(segmentPrefix: string, before: number): Promise<boolean>;
 }

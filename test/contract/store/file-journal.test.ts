@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FileJournal, type FileJournalOptions } from '../../../src/store/file/file-journal.js';
+import { historyContract } from '../../support/store/history-contract.js';
 import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { spendContract } from '../../support/store/spend-contract.js';
 
@@ -36,6 +37,11 @@ spendContract('FileJournal', async () => {
     journal: await openJournal(dir, { team: 'team' }),
     reopen: (team = 'team') => openJournal(dir, { team }),
   };
+});
+
+historyContract('FileJournal', async () => {
+  const dir = newDir();
+  return { journal: await openJournal(dir), reopen: () => openJournal(dir) };
 });
 
 const LINES = 'job/gen/000000.journal';

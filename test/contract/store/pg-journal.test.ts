@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { identifier } from '../../../src/postgres/index.js';
+import { historyContract } from '../../support/store/history-contract.js';
 import { journalContract } from '../../support/store/journal-contract.js';
 import { type PgStores, startPgStores } from '../../support/store/pg-store.js';
 import { spendContract } from '../../support/store/spend-contract.js';
@@ -36,6 +37,8 @@ spendContract('PgJournal', async () => {
   const { journal, reopen } = await mortal();
   return { journal: journal, reopen };
 });
+
+historyContract('PgJournal', mortal);
 
 it('functions of the store do not resolve names by the search path of the session', async () => {
   const postgres = await stores.connect(stores.url());

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PurchaseHistory, UnitHistory } from '../../../core/purchase/attempts.js';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   type Claim,
@@ -28,6 +29,7 @@ import {
   unitArgs,
 } from './journal-values.js';
 import { Notifier } from './notifier.js';
+import { historyOf } from './pg-history.js';
 import { prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
@@ -59,7 +61,7 @@ interface BoundRow {
  * journal registers this process in the store. Claims of a dead process end, and its requests in flight become unknown outcomes. A late
  * answer to such a request still counts, with its cost and its units.
  */
-export class PgJournal implements Journal, Spend {
+export class PgJournal implements Journal, Spend, PurchaseHistory {
   readonly #postgres: Postgres;
   readonly #schema: string;
   readonly #team: string;
@@ -233,6 +235,8 @@ export class PgJournal implements Journal, Spend {
     return records;
   }
 
+  history = (keys: readonly string[], jobs: readonly string[]): Promise<ReadonlyMap<string, UnitHistory>> =>
+    historyOf(this.#postgres, keys, jobs);
   prune = (segmentPrefix: string, before: number): Promise<number> =>
     pruneSegments(this.#postgres, segmentPrefix, before);
   /** Whether `prune` with the same arguments would remove anything. */

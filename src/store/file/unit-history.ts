@@ -1,0 +1,108 @@
+import type { Attempt, UnitHistory } from '../../core/purchase/attempts.js';
+import { isUnsent } from '../../core/purchase/attempts.js';
+import { jobOf } from '../../core/purchase/journal.js';
+import type { Json } from '../../core/text/json.js';
+import type { LandedUnits } from './landed-units.js';
+import { readSegment, type Segment } from './segment.js';
+import type { SegmentLine } from './segment-lines.js';
+import type { SegmentStore } from './segment-store.js';
+
+type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
+type EndLine = Extract<SegmentLine, { t: 'answer' | 'miss' }>;
+
+/** An intent for wanted units, with what followed it. */
+interface Followed {
+  readonly intent: IntentLine;
+  readonly keys: readonly string[];
+  end: EndLine | null;
+  run: string | null;
+}
+
+/** The parts of a journal that a history is read from. */
+interface HistoryParts {
+  readonly segments: SegmentStore;
+  readonly units: LandedUnits;
+}
+
+/** See `PurchaseHistory.history`. Reads the lines of the segments of these jobs, and of the segments that have the answers of the units. */
+export function readHistory(
+  parts: HistoryParts,
+  keys: readonly string[],
+  jobs: readonly string[],
+): ReadonlyMap<string, UnitHistory> {
+  const wanted = new Set(keys);
+  const attempts = new Map<string, Attempt[]>([...wanted].map((key) => [key, []]));
+  const answered = new Set([...wanted].flatMap((key) => parts.units.get(key)?.segment ?? []));
+  /** Keys whose newest end is an outcome without a request, by the time of that outcome. */
+  const recorded = new Map<string, number>();
+  for (const segment of parts.segments.segments) {
+    if (!jobs.includes(jobOf(segment.name)) && !answered.has(segment.number)) continue;
+    const lines = linesOf(parts.segments.lineFile(segment.name), wanted);
+    for (const [key, at] of lines.recorded) recorded.set(key, Math.max(at, recorded.get(key) ?? 0));
+    for (const followed of lines.intents)
+      for (const key of followed.keys) attempts.get(key)?.push(attemptOf(segment, followed, key));
+  }
+  return new Map(
+    [...attempts].map(([key, all]) => {
+      const entry = parts.units.get(key);
+      const landed = entry && {
+        segment: parts.segments.numbered(entry.segment).name,
+        fetchedAt: entry.at,
+        status: entry.status,
+        errorTag: entry.tag,
+        isBought: recorded.get(key) !== entry.at,
+        bytes: entry.length === 0 ? null : entry.length,
+        hasBody: !parts.units.isGone(key),
+      };
+      return [key, { attempts: all.sort((a, b) => a.at - b.at), landed: landed ?? null }];
+    }),
+  );
+}
+
+function linesOf(path: string, wanted: ReadonlySet<string>) {
+  const intents = new Map<string, Followed>();
+  const recorded = new Map<string, number>();
+  readSegment(path, (line) => {
+    if (line.t === 'settle') {
+      for (const [key] of line.units) if (wanted.has(key)) recorded.set(key, line.at);
+      return;
+    }
+    if (line.t === 'intent') {
+      const keys = line.keys.filter((key) => wanted.has(key));
+      if (keys.length > 0) intents.set(line.id, { intent: line, keys, end: null, run: null });
+      return;
+    }
+    const followed = intents.get(line.id);
+    if (!followed) return;
+    // A run that is found reopens its purchase.
+    if (line.t === 'note') Object.assign(followed, { end: null, run: runOf(line.facts) });
+    else followed.end = line;
+  });
+  return { intents: intents.values(), recorded };
+}
+
+function attemptOf(segment: Segment, { intent, end, run }: Followed, key: string): Attempt {
+  const { op: operation, at, keys, est } = intent;
+  const base = { segment: segment.name, operation, at, run, units: keys.length };
+  if (end?.t === 'answer') {
+    const share = end.units.find(([unit]) => unit === key)?.[6] ?? 0;
+    const requestMicros = end.units.reduce((sum, unit) => sum + unit[6], 0);
+    const answer = { requestId: end.req, reason: null, costMicros: share, requestMicros };
+    return { ...base, endedAt: end.at, outcome: 'landed', ...answer };
+  }
+  const none = { requestId: null, requestMicros: est };
+  if (end?.t === 'miss') {
+    const { why: reason, charged } = end;
+    if (charged === 'maybe') return { ...base, ...none, endedAt: end.at, outcome: 'unknown', reason, costMicros: null };
+    const outcome = isUnsent(reason) ? 'unsent' : 'free';
+    return { ...base, ...none, endedAt: end.at, outcome, reason, costMicros: 0, requestMicros: 0 };
+  }
+  // The process that has sent the request is dead, and a worker will record this.
+  const reason = segment.whyLost(intent.id);
+  return { ...base, ...none, endedAt: null, outcome: reason === null ? 'open' : 'unknown', reason, costMicros: null };
+}
+
+function runOf(facts: Json): string | null {
+  const run = (facts as { readonly run?: unknown } | null)?.run;
+  return typeof run === 'string' ? run : null;
+}
