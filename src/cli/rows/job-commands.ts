@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { withCsvForm, withExamples, withRate } from '../options/options.js';
+import { many, withCsvForm, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
@@ -10,10 +10,11 @@ const control = () => import('./control.js');
 export function addJobs(program: Command, chosen: Chosen): void {
   const jobs = program
     .command('jobs')
-    .description('list the jobs of this folder or store')
+    .description('list the jobs of this folder or store, with their next runs')
+    .option('--state <state>', 'only jobs in this state, such as paused; repeatable', many)
     .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await import('./jobs.js')).jobs(context, flags)));
-  withExamples(jobs, 'searchflow jobs');
+  withExamples(jobs, 'searchflow jobs', 'searchflow jobs --state paused --state failed --json');
   const status = withJobName(program.command('status'))
     .description('show the state, rows and cost of a job')
     .option('--json', 'one JSON object on stdout')

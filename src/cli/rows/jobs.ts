@@ -1,5 +1,6 @@
 import { inputText } from '../../core/rows/source-fields.js';
-import type { JobListing } from '../../worker/config/runtime-types.js';
+import { nearest } from '../../core/text/nearest.js';
+import type { JobListing, NextRun } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
@@ -11,27 +12,80 @@ import { phaseWord } from './status-line.js';
 /** Most characters of an input in the list. */
 const MOST_INPUT = 300;
 
+/** States that `--state` accepts: those of the glossary. */
+const states = [
+  ...['planning', 'running', 'waiting', 'paused', 'stopped', 'interrupted', 'done', 'failed', 'cancelled'],
+  'waiting for a worker',
+];
+
+export interface JobsFlags {
+  readonly state?: readonly string[];
+  readonly json?: boolean;
+}
+
 /** `searchflow jobs`: lists the jobs of this folder, or of the store that the folder uses. */
-export async function jobs(context: Context, flags: { readonly json?: boolean }): Promise<ExitCode> {
-  return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
+export async function jobs(context: Context, { state: asked, json = false }: JobsFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const config = settings(context, {}, (asked ?? []).flatMap(stateProblem));
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const all = await runtime.jobs.list();
-    if (flags.json) context.terminal.data(JSON.stringify(all.map(jobData)));
-    else if (all.length > 0) context.terminal.data(table(all, Date.now()).join('\n'));
+    const listed = asked === undefined ? all : all.filter((job) => asked.some((state) => isInState(job, state)));
+    if (json) terminal.data(JSON.stringify(listed.map(jobData)));
+    else if (listed.length > 0)
+      terminal.data(table(listed, { now: Date.now(), hasServer: config.temporalAddress !== null }).join('\n'));
     if (all.length === 0)
-      context.terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
+      terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
+    else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
+    const why = whyUnknown(all, config.temporalAddress);
+    if (why !== null) terminal.note(why);
     return exitCodes.ok;
   });
 }
 
-function table(all: readonly JobListing[], now: number): string[] {
-  const facts = all.map(({ job, rows, phase, since, costMicros }) => [
-    printable(job),
-    phase === null ? '' : phaseWord(phase),
-    rows === null ? '' : count(rows),
-    costMicros === null ? '' : dollars(costMicros),
-    since === null ? '' : duration(Math.max(0, now - since) / 1000),
+function stateProblem(state: string): readonly string[] {
+  if (states.includes(state)) return [];
+  const near = nearest(state, states);
+  const meant = near === null ? `The states are ${states.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
+  return [`--state: ${printable(state)} is not a state of a job. ${meant}`];
+}
+
+/** Whether a job is in a state. A walk that does not continue by itself is interrupted, too. */
+function isInState({ phase, rows, input }: JobListing, state: string): boolean {
+  if (phase === null) return false;
+  if (state === 'interrupted')
+    return rows === null && input !== null && ['stopped', 'failed', 'waiting'].includes(phase);
+  return state === phase || state === phaseWord(phase);
+}
+
+/** Why the next runs of schedules are unknown; null if they are known, or if no job is known to have a schedule. */
+function whyUnknown(all: readonly JobListing[], temporalAddress: string | null): string | null {
+  if (!all.some(({ schedules }) => schedules === null)) return null;
+  if (temporalAddress !== null)
+    return `No Temporal server answers at ${temporalAddress} (TEMPORAL_ADDRESS): the states are those that were recorded last, and next runs are unknown.`;
+  if (!all.some(({ startedBy }) => startedBy !== null)) return null;
+  return 'No Temporal server runs in this folder, so schedules start no runs. To start it:\n  searchflow worker';
+}
+
+/** `hasServer`: whether a Temporal server is configured, so that jobs may have schedules even if it does not answer. */
+interface Shown {
+  readonly now: number;
+  readonly hasServer: boolean;
+}
+
+function table(all: readonly JobListing[], shown: Shown): string[] {
+  const { now } = shown;
+  // Most folders have no schedules.
+  const hasNext = all.some((job) => nextText(job, shown) !== '');
+  const facts = all.map((job) => [
+    printable(job.job),
+    job.phase === null ? '' : phaseWord(job.phase),
+    job.rows === null ? '' : count(job.rows),
+    job.costMicros === null ? '' : dollars(job.costMicros),
+    job.since === null ? '' : duration(Math.max(0, now - job.since) / 1000),
+    ...(hasNext ? [nextText(job, shown)] : []),
   ]);
-  const [head = '', ...lines] = columns([['job', 'state', 'rows', 'cost', 'since'], ...facts]);
+  const heads = ['job', 'state', 'rows', 'cost', 'since', ...(hasNext ? ['next run'] : [])];
+  const [head = '', ...lines] = columns([heads, ...facts]);
   return [
     `${head}  from, into`,
     ...lines.map((line, nth) => {
@@ -43,10 +97,27 @@ function table(all: readonly JobListing[], now: number): string[] {
   ];
 }
 
-function jobData({ costMicros, since, ...job }: JobListing): object {
+/** The next run of a job's schedules, such as `in 3 h 20 min`; `?`: unknown; empty: no schedule. */
+function nextText({ schedules, startedBy }: JobListing, { now, hasServer }: Shown): string {
+  if (schedules === null) return hasServer || startedBy !== null ? '?' : '';
+  const [next] = schedules;
+  if (next === undefined) return '';
+  if (next.at === null) return next.isPaused ? 'paused' : 'none';
+  return next.at <= now ? 'now' : `in ${duration((next.at - now) / 1000)}`;
+}
+
+function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): object {
+  const next = schedules?.[0]?.at ?? null;
   return {
     ...job,
-    since: since === null ? null : new Date(since).toISOString(),
+    since: time(since),
     dollars: costMicros === null ? null : costMicros / 1e6,
+    startedBy,
+    nextRun: time(next),
+    schedules: schedules === null ? null : schedules.map(scheduleData),
   };
 }
+
+const scheduleData = ({ schedule, at, isPaused }: NextRun) => ({ name: schedule, next: time(at), paused: isPaused });
+
+const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());

@@ -335,4 +335,16 @@ export interface JobListing extends Omit<KnownJob, 'input' | 'into'> {
   readonly since: number | null;
   /** Cost of all runs of the job in micro-dollars; null for a walk, which is free, and for a run that no worker has opened yet. */
   readonly costMicros: number | null;
+  /** The schedule that started the last run of a row job; null for other runs. */
+  readonly startedBy: string | null;
+  /** The schedules of the job or walk, the next run first; null: unknown, because no Temporal server answers. */
+  readonly schedules: readonly NextRun[] | null;
+}
+
+/** The next run of a schedule. */
+export interface NextRun {
+  readonly schedule: string;
+  /** Unix ms; null: the schedule is paused, or has no further runs. */
+  readonly at: number | null;
+  readonly isPaused: boolean;
 }

@@ -29,27 +29,39 @@ export class StoreJobLists implements JobLists {
       ...entries.map((entry) => entry.workflowId ?? workflowIdOf(entry.staged.job)),
       ...found.map(({ workflowId }) => workflowId),
     ];
-    const [statuses, journal, walks, states, unopened] = await Promise.all([
+    const [next, statuses, journal, walks, states, unopened] = await Promise.all([
+      this.#nextRuns(),
       jobStatuses(this.#parts, entries),
       this.#parts.store.journal(),
       this.#knownWalks(),
       this.#walkStates(found),
       this.#unopenedRuns(new Set(ids)),
     ]);
-    const rows = entries.map(async ({ staged }, nth): Promise<JobListing> => {
+    const schedules = (workflowId: string | undefined) => next && (next.get(workflowId ?? '') ?? []);
+    const rows = entries.map(async ({ staged, schedule: startedBy = null }, nth): Promise<JobListing> => {
       const { phase, since } = statuses[nth] as JobStatus;
       const { costMicros } = await journal.totals(`${staged.job}/`);
-      return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros };
+      const scheduled = { startedBy, schedules: schedules(ids[nth]) };
+      return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
     });
     const { origin } = this.#parts.config;
     return [
       ...unopened.map(({ job, name, phase, since }) => ({
         ...{ job, name, origin, phase, since },
-        ...{ input: null, into: null, rows: null, costMicros: null },
+        ...{ input: null, into: null, rows: null, costMicros: null, startedBy: null, schedules: schedules(job) },
       })),
       ...(await Promise.all(rows)),
-      ...walks.map((walk, nth) => ({ ...walk, rows: null, costMicros: null, ...(states[nth] as WalkState) })),
+      ...walks.map((walk, nth) => ({
+        ...{ ...walk, rows: null, costMicros: null, startedBy: null, ...(states[nth] as WalkState) },
+        schedules: schedules(found[nth]?.workflowId),
+      })),
     ];
+  }
+
+  /** The next runs of all schedules; null if no server answers. */
+  async #nextRuns() {
+    const connected = await this.#parts.connectIfRunning();
+    return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
   }
 
   /** Runs that no worker has opened yet. The embedded server is used only by the commands of its folder, which record their jobs. */

@@ -19,9 +19,8 @@ import { staticSummary } from '../../core/text/static-summary.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { workerOn } from '../team/presence.js';
 import { inputOf, queuedOf, type ScheduleView, viewOf } from './schedule-view.js';
-import { deleteSchedule, describeSchedule, schedulesOf } from './temporal-schedules.js';
+import { deleteSchedule, describeSchedule, SCHEDULE_PREFIX, schedulesOf } from './temporal-schedules.js';
 
-const PREFIX = 'searchflow-schedule-';
 const SHOWN_RUNS = 10;
 /** Maximum number of runs of a backfill. A larger number is probably caused by a mistyped year. */
 const MOST_BACKFILLED = 1000;
@@ -54,7 +53,7 @@ export class ScheduleControl {
     if (problems.length > 0) throw new UsageError(problems.join('\n'));
     const { client, config } = this.#access;
     await this.#access.allow(work.input);
-    const scheduleId = PREFIX + name;
+    const scheduleId = SCHEDULE_PREFIX + name;
     const input: ScheduledJobInput = { ...work, schedule: name, when: timingText(timing) };
     const options = {
       spec: {
@@ -96,7 +95,7 @@ export class ScheduleControl {
   /** All schedules, sorted by name, each with its last run. */
   async list(): Promise<ScheduleView[]> {
     const { client } = this.#access;
-    const [all, worked] = await Promise.all([schedulesOf(client, PREFIX), this.worked()]);
+    const [all, worked] = await Promise.all([schedulesOf(client, SCHEDULE_PREFIX), this.worked()]);
     const views = await Promise.all(all.map((about) => viewOf(client, about, 1, worked)));
     return views.filter((view) => view !== null).sort((a, b) => a.name.localeCompare(b.name));
   }
@@ -116,8 +115,8 @@ export class ScheduleControl {
    */
   async named(name: string): Promise<string> {
     const { client } = this.#access;
-    if (await describeSchedule(client, PREFIX + name)) return name;
-    const found = (await schedulesOf(client, PREFIX)).flatMap((about) => inputOf(about)?.schedule ?? []);
+    if (await describeSchedule(client, SCHEDULE_PREFIX + name)) return name;
+    const found = (await schedulesOf(client, SCHEDULE_PREFIX)).flatMap((about) => inputOf(about)?.schedule ?? []);
     const short = found.filter((one) => `-${one.replace(/-[0-9a-f]{6}$/, '')}`.endsWith(`-${name}`));
     if (short.length > 1)
       throw new UsageError(`${name} matches several schedules: ${short.join(', ')}. Give one of these names`);
@@ -172,7 +171,11 @@ export class ScheduleControl {
   /** Number of times in a range, both ends included, as in a backfill. Counting stops at a large number. */
   async #timesBetween(name: string, from: number, until: number): Promise<number> {
     const { client } = this.#access;
-    const where = { namespace: client.options.namespace, scheduleId: PREFIX + name, endTime: msNumberToTs(until) };
+    const where = {
+      namespace: client.options.namespace,
+      scheduleId: SCHEDULE_PREFIX + name,
+      endTime: msNumberToTs(until),
+    };
     let times = 0;
     // The start is exclusive, so each page starts at the last time of the page before.
     let after: ReturnType<typeof msNumberToTs> | undefined = msNumberToTs(from - 1);
@@ -186,7 +189,7 @@ export class ScheduleControl {
 
   /** Deletes a schedule; its current run continues. */
   async remove(name: string): Promise<void> {
-    if (!(await deleteSchedule(this.#access.client, PREFIX + name))) throw unknownSchedule(name);
+    if (!(await deleteSchedule(this.#access.client, SCHEDULE_PREFIX + name))) throw unknownSchedule(name);
   }
 
   /** Whether a worker is running for the schedules. */
@@ -195,7 +198,7 @@ export class ScheduleControl {
   }
 
   async #about(name: string): Promise<ScheduleDescription> {
-    const about = await describeSchedule(this.#access.client, PREFIX + name);
+    const about = await describeSchedule(this.#access.client, SCHEDULE_PREFIX + name);
     if (!about) throw unknownSchedule(name);
     return about;
   }
@@ -205,7 +208,7 @@ export class ScheduleControl {
     work: (handle: ReturnType<WorkflowAccess['client']['schedule']['getHandle']>) => Promise<unknown>,
   ): Promise<void> {
     try {
-      await work(this.#access.client.schedule.getHandle(PREFIX + name));
+      await work(this.#access.client.schedule.getHandle(SCHEDULE_PREFIX + name));
     } catch (error) {
       if (error instanceof ScheduleNotFoundError) throw unknownSchedule(name);
       throw error;

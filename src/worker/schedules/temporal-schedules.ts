@@ -5,6 +5,9 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
+/** The ids of all schedules of searchflow begin with this. */
+export const SCHEDULE_PREFIX = 'searchflow-schedule-';
+
 /** A schedule of the Temporal server; null if there is none. */
 export async function describeSchedule(client: Client, scheduleId: string): Promise<ScheduleDescription | null> {
   try {

@@ -5,6 +5,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { ScheduledWork } from '../../../src/core/schedules/schedule.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
+import { nextRuns } from '../../../src/worker/schedules/next-runs.js';
 import { ScheduleControl } from '../../../src/worker/schedules/schedule-control.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { listen, plan } from '../../support/cli/fake-runtime.js';
@@ -139,6 +140,18 @@ it('a schedule without a name is named after its operation and job, and a dry ru
   const line = `enrich in.csv --into ${into} --every 1h --max-cost 1 --yes`;
   expect((await type(`${line} --dry-run`)).err).toContain('No schedule was created.');
   expect((await type(line)).err).toContain('Schedule contents-brands-1 created: every 1h');
+});
+
+it('the next run of a schedule is found by the job that it starts', async () => {
+  onTestFinished(async () => void (await type('schedule delete found')));
+  await made('found', '--every 1d');
+  const mine = async () =>
+    [...((await nextRuns(temporal.client))?.values() ?? [])].flat().find(({ schedule }) => schedule === 'found');
+  await expect.poll(mine, soon).toEqual({ schedule: 'found', at: expect.any(Number), isPaused: false });
+  expect((await mine())?.at).toBeGreaterThan(Date.now());
+  expect((await nextRuns(temporal.client))?.get('searchflow-brands-1')).toContainEqual(await mine());
+  await type('schedule pause found');
+  await expect.poll(mine, soon).toMatchObject({ at: null, isPaused: true });
 });
 
 it('the same command again changes the schedule and keeps a pause, and --every never removes it', async () => {

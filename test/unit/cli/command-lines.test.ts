@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
-import type { JobHandle, JobStatus, RuntimeConfig, WorkflowAccess } from '../../../src/worker/config/runtime-types.js';
+import type {
+  JobHandle,
+  JobStatus,
+  NextRun,
+  RuntimeConfig,
+  WorkflowAccess,
+} from '../../../src/worker/config/runtime-types.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
@@ -52,7 +58,10 @@ function handle(changes: Partial<JobHandle> = {}) {
   return { signals, one };
 }
 
-const listed = { job: 'brands-1', name: 'brands', origin: 'sandbox', input: '/in.csv', into: '/out.duckdb' };
+const listed = {
+  ...{ job: 'brands-1', name: 'brands', origin: 'sandbox', input: '/in.csv', into: '/out.duckdb' },
+  ...{ startedBy: null, schedules: [] },
+};
 
 describe('a command line', () => {
   it('of enrich puts every flag into the plan', async () => {
@@ -272,10 +281,54 @@ describe('a command line', () => {
       expect.stringMatching(/^events-sync-1 +waiting for a worker +\/in\.csv, \/out\.duckdb$/),
     ]);
     expect(JSON.parse((await type('jobs --json', jobs)).out)).toEqual([
-      { ...listed, rows: 3470, phase: 'paused', since: new Date(since).toISOString(), dollars: 1.5 },
-      { ...listed, job: 'events-sync-1', rows: null, phase: 'waiting', since: null, dollars: null },
+      { ...listed, rows: 3470, phase: 'paused', since: new Date(since).toISOString(), dollars: 1.5, nextRun: null },
+      { ...listed, job: 'events-sync-1', rows: null, phase: 'waiting', since: null, dollars: null, nextRun: null },
     ]);
     expect((await type('jobs')).err).toContain('No jobs yet');
+  });
+
+  it('of jobs lists those in the asked states, and refuses a state that there is not', async () => {
+    const in_ = (job: string, phase: JobStatus['phase'] | null, rows: number | null = 1) => ({
+      ...{ ...listed, job, phase, rows, since: null, costMicros: null },
+    });
+    const all = [in_('a', 'paused'), in_('b', 'done'), in_('c', 'waiting', null), in_('d', 'failed'), in_('e', null)];
+    const jobs = { list: async () => all };
+    const named = async (flags: string) =>
+      (JSON.parse((await type(`jobs --json ${flags}`, jobs)).out) as { job: string }[]).map(({ job }) => job).join('');
+    expect(await named('--state paused --state failed')).toBe('ad');
+    expect(await named('--state waiting')).toBe('c');
+    expect(await named("--state 'waiting for a worker'")).toBe('c');
+    expect(await named('--state interrupted')).toBe('c');
+    expect(await type('jobs --state cancelled', jobs)).toMatchObject({ code: 0, err: 'No job is cancelled.\n' });
+    expect(await type('jobs --state pausd --state x', jobs)).toMatchObject({
+      code: 2,
+      refusal: expect.stringMatching(
+        /^--state: pausd is not a state of a job\. Did you mean paused\?\n--state: x is not a state of a job\. The states are planning, /,
+      ),
+    });
+  });
+
+  it('of jobs shows the next run of each schedule, and says if it is unknown', async () => {
+    const at = Date.now() + 2 * 3_600_000 + 30_000;
+    const next = { schedule: 'brands', at, isPaused: false };
+    const one = { ...listed, rows: 1, phase: 'done', since: null, costMicros: 0 } as const;
+    const jobs = (...schedules: NextRun[]) => ({ list: async () => [{ ...one, schedules }] });
+    expect((await type('jobs', jobs(next))).out).toMatch(/since +next run {2}from, into\n.* +in 2 h {2}\/in\.csv/);
+    expect((await type('jobs', jobs({ ...next, at: null, isPaused: true }))).out).toMatch(/ paused {2}\/in\.csv/);
+    const [data] = JSON.parse((await type('jobs --json', jobs(next))).out);
+    const iso = new Date(at).toISOString();
+    expect(data).toMatchObject({ nextRun: iso, schedules: [{ name: 'brands', next: iso, paused: false }] });
+    const unknown = { list: async () => [{ ...one, startedBy: 'brands', schedules: null }] };
+    const { out, err } = await type('jobs', unknown);
+    expect(out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
+    expect(err).toContain('so schedules start no runs. To start it:\n  searchflow worker');
+    const away = await type('jobs --json', unknown, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    expect(JSON.parse(away.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
+    const far = { list: async () => [{ ...one, schedules: null }] };
+    const table = await type('jobs', far, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    expect(table.out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
+    expect((await type('jobs', far)).out).not.toContain('next run');
+    expect(away.err).toContain('No Temporal server answers at temporal.internal:7233 (TEMPORAL_ADDRESS)');
   });
 
   it('of pause and cancel says what follows if no worker is running, or the job is paused already', async () => {
