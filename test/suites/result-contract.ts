@@ -432,6 +432,10 @@ export function resultContract(make: MakeWarehouse): void {
       ]);
       expect(await test.rows.summary('brands-1')).toMatchObject({ rows: 3, success: 3, missing: 0, quarantined: 1 });
       const found = await test.values('SELECT row_number, misfits, cost_dollars FROM quarantined_rows');
+      const place = await test.rows.placeOf('brands-1', { row: Number(found[0]?.[0]) });
+      expect(place?.isQuarantined).toBe(true);
+      expect(place?.misfits).toHaveLength(5);
+      expect(place?.misfits[0]).toEqual({ column: 'employees', value: '3.7', expected: 'integer' });
       expect(found.map(([row, misfits]) => [row, misfits])).toEqual([
         [
           2,

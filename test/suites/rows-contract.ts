@@ -8,6 +8,7 @@ import { type RowWarehouse, type RunRecord, WarehouseUnusable } from '#searchflo
 import type { Json } from '#searchflow/core/text/json.js';
 import { cutRows } from '#searchflow/rows/index.js';
 import { keyContract } from './key-contract.js';
+import { placeContract } from './place-contract.js';
 import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder, type WarehouseUnderTest } from './warehouse-under-test.js';
 
@@ -30,6 +31,7 @@ const names = (rows: readonly Record<string, string>[]) => rows.map((row) => row
  */
 export function rowsContract(make: MakeWarehouse): void {
   keyContract(make);
+  placeContract(make);
   let dir: string;
   let test: InFolder;
   let warehouse: RowWarehouse;

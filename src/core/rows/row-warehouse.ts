@@ -3,6 +3,7 @@ import type { Freshness } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
+import type { RowPlaces } from './loaded-row.js';
 import type { FoundMisfit, RowMisfit } from './on-misfit.js';
 import type { SchemaChange } from './schema-changes.js';
 
@@ -170,7 +171,7 @@ export interface MisreadAnswer {
  * A warehouse for row jobs. Its ledger is the truth about what is loaded. A slice and its ledger line are one transaction; loading a slice
  * twice is a no-op. Rows are matched by number, hash and unit key, so that no row is loaded twice.
  */
-export interface RowWarehouse {
+export interface RowWarehouse extends RowPlaces {
   /**
    * Records the job and moves loaded rows to their positions in the new generation, in one transaction. Unchanged rows are kept. Rows that
    * are no longer in the input are marked as vanished. Repeated calls for a generation change nothing. Returns the numbers of the slices

@@ -2,6 +2,7 @@ import type { PublishOutcome } from '../../core/publish/publish-request.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
+import type { RowPlaces } from '../../core/rows/loaded-row.js';
 import {
   JobNotLoaded,
   type RowWarehouse,
@@ -35,11 +36,11 @@ import {
 } from './row-sql.js';
 import { outcomes, runs } from './row-tables.js';
 
-/** Returns the row warehouse in a database, without exports. All databases get the same statements, see `RowDialect`. */
+/** Returns the row warehouse in a database, without exports and single rows. All databases get the same statements, see `RowDialect`. */
 export function createRowStore(
   database: RowDatabase,
   say: (sentence: string) => void = () => undefined,
-): Omit<RowWarehouse, 'exportCsv' | 'exportParquet' | 'close'> {
+): Omit<RowWarehouse, keyof RowPlaces | 'exportCsv' | 'exportParquet' | 'close'> {
   const { shown, transaction } = database;
   const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
     if (!(await database.exists())) throw unknownJob(job, shown);

@@ -4,6 +4,7 @@ import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehou
 import { createExports } from '../../export/create-exports.js';
 import type { RowDatabase } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
+import { createRowPlaces } from '../../traces/create-row-places.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
@@ -40,8 +41,11 @@ export function createDuckDbRows(options: {
   const check = (job: string) => {
     if (!warehouse.exists()) throw unknownJob(job, warehouse.file);
   };
+  const places = createRowPlaces(database);
   return {
     ...createRowStore(database, say),
+    failedRows: (job, filter) => onceFree(() => places.failedRows(job, filter)),
+    placeOf: (job, name) => onceFree(() => places.placeOf(job, name)),
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
     ...createExports({
       file: warehouse.file,

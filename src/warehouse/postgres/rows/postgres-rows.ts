@@ -4,6 +4,7 @@ import { createExports } from '../../export/create-exports.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
+import { createRowPlaces } from '../../traces/create-row-places.js';
 import { postgresRowDialect } from '../dialect/row-dialect.js';
 import { Warehouse, type WarehouseOptions } from '../open/warehouse.js';
 import { partOf } from './export-part.js';
@@ -32,6 +33,7 @@ export function createPostgresRows(
   };
   return {
     ...createRowStore(database, say),
+    ...createRowPlaces(database),
     ...createExports({
       file: null,
       say,

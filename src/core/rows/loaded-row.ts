@@ -1,0 +1,78 @@
+import type { PublishOutcome } from '../publish/publish-request.js';
+import type { UnitStatus } from '../purchase/journal.js';
+import type { Misfit } from './on-misfit.js';
+
+/** A row as its warehouse has it. Times in Unix ms. */
+export interface LoadedRow {
+  /** Null after the row has vanished from the input. */
+  readonly row: number | null;
+  readonly hash: string;
+  /** `invalid`: a bad row. */
+  readonly status: UnitStatus | 'invalid';
+  readonly tag: string | null;
+  readonly message: string | null;
+  readonly httpStatus: number | null;
+  readonly key: string | null;
+  /** The URL, or the rendered request as JSON; null for a bad row. */
+  readonly unit: string | null;
+  readonly input: readonly (string | null)[];
+  readonly requestId: string | null;
+  readonly costMicros: number;
+  readonly fetchedAt: number | null;
+  readonly generation: string;
+  readonly slice: number;
+  readonly loadedAt: number;
+  /** Since when the job has other options, so that the answer will be replaced. */
+  readonly outdatedAt: number | null;
+  readonly vanishedAt: number | null;
+}
+
+/** Failed rows of a job with one status and tag. */
+export interface FailedGroup {
+  readonly status: 'error' | 'invalid';
+  readonly tag: string | null;
+  readonly rows: number;
+  /** Number of their distinct units. */
+  readonly units: number;
+  /** Cost of their answers in micro-dollars. */
+  readonly costMicros: number;
+}
+
+export interface FailedRows {
+  /** All failed rows in groups, the largest group first. */
+  readonly groups: readonly FailedGroup[];
+  /** The first failed rows, in the order of the input. */
+  readonly rows: readonly LoadedRow[];
+}
+
+/** Which failed rows to read; an empty list of tags means all tags. A row without a tag has the tag ''. */
+export interface FailedFilter {
+  readonly tags: readonly string[];
+  readonly limit: number;
+}
+
+/** Names a row of a job. `unit`: the URL of a row, or the text of its cell in the column with this number, from 1. */
+export type RowName =
+  | { readonly row: number; readonly hash?: string }
+  | { readonly unit: readonly string[]; readonly cell: number };
+
+/** A row in a warehouse with the facts around it. */
+export interface RowPlace {
+  readonly loaded: LoadedRow;
+  /** Time of the ledger line of its slice; null: the slice is not loaded as a whole. */
+  readonly ledgerAt: number | null;
+  readonly misfits: readonly Misfit[];
+  readonly isQuarantined: boolean;
+  /** Other rows of the job with the same unit: their number, and the first of them. */
+  readonly sharing: { readonly rows: number; readonly first: readonly number[] };
+  /** The latest publish at the end of a run; null: none. */
+  readonly published: (PublishOutcome & { readonly at: number }) | null;
+}
+
+/** What commands read about single rows of a job. A job that is not loaded has no rows. Never creates a file. */
+export interface RowPlaces {
+  /** The rows of the current input that failed or are bad. */
+  failedRows(job: string, filter: FailedFilter): Promise<FailedRows>;
+  /** A row with the facts around it, a present row rather than a vanished one; null if it is not loaded. */
+  placeOf(job: string, name: RowName): Promise<RowPlace | null>;
+}
