@@ -3,6 +3,7 @@ import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addEvents } from './events/event-program.js';
+import { addInspection } from './inspect/inspect-program.js';
 import { addLocal } from './local/local-program.js';
 import { addMonitors } from './monitors/monitor-program.js';
 import { helpGroups, withExamples } from './options/options.js';
@@ -53,6 +54,7 @@ export function buildProgram(
   program.commandsGroup(helpGroups.jobs);
   addEnrich(program, chosen);
   addJobs(program, chosen);
+  addInspection(program, chosen);
   addPublish(program, chosen);
   program.commandsGroup(helpGroups.events);
   addEvents(program, chosen);

@@ -37,7 +37,7 @@ export async function jobs(context: Context, { state: asked, json = false }: Job
       terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
     const why = whyUnknown(all, config.temporalAddress);
-    if (why !== null) terminal.note(why);
+    if (why !== null) terminal.say(why);
     return exitCodes.ok;
   });
 }

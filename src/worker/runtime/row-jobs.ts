@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { summaryOf } from '../../activities/rows/summarize.js';
 import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
@@ -14,6 +15,7 @@ import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
+import type { TracedName } from './trace-row.js';
 import type { PlanOptions, RowJobs } from './views.js';
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
@@ -117,6 +119,15 @@ export class StoreRowJobs implements RowJobs {
 
   async costMicros(job: string) {
     return (await this.#totals(job)).costMicros;
+  }
+
+  async failed(job: string, filter: FailedFilter) {
+    return (await import('./failed-rows.js')).failedRowsOf(this.#parts, job, filter);
+  }
+
+  async trace(job: string, asked: TracedName) {
+    const statusOf = async (entry: JobEntry) => (await jobStatuses(this.#parts, [entry]))[0] as JobStatus;
+    return (await import('./trace-row.js')).traceRow(this.#parts, job, asked, statusOf);
   }
 
   async #totals(job: string) {

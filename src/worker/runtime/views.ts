@@ -6,6 +6,7 @@ import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
+import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type {
@@ -20,7 +21,9 @@ import type {
   WorkflowAccess,
 } from '../config/runtime-types.js';
 
+import type { FailedJob } from './failed-rows.js';
 import type { PublishWish } from './publish.js';
+import type { RowTrace, TracedName } from './trace-row.js';
 
 export interface PlanOptions {
   /** Whether the run will follow without a question. Then the Temporal server starts while many rows are read. Default: no. */
@@ -60,6 +63,10 @@ export interface RowJobs {
     job: string,
     dir: string,
   ): Promise<{ readonly rows: number; readonly files: number; readonly bytes: number; readonly folder: string }>;
+  /** The failed rows of a job, from its warehouse and the journal, without Temporal. */
+  failed(job: string, filter: FailedFilter): Promise<FailedJob>;
+  /** Traces one row from its input to its warehouse. Asks a running server, but starts none. */
+  trace(job: string, asked: TracedName): Promise<RowTrace>;
   /** Parses again the answers in the plan's warehouse that could not be parsed; buys nothing. */
   reparse(plan: JobPlan): Promise<Reparsed>;
 }

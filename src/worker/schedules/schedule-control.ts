@@ -29,7 +29,7 @@ const COUNTED_PAGES = 100;
 
 /** The schedules of jobs on a task queue. */
 export async function schedulesHere(client: Client, taskQueue: string): Promise<readonly ScheduleDescription[]> {
-  return (await schedulesOf(client, PREFIX)).filter(({ action }) => action.taskQueue === taskQueue);
+  return (await schedulesOf(client, SCHEDULE_PREFIX)).filter(({ action }) => action.taskQueue === taskQueue);
 }
 
 /** Schedules of jobs on the Temporal server. Each run is a workflow `scheduledJob`. */

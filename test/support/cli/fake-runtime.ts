@@ -157,6 +157,15 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     inFlight: () => 3,
     unknownOutcomes: async () => [],
     costMicros: async () => 0,
+    failed: async (job) => ({
+      ...{ job, into: staged.into, unitColumn: 'source' },
+      groups: [],
+      rows: [],
+      problem: null,
+    }),
+    trace: async () => {
+      throw new Error('there are no rows');
+    },
     otherLimits: async () => [],
     limits: async () => idleView(flatProfile(10)),
     workerElsewhere: () => null,
