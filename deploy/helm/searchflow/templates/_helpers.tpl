@@ -29,3 +29,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.serviceAccount.name | default "default" }}
 {{- end -}}
 {{- end -}}
+
+{{/* The number of workers. Without one, an autoscaler sets it, and an upgrade of the release keeps it. */}}
+{{- define "searchflow.replicas" -}}
+{{- if not (kindIs "invalid" .Values.replicas) }}replicas: {{ .Values.replicas }}{{ end }}
+{{- end -}}
