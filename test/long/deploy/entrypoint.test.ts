@@ -56,9 +56,22 @@ it('the entry point of the image reads secrets from files, runs a worker that is
   expect(await out).not.toContain('key-in-a-file');
 });
 
-it('the entry point names a secret file that cannot be read', () => {
-  const env = { PATH, SEARCHFLOW_STORE_FILE: '/missing/store' };
+it.each([
+  [
+    'cannot be read',
+    { SEARCHFLOW_STORE_FILE: '/missing/store' },
+    /^SEARCHFLOW_STORE_FILE: \/missing\/store cannot be read by user \d+\.\n$/,
+  ],
+  // Without this refusal, the worker would use the sandbox.
+  ['is empty', { SEARCHFLOW_API_KEY_FILE: '/dev/null' }, /^SEARCHFLOW_API_KEY_FILE: \/dev\/null is empty\.\n$/],
+  [
+    'is set beside its setting',
+    { SEARCHFLOW_SOURCE_URL: 'postgres://a:canary@b/c', SEARCHFLOW_SOURCE_URL_FILE: '/etc/hostname' },
+    /^SEARCHFLOW_SOURCE_URL and SEARCHFLOW_SOURCE_URL_FILE are both set\. Set one of them\.\n$/,
+  ],
+])('the entry point refuses a secret file that %s', (_, secrets, message) => {
+  const env = { PATH, ...secrets };
   const { status, stderr } = spawnSync(inDocker('entrypoint.sh'), ['worker'], { env, encoding: 'utf8' });
-  expect(stderr).toMatch(/^SEARCHFLOW_STORE_FILE: \/missing\/store cannot be read by user \d+\.\n$/);
+  expect(stderr).toMatch(message);
   expect(status).toBe(2);
 });
