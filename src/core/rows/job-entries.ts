@@ -144,6 +144,8 @@ export interface JobEntries {
   put(entry: JobEntry): Promise<void>;
   /** All entries, the least recently changed first. */
   all(): Promise<readonly JobEntry[]>;
+  /** The entries of paused jobs, in any order. */
+  paused(): Promise<readonly JobEntry[]>;
   /** Adds or replaces a walk. */
   putWalk(entry: WalkEntry): Promise<void>;
   /** All walks, the least recently changed first. */

@@ -39,6 +39,12 @@ export class PgJobEntries implements JobEntries {
     return this.#jobsOf(this.#postgres);
   }
 
+  async paused(): Promise<readonly JobEntry[]> {
+    // The database compares texts, because a damaged entry is no JSON. Only the few entries that match are parsed.
+    const entries = await this.#jobsOf(this.#postgres, `WHERE entry LIKE '%"phase":"paused"%'`);
+    return entries.filter(({ state }) => state.phase === 'paused');
+  }
+
   putWalk(walk: WalkEntry): Promise<void> {
     return this.#put(this.#walks, walk.job, walk);
   }
@@ -121,12 +127,12 @@ export class PgJobEntries implements JobEntries {
     );
   }
 
-  #rows(table: string, db: Pick<Postgres, 'query'>): Promise<readonly Row[]> {
-    return db.query<Row>(`SELECT job, entry FROM ${table} ORDER BY touched_at, job`);
+  #rows(table: string, db: Pick<Postgres, 'query'>, where = ''): Promise<readonly Row[]> {
+    return db.query<Row>(`SELECT job, entry FROM ${table} ${where} ORDER BY touched_at, job`);
   }
 
-  async #jobsOf(db: Pick<Postgres, 'query'>): Promise<readonly JobEntry[]> {
-    const rows = await this.#rows(this.#jobs, db);
+  async #jobsOf(db: Pick<Postgres, 'query'>, where?: string): Promise<readonly JobEntry[]> {
+    const rows = await this.#rows(this.#jobs, db, where);
     return rows.map((row) => this.#kept.unlessDamaged(() => this.#job(row))).filter((entry) => entry !== null);
   }
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import {
   AccountBreaker,
@@ -40,7 +41,7 @@ import type { LimitReservation } from '../team/limit-owner.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import { observedActivities, observedTransport } from './observed.js';
-import { gaugeBudget, meteredEvents } from './state-metrics.js';
+import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 import { flushSpans, traces } from './traces.js';
 import { warnInActivity } from './warn-in-activity.js';
 import { workLog } from './work-log.js';
@@ -56,6 +57,8 @@ export interface Parts {
   readonly transport: Transport;
   readonly inFlight: InFlight;
   readonly reservation: LimitReservation | null;
+  /** Shows whether Temporal answers, until the parts are closed. */
+  watchTemporal(client: Client): void;
   close(): Promise<void>;
 }
 
@@ -110,7 +113,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const transport = observedTransport(openTransport(config), observers);
   const { working, close } = metered(meter, held);
   const { journal, limiter, slots } = working;
-  const closeBudget = gaugeBudget(meter, journal);
+  const gauges = [gaugeBudget(meter, journal), gaugeStore(meter, store.entries)];
   const researchSlots = new MemorySlots(RESEARCH_TASKS);
   const allowlist = new Allowlist(config, store.entries);
   const warehouses = openWarehouses(config, store.shared, allowlist);
@@ -219,9 +222,10 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     transport,
     inFlight,
     reservation: held.reservation ?? null,
+    watchTemporal: (client) => gauges.push(gaugeTemporal(meter, client)),
     close: async () => {
       close();
-      closeBudget();
+      for (const end of gauges) end();
       walks.close();
       await transport.close();
       await flushSpans();

@@ -185,7 +185,7 @@ interface Opened {
 /** Takes the lock of the task queue, and that of the rate limit if no store shares the limit. Takes over the work of dead commands. */
 async function ownQueueLocks(
   config: RuntimeConfig,
-  { store, reservation }: Pick<Parts, 'reservation'> & { readonly store: Store },
+  { store, reservation, watchTemporal }: Pick<Parts, 'reservation' | 'watchTemporal'> & { readonly store: Store },
   { connection, namespace, taskQueue }: WorkerOptions,
   dataConverter: DataConverter | null,
 ) {
@@ -210,6 +210,7 @@ async function ownQueueLocks(
     closing.push(() => owners.close());
     await owners.resolveOrphans('worker');
     owners.watch('worker');
+    watchTemporal(client);
     const warning = otherLimitsText(await store.otherLimits());
     if (warning !== null) config.say(warning);
   } catch (error) {

@@ -1,11 +1,17 @@
+import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { EventWarehouse, StreamState } from '../../core/events/event-warehouse.js';
 import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
+import { pauseReasons } from '../../core/rows/job.js';
+import type { JobEntries } from '../../core/rows/job-entries.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */
 const BUDGET_MS = 60_000;
 const LAG_MS = 15_000;
+/** Interval of the gauges of the store and Temporal, and how long their answer may take. */
+const PROBE_MS = 15_000;
+const ANSWER_MS = 10_000;
 /** Most streams with a gauge: each list of event types is a stream of its own. */
 const MOST_STREAMS = 20;
 
@@ -40,6 +46,55 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
 /** The amount that counts under a cap. */
 const countedOf = ({ landedMicros, openMicros, unknownMicros }: PeriodSpend): number =>
   landedMicros + openMicros + unknownMicros;
+
+/** Shows the paused jobs of the store by reason, and whether the store answers. Returns a function that ends it. */
+export function gaugeStore(meter: MetricMeter, entries: Pick<JobEntries, 'paused'>): () => void {
+  const paused = meter.createGauge('searchflow_paused_jobs', 'float', '', 'Paused jobs of the store, by reason');
+  return probe(meter, 'store', async () => {
+    // A cancelled job waits for its end only.
+    const states = (await entries.paused()).map(({ state }) => state).filter((state) => !state.cancelRequested);
+    for (const reason of pauseReasons) paused.set(states.filter((state) => state.reason === reason).length, { reason });
+  });
+}
+
+/** Shows whether the Temporal server answers this process and accepts its login. Returns a function that ends it. */
+export function gaugeTemporal(
+  meter: MetricMeter,
+  client: Pick<Client, 'workflowService' | 'withDeadline'>,
+): () => void {
+  return probe(meter, 'temporal', async () => {
+    await client.withDeadline(Date.now() + ANSWER_MS, () => client.workflowService.getSystemInfo({}));
+  });
+}
+
+/** Asks at intervals and shows whether an answer came in time. A question without an answer is not asked a second time. */
+function probe(meter: MetricMeter, part: 'store' | 'temporal', ask: () => Promise<void>): () => void {
+  const reachable = meter.createGauge(
+    'searchflow_reachable',
+    'float',
+    '',
+    'Whether the store or Temporal answers this worker: 1 or 0',
+  );
+  const show = (answers: boolean) => reachable.set(answers ? 1 : 0, { part });
+  let asking = false;
+  const update = async () => {
+    if (asking) return;
+    asking = true;
+    const late = setTimeout(() => show(false), ANSWER_MS);
+    late.unref();
+    const answered = await ask().then(
+      () => true,
+      () => false,
+    );
+    clearTimeout(late);
+    asking = false;
+    show(answered);
+  };
+  void update();
+  const timer = setInterval(() => void update(), PROBE_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
 
 /** Adds the lag of each stream that this process syncs: the age of the time up to which all events are loaded. */
 export function meteredEvents(

@@ -138,6 +138,7 @@ export class WorkerHere {
     this.#throwIfClosing();
     this.#worker = runWorker(await (early ?? create()));
     this.#owners.watch(this.#role);
+    parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
     const warning = otherLimitsText(await this.#store.otherLimits());
     if (warning !== null) this.#config.say(warning);

@@ -52,6 +52,10 @@ export class FolderJobs implements JobEntries {
     return entries.filter((entry) => entry !== null);
   }
 
+  async paused(): Promise<JobEntry[]> {
+    return (await this.all()).filter(({ state }) => state.phase === 'paused');
+  }
+
   /** The entry in a file; null if there is none. Throws `EntryDamaged`. */
   #read(file: string): JobEntry | null {
     const path = join(this.#dir, file);

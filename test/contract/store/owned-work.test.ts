@@ -88,6 +88,19 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     two.close();
   });
 
+  it('is paused only in the entries whose state says so', async () => {
+    const one = await open()();
+    // A text of a person looks like the state of a paused job.
+    await one.put({ ...entry('running', '/a'), csv: '{"phase":"paused"}' });
+    await one.put({ ...entry('paused', '/b'), state: { phase: 'paused', reason: 'credits', since: 1 } });
+    expect((await one.paused()).map(({ staged, state }) => [staged.job, state.reason])).toEqual([
+      ['paused', 'credits'],
+    ]);
+    await one.put(entry('paused', '/b'));
+    expect(await one.paused()).toEqual([]);
+    one.close();
+  });
+
   it('fault 63: is visible to every process with its living owners, in the order of their claims', async () => {
     const process = open();
     const [one, two, other] = [await process(), await process(), await process()];

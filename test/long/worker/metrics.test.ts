@@ -12,7 +12,9 @@ import { freePort } from '../../../src/worker/temporal-server/free-port.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { Job } from '../../support/jobs/host.js';
+import { startPgStores } from '../../support/store/pg-store.js';
 import { openTemporal } from '../../support/temporal.js';
+import { startProxy } from '../../support/warehouse/pg-proxy.js';
 
 let temporal: TestWorkflowEnvironment;
 beforeAll(async () => {
@@ -92,6 +94,70 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
     /SEARCHFLOW_METRICS: metrics cannot be served at 127\.0\.0\.1:\d+: Address already in use/,
   );
 });
+
+it('the metrics of a worker show paused jobs by reason, and a store or Temporal server that does not answer', async () => {
+  const folder = new Folder();
+  folder.write(plainRows(30));
+  const stores = await startPgStores();
+  const store = stores.url();
+  const [sandbox, toStore, toTemporal] = await Promise.all([
+    startSandbox({ failureRate: 0, textBytes: 100 }),
+    startProxy(Number(new URL(store).port)),
+    startProxy(Number(temporal.address.split(':').at(-1))),
+  ]);
+  const address = `127.0.0.1:${await freePort()}`;
+  const worker = startCommand(['worker', '--qps', '20'], {
+    cwd: folder.dir,
+    env: {
+      SEARCHFLOW_API_KEY: 'key',
+      SEARCHFLOW_BASE_URL: sandbox.url,
+      SEARCHFLOW_STORE: toStore.urlOf(store),
+      SEARCHFLOW_STATE_DIR: join(folder.dir, 'a'),
+      XDG_STATE_HOME: folder.dir,
+      SEARCHFLOW_TASK_QUEUE: folder.dir,
+      SEARCHFLOW_METRICS: address,
+      TEMPORAL_ADDRESS: new URL(toTemporal.urlOf(`http://${temporal.address}`)).host,
+      TEMPORAL_NAMESPACE: temporal.namespace as string,
+    },
+  });
+  onTestFinished(async () => {
+    worker.child.kill('SIGKILL');
+    await worker.ended;
+    await Promise.all([sandbox.close(), toStore.close(), toTemporal.close(), stores.stop()]);
+    folder.remove();
+  });
+  const shown = async () => {
+    const { samples } = await scrape(address).catch(() => ({ samples: new Map<string, number>() }));
+    return {
+      store: samples.get('searchflow_reachable{part="store"}'),
+      temporal: samples.get('searchflow_reachable{part="temporal"}'),
+      budget: samples.get('searchflow_paused_jobs{reason="budget"}'),
+      key: samples.get('searchflow_paused_jobs{reason="key"}'),
+    };
+  };
+  const soon = { timeout: 60_000, interval: 500 };
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
+  const job = await Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+
+  toStore.silent = true;
+  await expect.poll(shown, soon).toEqual({ store: 0, temporal: 1, budget: 1, key: 0 });
+  toStore.silent = false;
+  toStore.cut();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+
+  toTemporal.silent = true;
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 0, budget: 1, key: 0 });
+  toTemporal.silent = false;
+  toTemporal.cut();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+
+  await job.resume({ maxCostDollars: 'none' });
+  await job.result();
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
+  worker.child.kill('SIGTERM');
+  expect(await worker.ended).toBe(143);
+}, 300_000);
 
 /** A collector, which keeps the paths, the headers and the texts that it gets. */
 async function startCollector() {

@@ -66,17 +66,22 @@ it('the files of a deployment set only variables that searchflow knows', async (
   expect(named.filter((name) => !(knownVariables as readonly string[]).includes(name))).toEqual([]);
 });
 
-/** Variables of the embedded Temporal server, which no container starts. */
-const embeddedOnly = ['SEARCHFLOW_ENCRYPT', 'SEARCHFLOW_TEMPORAL_UI'];
+/** Variables of the embedded Temporal server, which no container starts, and those of the bill, whose key may do more than a worker needs. */
+const notForWorkers = [
+  ...['SEARCHFLOW_ENCRYPT', 'SEARCHFLOW_TEMPORAL_UI'],
+  ...['SEARCHFLOW_SERVICE_KEY', 'SEARCHFLOW_KEY_ID', 'SEARCHFLOW_BILL_URL'],
+];
 
 it('compose.yaml passes each setting that the image does not set', async () => {
   const { knownVariables } = await import('../../../src/worker/config/settings-reader.js');
   const [, ofImage = ''] = /^ENV ([\s\S]*?[^\\])\n/m.exec(text('Dockerfile')) ?? [];
   const [, environment = ''] =
     /^x-worker:[\s\S]*?environment:\n([\s\S]*?)\n {2}volumes:/m.exec(text('compose.yaml')) ?? [];
-  const [image, passed] = [ofImage, environment].map((part) => part.match(/(?<!\$\{)\bSEARCHFLOW_\w+(?=[:=])/g) ?? []);
-  const expected = knownVariables.filter((name) => !image?.includes(name) && !embeddedOnly.includes(name));
-  expect([...(passed ?? [])].sort()).toEqual([...expected].sort());
+  const [image = [], passed = []] = [ofImage, environment].map<readonly string[]>(
+    (part) => part.match(/(?<!\$\{)\bSEARCHFLOW_\w+(?=[:=])/g) ?? [],
+  );
+  const expected = knownVariables.filter((name) => !image.includes(name) && !notForWorkers.includes(name));
+  expect([...passed].sort()).toEqual([...expected].sort());
 });
 
 it('the entry point of the image reads each secret setting from a file, and docs/deploying.md names them', () => {
@@ -90,7 +95,7 @@ it('the entry point of the image reads each secret setting from a file, and docs
   const expected = [...secrets, ...addresses.filter((name) => name !== 'SEARCHFLOW_BASE_URL')];
   expect(expected).toContain('SEARCHFLOW_SOURCE_URL');
   const [, read = ''] = /^for name in ([\s\S]*?); do/m.exec(text('deploy/docker/entrypoint.sh')) ?? [];
-  const names = read.match(/\w+/g) ?? [];
+  const names: readonly string[] = read.match(/\w+/g) ?? [];
   expect(expected.filter((name) => !names.includes(name))).toEqual([]);
   const documented = text('docs/deploying.md');
   expect(names.filter((name) => !documented.includes(`\`${name}\``))).toEqual([]);
