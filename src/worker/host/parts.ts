@@ -41,6 +41,7 @@ import type { LimitReservation } from '../team/limit-owner.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import { observedActivities, observedTransport } from './observed.js';
+import { pruneDaily } from './prune-journal.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 import { flushSpans, traces } from './traces.js';
 import { warnInActivity } from './warn-in-activity.js';
@@ -216,6 +217,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       return freshness ? { staged, freshness } : { staged };
     },
   };
+  const endPruning = pruneDaily(config, store, deps.warehouseFor);
   return {
     deps,
     activities: observedActivities(createActivities(deps), observers),
@@ -227,6 +229,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
       close();
       for (const end of gauges) end();
       walks.close();
+      await endPruning();
       await transport.close();
       await flushSpans();
       await researchSlots.close();

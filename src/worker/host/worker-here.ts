@@ -1,5 +1,5 @@
 import type { StagedJob } from '../../core/rows/job.js';
-import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -9,8 +9,8 @@ import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence
 import { otherLimitsText } from '../team/team.js';
 import { currentVersion } from '../team/worker-version.js';
 import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
-import { openWarehouses } from '../warehouse/warehouses.js';
 import { assembleParts, type Parts } from './parts.js';
+import { pruneJournal } from './prune-journal.js';
 import { runWatch } from './run-watch.js';
 import { type StatusServer, serveStatus } from './status-server.js';
 import type { RunningWorker } from './worker-host.js';
@@ -240,42 +240,4 @@ export async function tryWarehouses(
     }
   });
   await Promise.all(trying);
-}
-
-/**
- * Removes old answers of done jobs from the journal if the warehouse has all their rows. A warehouse is queried only if there is something
- * to remove. A refused login or an unreachable database is not reported, because the job is done anyway. An abort ends the wait for a
- * database.
- */
-export async function pruneJournal(
-  config: RuntimeConfig,
-  store: Pick<Store, 'entries' | 'journal'>,
-  isWanted: (staged: StagedJob) => boolean,
-  signal?: AbortSignal,
-): Promise<void> {
-  const before = Date.now() - config.keepLandingMs;
-  const journal = await store.journal();
-  const warehouses = openWarehouses({ ...config, say: () => undefined }, false);
-  signal?.addEventListener('abort', () => void warehouses.close().catch(() => undefined), { once: true });
-  try {
-    for (const { staged, completed } of await store.entries.all()) {
-      const prefix = `${staged.job}/`;
-      if (signal?.aborted) return;
-      if (completed !== staged.generation || staged.origin !== config.origin || !isWanted(staged)) continue;
-      if (!(await journal.prunable(prefix, before))) continue;
-      if ((await loadedSlices(() => warehouses.of(staged), staged)) === staged.slices)
-        await journal.prune(prefix, before);
-    }
-  } finally {
-    await warehouses.close();
-  }
-}
-
-/** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */
-async function loadedSlices(warehouse: () => RowWarehouse, staged: StagedJob): Promise<number | null> {
-  try {
-    return (await warehouse().loadedSlices(staged.job, staged.generation))?.length ?? null;
-  } catch {
-    return null;
-  }
 }

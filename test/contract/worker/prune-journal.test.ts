@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
+import { type RowWarehouse, WarehouseBusy } from '../../../src/core/rows/row-warehouse.js';
 import { FileJournal } from '../../../src/store/file/file-journal.js';
 import { readConfig } from '../../../src/worker/config/config.js';
-import { pruneJournal, tryWarehouses } from '../../../src/worker/host/worker-here.js';
+import { pruneDaily, pruneJournal } from '../../../src/worker/host/prune-journal.js';
+import { tryWarehouses } from '../../../src/worker/host/worker-here.js';
 import { openStore } from '../../../src/worker/store/open-store.js';
 import type { Store } from '../../../src/worker/store/store.js';
 import { Folder } from '../../support/jobs/folder.js';
@@ -98,6 +99,28 @@ it('old answers are removed only of finished jobs of this service whose rows are
   await pruneJournal({ ...config, keepLandingMs: 3_600_000 }, store, ({ into }) => !into.startsWith('postgres:'));
   expect(pruned).toEqual(['whole/']);
   expect([...times]).toEqual([60]);
+});
+
+it('a worker that runs on removes old answers again and again, until it ends', async () => {
+  const staged = { job: 'whole', generation: 'gen', slices: 2, origin: 'sandbox', into: '/dw' };
+  const removed: string[] = [];
+  const journal = { prunable: async () => true, prune: async (prefix: string) => void removed.push(prefix) };
+  const entries = { all: async () => [{ staged, completed: 'gen' }] };
+  const store = { entries, journal: async () => journal } as unknown as Store;
+  let asked = 0;
+  const warehouse = {
+    loadedSlices: () => {
+      asked += 1;
+      // A database that cannot be reached is no reason to end, and the end does not wait for one that is silent.
+      if (asked === 1) return Promise.reject(new Error('not reached'));
+      return asked > 3 ? new Promise(() => undefined) : Promise.resolve([0, 1]);
+    },
+  } as unknown as RowWarehouse;
+  const config = { origin: 'sandbox', keepLandingMs: 0 };
+  const end = pruneDaily(config, store, () => warehouse, { firstMs: 0, everyMs: 5 });
+  await expect.poll(() => asked).toBe(4);
+  await end();
+  expect(removed).toEqual(['whole/', 'whole/']);
 });
 
 it('a worker without a login names the running and paused jobs that wait for another worker, and no others', async () => {

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StagedJob } from '../../core/rows/job.js';
+import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { unlessAborted } from '../../core/waits/wait-queue.js';
+import type { RuntimeConfig } from '../config/runtime-types.js';
+import type { Store } from '../store/store.js';
+import { openWarehouses } from '../warehouse/warehouses.js';
+
+/** Times of a worker that runs for months: the first time after its start, then once a day. */
+const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };
+
+type Kept = Pick<RuntimeConfig, 'origin' | 'keepLandingMs'>;
+type Pruned = Pick<Store, 'entries' | 'journal'>;
+type WarehouseFor = (staged: StagedJob) => RowWarehouse;
+
+/**
+ * Removes old answers of done jobs from the journal, now and then, with the warehouses of the worker. Returns a function that ends it and
+ * resolves when no removal is in progress.
+ */
+export function pruneDaily(
+  config: Kept,
+  store: Pruned,
+  warehouseFor: WarehouseFor,
+  { firstMs, everyMs } = TIMES,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const run = async () => {
+    for (let waitMs = firstMs; !signal.aborted; waitMs = everyMs) {
+      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      // A database that cannot be reached is asked again a day later.
+      if (!signal.aborted) await pruneLoaded(config, store, warehouseFor, signal).catch(() => undefined);
+    }
+  };
+  const ended = run();
+  return async () => {
+    stop.abort();
+    await ended;
+  };
+}
+
+/**
+ * Removes old answers of done jobs from the journal if the warehouse has all their rows. A refused login or an unreachable database is not
+ * reported, because the job is done anyway. An abort ends the wait for a database.
+ */
+export async function pruneJournal(
+  config: RuntimeConfig,
+  store: Pruned,
+  isWanted: (staged: StagedJob) => boolean,
+  signal?: AbortSignal,
+): Promise<void> {
+  const warehouses = openWarehouses({ ...config, say: () => undefined }, false);
+  signal?.addEventListener('abort', () => void warehouses.close().catch(() => undefined), { once: true });
+  try {
+    await pruneLoaded(config, store, (staged) => warehouses.of(staged), signal, isWanted);
+  } finally {
+    await warehouses.close();
+  }
+}
+
+/** A warehouse is queried only if there is something to remove. */
+async function pruneLoaded(
+  { origin, keepLandingMs }: Kept,
+  store: Pruned,
+  warehouseFor: WarehouseFor,
+  signal?: AbortSignal,
+  isWanted: (staged: StagedJob) => boolean = () => true,
+): Promise<void> {
+  const before = Date.now() - keepLandingMs;
+  const journal = await store.journal();
+  for (const { staged, completed } of await store.entries.all()) {
+    const prefix = `${staged.job}/`;
+    if (signal?.aborted) return;
+    if (completed !== staged.generation || staged.origin !== origin || !isWanted(staged)) continue;
+    if (!(await journal.prunable(prefix, before))) continue;
+    const loaded = loadedSlices(() => warehouseFor(staged), staged);
+    if ((await (signal ? unlessAborted(loaded, signal) : loaded)) === staged.slices)
+      await journal.prune(prefix, before);
+  }
+}
+
+/** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */
+async function loadedSlices(warehouse: () => RowWarehouse, staged: StagedJob): Promise<number | null> {
+  try {
+    return (await warehouse().loadedSlices(staged.job, staged.generation))?.length ?? null;
+  } catch {
+    return null;
+  }
+}
