@@ -66,6 +66,14 @@ it('the files of a deployment set only variables that searchflow knows', async (
   expect(named.filter((name) => !(knownVariables as readonly string[]).includes(name))).toEqual([]);
 });
 
+it('compose.yaml restarts each service after a reboot, and limits its log', () => {
+  const [, services = ''] = /^services:\n([\s\S]*?)^configs:/m.exec(text('compose.yaml')) ?? [];
+  const all = services.split(/^ {2}(?=\S)/m).filter(Boolean);
+  expect(all.length).toBeGreaterThan(6);
+  const isKept = (service: string) => /restart: unless-stopped\n +logging: \*logging\n|: \*worker\n/.test(service);
+  expect(all.filter((service) => !isKept(service))).toEqual([]);
+});
+
 /** Variables of the embedded Temporal server, which no container starts, and those of the bill, whose key may do more than a worker needs. */
 const notForWorkers = [
   ...['SEARCHFLOW_ENCRYPT', 'SEARCHFLOW_TEMPORAL_UI'],
