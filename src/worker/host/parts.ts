@@ -36,12 +36,12 @@ import {
   whyPathsRefused,
 } from '../staging/stage-job.js';
 import { openStore } from '../store/open-store.js';
+import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import { observedActivities, observedTransport } from './observed.js';
-import { pruneDaily } from './prune-journal.js';
 import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-metrics.js';
 import { flushSpans, traces } from './traces.js';
 import { warnInActivity } from './warn-in-activity.js';

@@ -3,8 +3,8 @@ import type { StagedJob } from '../../core/rows/job.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { unlessAborted } from '../../core/waits/wait-queue.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
-import type { Store } from '../store/store.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
+import type { Store } from './store.js';
 
 /** Times of a worker that runs for months: the first time after its start, then once a day. */
 const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };
