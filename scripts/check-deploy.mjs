@@ -107,6 +107,7 @@ for (const [name, values] of Object.entries({
     ...['secret.existing=searchflow', 'workerDeployment.enabled=true', 'workerDeployment.apiKey=true'],
   ],
   'an autoscaler': [...secret, 'replicas=null'],
+  'the sandbox': ['sandbox=true', 'secret.values.SEARCHFLOW_STORE=postgres://db/etl'],
 })) {
   run(`helm lint with ${name}`, helm, ['lint', '--strict', ...render(values)]);
   const manifests = join(tools, `manifests of ${name}.yaml`);
@@ -134,6 +135,10 @@ const pod = podOf('Deployment', rendered['an existing secret']);
 check(
   'a WorkerDeployment has the pod of the Deployment',
   pod !== undefined && pod === podOf('WorkerDeployment', rendered['versioned workers']),
+);
+check(
+  'a pod needs the key and the store in its secret',
+  ['SEARCHFLOW_API_KEY', 'SEARCHFLOW_STORE'].every((name) => pod?.includes(`{ name: searchflow, key: ${name} }`)),
 );
 check('an autoscaler keeps its number of workers', !/^ +replicas:/m.test(rendered['an autoscaler']));
 for (const value of ['topologySpread=true', 'image.tga=1', 'temporal.tls.caSecrets=ca', 'temporal.address=db']) {

@@ -74,6 +74,14 @@ spec:
         {{- with .Values.env }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+        # A pod of a secret without these keys does not start: without a key, the worker would load made-up pages.
+        {{- range .Values.secret.required }}
+        {{- if not (and $.Values.sandbox (eq . "SEARCHFLOW_API_KEY")) }}
+        - name: {{ . }}
+          valueFrom:
+            secretKeyRef: { name: {{ include "searchflow.secret" $ }}, key: {{ . }} }
+        {{- end }}
+        {{- end }}
       envFrom:
         - secretRef:
             name: {{ include "searchflow.secret" . }}
