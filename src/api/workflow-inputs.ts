@@ -126,6 +126,7 @@ const rows = {
   retryFailed: flag.optional(),
   maxCostDollars: maxCost.optional(),
   maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
+  redrive: flag.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: failureLimit.optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),

@@ -39,6 +39,7 @@ export interface WorkflowInterface {
 const resumption = z.looseObject({
   maxCostDollars: maxCost.optional(),
   skipRefused: z.literal(true).optional(),
+  redrive: z.literal(true).optional(),
   stopAtFailed: failureLimit.optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),
 } satisfies { readonly [Name in keyof Resumption]-?: z.ZodType });

@@ -8,7 +8,7 @@ import type { MonitorExport } from '../core/monitors/monitor-export.js';
 import type { QuietOutcome } from '../core/monitors/quiet-input.js';
 import type { WorkerHolder } from '../core/processes/presence.js';
 import type { PublishOutcome } from '../core/publish/publish-request.js';
-import { type JobProgress, type JobSummary, pauseReasons } from '../core/rows/job.js';
+import { type JobProgress, type JobSummary, pauseReasons, type RetryCounts } from '../core/rows/job.js';
 import type { WarehouseSummary } from '../core/rows/row-warehouse.js';
 import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
@@ -55,6 +55,7 @@ export const jobProgress = of<JobProgress>()(
     slices: count,
     slicesDone: count,
     failed: count,
+    retrying: count.optional(),
     requests: count,
     costMicros: number,
     earlierMicros: number,
@@ -110,6 +111,7 @@ export const jobSummary = of<JobSummary>()(
     requests: count,
     costMicros: number,
     failed: count.optional(),
+    retried: of<RetryCounts>()(z.object({ units: count, failedAgain: count })).optional(),
     estimateMicros: number,
     totalCostMicros: number,
     unknownOutcomes: count,

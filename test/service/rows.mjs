@@ -28,8 +28,14 @@ const searchBody = z.looseObject({ query: z.string().min(1), type: z.string().de
 const similarBody = z.looseObject({ url: z.string().min(3), ...filters });
 const answerBody = z.looseObject({ query: z.string().min(1), text: z.boolean().optional() });
 
-export function paidRows({ failureRate = 0, textBytes = 100 }, purchases) {
-  const fails = (url) => hashOf(url) / 2 ** 32 < failureRate;
+export function paidRows({ failureRate = 0, textBytes = 100, timeouts = 1 }, purchases) {
+  /** How often each slow page was asked for. */
+  const asks = new Map();
+  const isSlow = (url) => url.includes('slow') && (asks.get(url) ?? 0) <= timeouts;
+  const isGone = (url) => hashOf(url) / 2 ** 32 < failureRate;
+  const fails = (url) => isGone(url) || isSlow(url);
+  const errorOf = (url) =>
+    isGone(url) ? { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404 } : { tag: 'CRAWL_TIMEOUT', httpStatusCode: 504 };
   const textOf = (url) => `About ${url}. `.repeat(Math.ceil(textBytes / (url.length + 8))).slice(0, textBytes);
   const pageOf = (url, options) => ({
     ...{
@@ -49,6 +55,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, purchases) {
     const request = contentsBody.parse(body);
     const urls = [...new Set(request.urls ?? request.ids)];
     const options = asked(request).length > 0 ? asked(request) : ['text'];
+    for (const url of urls) asks.set(url, (asks.get(url) ?? 0) + 1);
     const found = urls.filter((url) => !fails(url));
     const units = found.map((url) => ({ key: url, micros: prices.page * options.length }));
     purchases.charge('contents', units, entry.requestId);
@@ -57,9 +64,7 @@ export function paidRows({ failureRate = 0, textBytes = 100 }, purchases) {
       requestId: entry.requestId,
       results: found.map((url) => pageOf(url, options)),
       statuses: urls.map((id) =>
-        fails(id)
-          ? { id, status: 'error', error: { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404 } }
-          : { id, status: 'success', source: 'cached' },
+        fails(id) ? { id, status: 'error', error: errorOf(id) } : { id, status: 'success', source: 'cached' },
       ),
       costDollars: dollars(units),
     };

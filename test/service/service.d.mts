@@ -38,7 +38,12 @@ export interface ServiceOptions {
   readonly retryAfter?: number | null;
   readonly latencyMs?: number;
   readonly faults?: readonly FaultRule[];
-  readonly rows?: { readonly failureRate?: number; readonly textBytes?: number };
+  readonly rows?: {
+    readonly failureRate?: number;
+    readonly textBytes?: number;
+    /** How often a page with `slow` in its URL times out; default once. */
+    readonly timeouts?: number;
+  };
   readonly agents?: AgentOptions;
   readonly events?: EventOptions;
   readonly monitors?: { readonly count?: number };

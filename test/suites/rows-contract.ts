@@ -372,6 +372,97 @@ export function rowsContract(make: MakeWarehouse): void {
     });
   });
 
+  describe('failed rows that are bought once more', () => {
+    const rule = { tags: ['CRAWL_TIMEOUT'], onlyFree: true };
+    const failed = (tag: string, cost_micros = 0): Partial<UnitRecord> => ({
+      ...{ status: 'error', error_tag: tag, cost_micros, result: null },
+    });
+    const failures = (url: string): Partial<UnitRecord> => {
+      if (/[bg]\./.test(url)) return failed('CRAWL_TIMEOUT');
+      if (url.includes('d.')) return failed('CRAWL_NOT_FOUND');
+      return url.includes('e.') ? failed('CRAWL_TIMEOUT', 1000) : {};
+    };
+    const ended = (staged: StagedTest, phase: 'done' | 'stopped', endedAt: number) => ({
+      ...{ job: 'brands-1', run: `run-${endedAt}`, scheduled: false, generation: staged.record.generation, phase },
+      ...{ startedAt: 0, endedAt, reason: null, message: null, rows: 9, success: 5, error: 4, invalid: 0, missing: 0 },
+      ...{ vanished: 0, requests: 9, costMicros: 0 },
+    });
+    /** Buys and loads the rows of a second pass; returns what was asked for. */
+    const secondPass = async (staged: StagedTest, pass: NonNullable<Awaited<ReturnType<typeof open>>>) => {
+      const { tags: retryTags, before: retryBefore } = pass;
+      const freshness = { retryTags, retryBefore, onlyMarked: true } as const;
+      service.asked.length = 0;
+      for (const slice of pass.slices)
+        await warehouse.load(
+          batchOf(staged, slice, await buySlice(dir, warehouse, staged, slice, service, freshness)),
+          freshness,
+        );
+      return [...service.asked];
+    };
+    /** A service whose answers are newer than the job. */
+    const laterService = (answer: (url: string) => Partial<UnitRecord>) => {
+      const later = new Service(answer);
+      later.now = Date.now() + 60_000;
+      return later;
+    };
+    const open = (more: object = {}) => warehouse.openRetry('brands-1', { ...rule, ...more });
+
+    it('are those with these tags whose failure cost nothing, each once between two complete runs', async () => {
+      let answer = failures;
+      service = laterService((url) => answer(url));
+      // A row with the URL of another row fails with it.
+      const staged = await stageText(dir, csv(...letters, 'again,https://b.com/'));
+      await runJob(dir, warehouse, staged, service);
+      const pass = await open();
+      expect(pass).toEqual({ slices: [0, 2], units: 2, tags: ['CRAWL_TIMEOUT'], before: service.now + 1 });
+      // A repeated call finds the same rows.
+      expect(await open()).toEqual(pass);
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([1]);
+
+      service.now += 60_000;
+      answer = (url) => (url.includes('g.') ? failed('CRAWL_TIMEOUT') : {});
+      expect(await secondPass(staged, pass as NonNullable<typeof pass>)).toEqual([
+        ...['https://b.com/', 'https://g.com/', 'https://b.com/'],
+      ]);
+      expect(await warehouse.summary('brands-1')).toMatchObject({
+        ...{ rows: 9, success: 6, error: 3, missing: 0 },
+        tags: { CRAWL_TIMEOUT: 2, CRAWL_NOT_FOUND: 1 },
+      });
+      expect(await warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0, 1, 2]);
+      expect(await open()).toBeNull();
+      // A stopped run changes nothing, and neither does the end of a complete one: its failures are older.
+      await warehouse.recordRun(ended(staged, 'stopped', service.now + 1000));
+      expect(await open()).toBeNull();
+      await warehouse.recordRun(ended(staged, 'done', service.now + 2000));
+      expect(await open()).toBeNull();
+    });
+
+    it('are failures with a cost, too, if the rule says so, and never rows beside a success of the same answer', async () => {
+      service = laterService(failures);
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
+      expect(await open({ onlyFree: false })).toMatchObject({ slices: [0, 1, 2], units: 3 });
+    });
+
+    it('keep their marks until they are loaded again, so that a later run continues', async () => {
+      service = laterService(failures);
+      const staged = await stageText(dir, csv(...letters));
+      await runJob(dir, warehouse, staged, service);
+      const pass = await open();
+      service.now += 60_000;
+      // Another run opens the job before the rows are bought: it loads nothing, and its own second pass has the same rows.
+      expect(await warehouse.openJob(staged.record, staged.files)).toEqual([0, 2]);
+      for (const slice of [0, 2]) await warehouse.load(batchOf(staged, slice, []));
+      expect(await open()).toEqual(pass);
+      await warehouse.recordRun(ended(staged, 'done', service.now + 1000));
+      expect(await open()).toEqual(pass);
+      const { now } = service;
+      service = new Service();
+      service.now = now + 60_000;
+      expect(await secondPass(staged, pass as NonNullable<typeof pass>)).toHaveLength(2);
+      expect(await open()).toBeNull();
+    });
+  });
+
   describe('the facts of answers', () => {
     const facts = `row_number, slice, job, origin, url, status, error_tag, error_message, http_status, source, title, author,
       published_date, request_id, cost_micros`;

@@ -1,6 +1,6 @@
 import { Context, log } from '@temporalio/activity';
 import type { PublishOutcome, PublishStep } from '../../core/publish/publish-request.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
+import { type Freshness, type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,
   type JobSummary,
@@ -11,7 +11,7 @@ import {
 import type { JobState } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
-import { type LoadedRows, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { type LoadedRows, type RetryPass, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
@@ -42,12 +42,19 @@ export interface SpentSoFar extends Spent {
   readonly loaded?: LoadedRows;
 }
 
+/** Input of `openRetry`. */
+export interface RetryInput {
+  readonly staged: StagedName;
+  /** See `EnrichCsvInput.redrive`. */
+  readonly redrive: boolean;
+}
+
 /** A job that pauses, with no request in flight. */
 export interface PausedJob {
   readonly staged: StagedJob;
   /** Slices that the pause interrupted. */
   readonly slices: readonly number[];
-  readonly freshness?: Freshness;
+  readonly freshness?: RetryFreshness;
   readonly why: Pause;
   /** The beginning of the pause, in Unix ms. */
   readonly since: number;
@@ -147,6 +154,20 @@ export function createJobActivities(deps: ActivityDeps) {
         const exact = cause ? exactPause(staged.operation, cause, spent) : null;
         await deps.noteState(staged, { phase: 'paused', ...(exact ?? why), since, ...(counts ? { counts } : {}) });
         return { ...spent, loaded };
+      });
+    },
+
+    /**
+     * `openRetry`: returns the failed rows that the run buys once more before its end; null without such rows. Any number of attempts is
+     * safe.
+     */
+    async openRetry({ staged: named, redrive }: RetryInput): Promise<RetryPass | null> {
+      return withHeartbeat(async () => {
+        const { staged } = await deps.staged(named);
+        const pass = await deps.warehouseFor(staged).openRetry(staged.job, retryRuleOf(redrive));
+        const wanted = wantedSlices(staged);
+        const slices = pass?.slices.filter((slice) => slice < wanted) ?? [];
+        return pass && slices.length > 0 ? { ...pass, slices } : null;
       });
     },
 

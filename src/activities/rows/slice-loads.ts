@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { log } from '@temporalio/activity';
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
@@ -50,7 +50,7 @@ export async function withSliceRows<T>(
 /** A slice to load. */
 interface SliceToLoad extends Pick<LoadBatch, 'slice' | 'attempt' | 'rowsFile' | 'partial'> {
   readonly keys: readonly string[];
-  readonly freshness: Freshness | undefined;
+  readonly freshness: RetryFreshness | undefined;
 }
 
 /** Loads a slice whose units have all landed in the journal. */
@@ -77,7 +77,7 @@ export async function loadFromJournal(
 export async function loadMissing(
   deps: ActivityDeps,
   staged: StagedJob,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<void> {
   const warehouse = deps.warehouseFor(staged);
   const { job, generation } = staged;
@@ -114,7 +114,7 @@ export async function loadLanded(
   deps: ActivityDeps,
   staged: StagedJob,
   slices: readonly number[],
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<void> {
   const { job, generation } = staged;
   for (const slice of slices) {

@@ -1,6 +1,6 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { JournalTotals } from '../../core/purchase/journal.js';
-import { type JobSummary, type StagedJob, wantedRows } from '../../core/rows/job.js';
+import { type JobSummary, type RetryCounts, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
@@ -30,6 +30,8 @@ export interface FinishInput {
   readonly before: Spent | null;
   /** Units that failed in this run. */
   readonly failedNow: number;
+  /** Failed units that were bought once more. Absent: none. */
+  readonly retried?: RetryCounts;
   /** Id of the run. Absent: the run is not recorded in the warehouse. */
   readonly run?: string;
   readonly scheduled?: boolean;
@@ -78,14 +80,15 @@ export async function summarize(
 /** The facts from which a summary is made. */
 interface Counted
   extends Pick<FinishInput, 'staged' | 'csv' | 'startedAt' | 'stopped'>,
-    Partial<Pick<FinishInput, 'failedNow'>> {
+    Partial<Pick<FinishInput, 'failedNow' | 'retried'>> {
   readonly before: Pick<Spent, 'requests' | 'costMicros' | 'listMicros'>;
   readonly counts: WarehouseSummary;
   readonly totals: JournalTotals;
 }
 
 /** Returns the summary of a job. The cost in the summary is the cost since `before`. */
-export function summaryOf({ staged, csv, startedAt, stopped, before, failedNow, counts, totals }: Counted): JobSummary {
+export function summaryOf(counted: Counted): JobSummary {
+  const { staged, csv, startedAt, stopped, before, failedNow, retried, counts, totals } = counted;
   return {
     job: staged.job,
     name: staged.name,
@@ -97,6 +100,7 @@ export function summaryOf({ staged, csv, startedAt, stopped, before, failedNow, 
     warehouse: counts,
     requests: totals.requests - before.requests,
     failed: failedNow,
+    ...(retried ? { retried } : {}),
     costMicros: totals.costMicros - before.costMicros,
     estimateMicros: totals.listMicros - before.listMicros,
     totalCostMicros: totals.costMicros,

@@ -1,3 +1,4 @@
+import { passesFree } from '../../core/purchase/freshness.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
 import { inputText } from '../../core/rows/source-fields.js';
@@ -96,6 +97,16 @@ export function restText(
   return `${some(rows, 'row')}, ${someOf(toBuy, staged.operation)} to buy${sent} for ${cost}`;
 }
 
+/** What the end of the run buys once more. A failure that cost nothing is in the price, because the price has each unit once. */
+function retryLine({ request, staged }: JobPlan): [string, string][] {
+  if (request.redrive)
+    return [
+      ['Tried again', 'at the end, once: failed rows that may pass, also charged ones, which are not in the price'],
+    ];
+  if (!passesFree(staged.operation)) return [];
+  return [['Tried again', 'at the end, once: failed rows that may pass and cost nothing; the price includes them']];
+}
+
 /** What follows if a value of an answer does not fit its column. */
 const misfitTexts: Readonly<Record<OnMisfit, string>> = {
   keep: 'kept, NULL in their columns',
@@ -123,6 +134,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     ['Requests', requestsText(plan)],
     ['Dollars', dollarsText(plan)],
     ['Time', timeText(plan)],
+    ...retryLine(plan),
     ...(limit ? [['Pauses', `if ${limitText(limit)}`] as [string, string]] : []),
     ...(plan.request.onMisfit ? [['Misfits', misfitTexts[plan.request.onMisfit]] as [string, string]] : []),
     ['Warehouse', printable(staged.into)],
@@ -168,6 +180,7 @@ export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
     maxDollars: most === null ? null : most / 1e6,
     stopAtFailed: limitOf(plan),
     onMisfit: plan.request.onMisfit ?? 'keep',
+    redrive: plan.request.redrive ?? false,
     publish: plan.request.publish ?? null,
     seconds: plan.seconds,
     into: staged.into,

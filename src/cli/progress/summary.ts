@@ -52,6 +52,7 @@ export function summaryText(ending: Ending): string {
     ...schemaLines(summary),
     ...publishLines(summary),
     ...overdueLines(ending),
+    ...secondTryLines(summary),
     ...retryLines(summary),
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
@@ -114,6 +115,14 @@ function overdueLines(ending: Ending): string[] {
   if (left === '') return [];
   return [
     `Left running past --max-run-time: ${left}; error_message has the ids. Run the same command with --retry-failed to follow them again; none is bought twice.`,
+  ];
+}
+
+function secondTryLines({ retried }: JobSummary): string[] {
+  if (!retried) return [];
+  const { units, failedAgain } = retried;
+  return [
+    `Tried once more at the end: ${some(units, 'failed unit')}, ${count(Math.max(0, units - failedAgain))} succeeded.`,
   ];
 }
 
@@ -241,6 +250,7 @@ export function summaryData(ending: Ending): object {
     tags,
     misfits,
     quarantined,
+    retried: summary.retried ?? { units: 0, failedAgain: 0 },
     schemaChanges,
     published: summary.published ?? summary.warehouse.published ?? null,
     requests: summary.requests,

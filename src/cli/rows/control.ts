@@ -50,6 +50,7 @@ export async function resume(
     readonly json?: boolean;
     readonly qps?: string;
     readonly maxCost?: string;
+    readonly redrive?: boolean;
     readonly skipRefused?: boolean;
     readonly onMisfit?: OnMisfit;
   },
@@ -64,6 +65,7 @@ export async function resume(
     session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
+      if (flags.redrive) throw new UsageError('--redrive is for jobs of rows, not for events.');
       if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
       if (stopAtFailed !== undefined) throw new UsageError('--stop-at-failed is for jobs of rows, not for events.');
       if (flags.onMisfit) throw new UsageError('--on-misfit is for jobs of rows, not for events.');
@@ -75,6 +77,7 @@ export async function resume(
     }
     const handle = await session.runtime.rows.resume(job, {
       maxCostDollars,
+      ...(flags.redrive ? { redrive: true } : {}),
       ...(flags.skipRefused ? { skipRefused: true } : {}),
       ...(stopAtFailed ? { stopAtFailed } : {}),
       ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),

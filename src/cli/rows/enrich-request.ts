@@ -33,6 +33,7 @@ export interface EnrichFlags extends RowRequestFlags, FailureLimitFlags, CsvForm
   readonly refreshAfter?: string;
   readonly retryFailed?: boolean;
   readonly rebuy?: boolean;
+  readonly redrive?: boolean;
   readonly skipRefused?: boolean;
   readonly reparse?: boolean;
   readonly maxCost?: string;
@@ -82,8 +83,8 @@ export function toEnrichRequest(
   ) {
     mistakes.push(`--into and --csv name the same file, ${flags.csv}.`);
   }
-  if (flags.reparse && (flags.retryFailed || flags.rebuy || flags.refreshAfter !== undefined))
-    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --rebuy and --refresh-after.');
+  if (flags.reparse && (flags.retryFailed || flags.redrive || flags.rebuy || flags.refreshAfter !== undefined))
+    mistakes.push('--reparse buys nothing. Pass it without --retry-failed, --redrive, --rebuy and --refresh-after.');
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   const stopAtFailed = readFailureLimit(flags, mistakes);
   const publish = readPublishStep(flags, cwd, mistakes);
@@ -108,6 +109,7 @@ export function toEnrichRequest(
     ...(flags.reparse ? { reparse: true } : {}),
     maxCostDollars,
     ...readMaxRunTime(flags.maxRunTime, mistakes),
+    ...(flags.redrive ? { redrive: true } : {}),
     ...(flags.skipRefused ? { skipRefused: true } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
     ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),

@@ -27,6 +27,7 @@ export function addJobs(program: Command, chosen: Chosen): void {
   const resume = withRate(withJobName(program.command('resume')))
     .description('resume a job and watch it until it ends')
     .option('--max-cost <dollars>', 'new cap of the whole run, such as 20; none removes it (default: unchanged)')
+    .option('--redrive', 'at the end, also buy again the rows whose failure was or may have been charged')
     .option('--skip-refused', 'count refused rows as failed, even if the service refuses all rows')
     .option(
       '--stop-at-failed <percent>',

@@ -131,7 +131,11 @@ function withJob(command: Command): Command {
           'maximum wait for an agent run or research task, which is then left running (default: 6h)',
         )
         .option('--refresh-after <duration>', 'maximum age of results, such as 30d; older results are bought again')
-        .option('--retry-failed', 'buy again the rows that failed for a temporary reason')
+        .option('--retry-failed', 'at the start, buy again the rows of earlier runs that failed for a temporary reason')
+        .option(
+          '--redrive',
+          'at the end, also buy again the rows whose failure was or may have been charged (default: only those that cost nothing)',
+        )
         .option(
           '--skip-refused',
           'count refused rows as failed, even if the service refuses all rows (default: the job then pauses)',

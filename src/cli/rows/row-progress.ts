@@ -7,7 +7,7 @@ import { count, duration } from '../text/amounts.js';
 /** Turns polls of a row job into progress lines. */
 export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbeat> {
   line(at: number, progress: JobProgress, running: readonly SliceHeartbeat[], blocked: string | null): ProgressLine {
-    const { phase, rows, maxCostMicros = null, unknownOutcomes } = progress;
+    const { phase, rows, maxCostMicros = null, retrying = 0, unknownOutcomes } = progress;
     const done = Math.min(rows, this.count('landed', progress.rowsDone, running));
     const costMicros = this.count('costMicros', progress.costMicros, running);
     const earlierMicros = this.count('earlierMicros', progress.earlierMicros ?? 0, running);
@@ -20,6 +20,7 @@ export class RowProgressReader extends ProgressReader<JobProgress, SliceHeartbea
         ...speedText(perSecond, 'rows'),
         ...(perSecond && phase !== 'paused' ? [`${duration(Math.ceil((rows - done) / perSecond))} left`] : []),
         costText({ costMicros, earlierMicros, maxCostMicros }),
+        ...(retrying > 0 ? [`trying ${count(retrying)} failed once more`] : []),
       ],
       alarm: failed > 0 ? `${count(failed)} failed` : null,
       notes: unknownOutcomes > 0 ? [`${count(unknownOutcomes)} unknown outcomes`] : [],

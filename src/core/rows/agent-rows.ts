@@ -23,6 +23,7 @@ export interface AgentRowsInput
     | 'retryFailed'
     | 'maxCostDollars'
     | 'maxRunSeconds'
+    | 'redrive'
     | 'skipRefused'
     | 'stopAtFailed'
     | 'onMisfit'

@@ -41,6 +41,7 @@ export interface JobEntry {
   readonly asked: {
     readonly maxCostDollars?: MaxCost;
     readonly maxRunSeconds?: number;
+    readonly redrive?: boolean;
     readonly skipRefused?: boolean;
     readonly stopAtFailed?: FailureLimit;
     readonly onMisfit?: OnMisfit;

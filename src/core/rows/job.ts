@@ -1,5 +1,5 @@
 import type { PublishOutcome, PublishStep } from '../publish/publish-request.js';
-import type { Freshness } from '../purchase/freshness.js';
+import type { Freshness, RetryFreshness } from '../purchase/freshness.js';
 import type { SpendCap } from '../purchase/spend.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
@@ -154,6 +154,11 @@ export interface EnrichCsvInput extends SourceFields {
   readonly maxCostDollars?: MaxCost;
   /** Age in seconds after which a run of a row (`agent`, `research`) is left running and the row fails as `RUN_OVERDUE`; default 6 hours. */
   readonly maxRunSeconds?: number;
+  /**
+   * At the end of a run, failed rows that may pass are bought once more if their failure cost nothing. With this field, rows whose failure
+   * was or may have been charged are bought once more, too.
+   */
+  readonly redrive?: boolean;
   /** Records refused rows as failed, even if the service refuses all rows. Default: if all rows are refused, the job pauses (`request`). */
   readonly skipRefused?: boolean;
   /**
@@ -181,6 +186,8 @@ export interface Resumption {
   readonly maxCostDollars?: MaxCost;
   /** See `EnrichCsvInput.skipRefused`; absent: not changed. */
   readonly skipRefused?: boolean;
+  /** See `EnrichCsvInput.redrive`; absent: not changed. */
+  readonly redrive?: boolean;
   /** See `EnrichCsvInput.stopAtFailed`; absent: not changed. In any case, the answers are counted from the resume on. */
   readonly stopAtFailed?: FailureLimit;
   /** See `EnrichCsvInput.onMisfit`; absent: not changed. In any case, the misfits so far are accepted. */
@@ -260,7 +267,7 @@ export function wantedRowsOf(
 export interface SliceInput {
   readonly staged: StagedJob;
   readonly slice: number;
-  readonly freshness?: Freshness;
+  readonly freshness?: RetryFreshness;
   /** Whether the warehouse may hold some of the slice's rows already. */
   readonly carried: boolean;
   /** Whether the warehouse may hold answers that the journal lacks. */
@@ -355,6 +362,8 @@ export interface JobProgress {
    * Number of loaded rows with an error. Loaded rows are counted at the start and at each pause; failed units of later slices are added.
    */
   readonly failed: number;
+  /** Number of failed units that are being bought once more, before the end of the run; absent: none. */
+  readonly retrying?: number;
   readonly requests: number;
   readonly costMicros: number;
   /**
@@ -368,6 +377,12 @@ export interface JobProgress {
   readonly stopAtFailed?: Required<StopAtFailed>;
   readonly unknownOutcomes: number;
   readonly startedAt: number;
+}
+
+/** Counts of units. */
+export interface RetryCounts {
+  readonly units: number;
+  readonly failedAgain: number;
 }
 
 /** Result of the `enrichCsv` workflow. */
@@ -390,6 +405,8 @@ export interface JobSummary {
   readonly costMicros: number;
   /** Units that failed in this run, also those that the service refused. Absent if the summary is not of a run. */
   readonly failed?: number;
+  /** Failed units that were bought once more before the end of the run, and how many of these failed again. Absent: none. */
+  readonly retried?: RetryCounts;
   /** Price of the same requests by the price table. */
   readonly estimateMicros: number;
   /** Cost of all purchases for the job in the journal, over all runs of the job. */

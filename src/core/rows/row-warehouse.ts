@@ -1,5 +1,5 @@
 import type { PublishOutcome } from '../publish/publish-request.js';
-import type { Freshness } from '../purchase/freshness.js';
+import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
 import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
@@ -121,6 +121,18 @@ export interface LoadedRows {
   readonly partial: readonly (readonly [slice: number, rows: number])[];
 }
 
+/** The failed rows that a run buys once more before its end. */
+export interface RetryPass {
+  /** Slices that have such rows. */
+  readonly slices: readonly number[];
+  /** Number of distinct units. */
+  readonly units: number;
+  /** Error tags of the rows. */
+  readonly tags: readonly string[];
+  /** Unix ms; answers that landed since are not bought again. */
+  readonly before: number;
+}
+
 /**
  * The form of an enriched CSV. `delimiter`: see {@link isCsvDelimiter}. `bom`: whether the file begins with a byte order mark. The encoding is
  * UTF-8.
@@ -177,12 +189,12 @@ export interface RowWarehouse extends RowPlaces {
    * are no longer in the input are marked as vanished. Repeated calls for a generation change nothing. Returns the numbers of the slices
    * with rows to load.
    */
-  openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: Freshness): Promise<readonly number[]>;
+  openJob(job: JobRecord, rowsFiles: readonly string[], freshness?: RetryFreshness): Promise<readonly number[]>;
   /**
    * Compares the ledger with the loaded rows, and removes the lines of slices with missing or stale rows. Returns the numbers of the slices
    * to load, like `openJob`. Rejects with `WarehouseUnusable` if the warehouse does not have this generation of the job.
    */
-  unloadedSlices(job: JobRecord, freshness?: Freshness): Promise<readonly number[]>;
+  unloadedSlices(job: JobRecord, freshness?: RetryFreshness): Promise<readonly number[]>;
   /** Whether any row of the job is loaded, of any generation. Never creates a file. */
   holdsRows(job: string): Promise<boolean>;
   /** Whether any answer is loaded, of any job. Never creates a file. */
@@ -191,28 +203,28 @@ export interface RowWarehouse extends RowPlaces {
    * Returns the cost of the answer of each of these units that has a fresh enough answer in the warehouse, bought by any job. Never
    * creates a file.
    */
-  known(keys: readonly string[], freshness?: Freshness): Promise<Map<string, number>>;
+  known(keys: readonly string[], freshness?: RetryFreshness): Promise<Map<string, number>>;
   /**
    * Returns the answers of the units that `known` finds, in the form of the journal: the newest answer of each key. The caller sets
    * `operation`.
    */
-  answers(keys: readonly string[], freshness?: Freshness): Promise<readonly KnownAnswer[]>;
+  answers(keys: readonly string[], freshness?: RetryFreshness): Promise<readonly KnownAnswer[]>;
   /**
    * Returns the numbers of the slices of this generation that are in the ledger and whose rows are all loaded. Returns `null` if the job or
    * its warehouse does not exist. Never creates a file.
    */
   loadedSlices(job: string, generation: string): Promise<readonly number[] | null>;
   /** Counts the rows of this generation that are loaded. */
-  loadedRows(job: string, generation: string, freshness?: Freshness): Promise<LoadedRows>;
+  loadedRows(job: string, generation: string, freshness?: RetryFreshness): Promise<LoadedRows>;
   /** Returns the distinct unit keys of this slice whose rows are missing or stale in the warehouse. */
   pendingKeys(
     job: string,
     generation: string,
     slice: number,
     rowsFile: string,
-    freshness?: Freshness,
+    freshness?: RetryFreshness,
   ): Promise<readonly string[]>;
-  load(batch: LoadBatch, freshness?: Freshness): Promise<{ readonly rows: number; readonly already: boolean }>;
+  load(batch: LoadBatch, freshness?: RetryFreshness): Promise<{ readonly rows: number; readonly already: boolean }>;
   /**
    * Returns a function that finds a misfit in an answer before it is loaded; null if no column of the job can have misfits. The function
    * finds no value that fits, but may overlook misfits that only the database can find.
@@ -220,6 +232,12 @@ export interface RowWarehouse extends RowPlaces {
   misfitsOf(job: JobRecord): ((result: UnitOutcome['result'], unit: string) => FoundMisfit | null) | null;
   /** Returns the first misfit of the job's loaded rows whose answers were fetched since this time, in Unix ms; null without one. */
   firstMisfit(job: string, since: number): Promise<RowMisfit | null>;
+  /**
+   * Marks the failed rows of the job that the rule names, if their failure is newer than the last complete run and they have no mark from
+   * since then. Removes the ledger lines of the slices with marked rows whose failure is older than their mark, and returns these rows;
+   * null: none.
+   */
+  openRetry(job: string, rule: RetryRule): Promise<RetryPass | null>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
   /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */

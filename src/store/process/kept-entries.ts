@@ -70,6 +70,7 @@ const state = z.looseObject({
 const asked = z.looseObject({
   maxCostDollars: z.union([number, z.literal('none')]).optional(),
   maxRunSeconds: number.optional(),
+  redrive: flag.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: z.custom<FailureLimit>(isFailureLimit).optional(),
   onMisfit: z.enum(onMisfitChoices).optional(),

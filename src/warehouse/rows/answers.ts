@@ -1,4 +1,4 @@
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { ENDED_WITH_JOB, type UnitRecord } from '../../core/purchase/journal.js';
 import { leftOut } from '../../core/rows/row-operation.js';
 import type { KnownAnswer, MisreadAnswer } from '../../core/rows/row-warehouse.js';
@@ -81,7 +81,7 @@ const holding = `FROM row_store e WHERE e.unit_key IN (SELECT unnest(CAST($1 AS 
 export async function knownCosts(
   tx: RowTransaction,
   keys: readonly string[],
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<Map<string, number>> {
   await useFreshness(tx, freshness);
   const rows = await tx.rows<{ unit_key: string; micros: unknown }>(
@@ -95,7 +95,7 @@ export async function knownCosts(
 export async function knownAnswers(
   tx: RowTransaction,
   keys: readonly string[],
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<readonly KnownAnswer[]> {
   await useFreshness(tx, freshness);
   const { keepsExact, millis } = tx.dialect;

@@ -1,4 +1,4 @@
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
 import { literal } from '../shared/duckdb-quote.js';
@@ -42,7 +42,7 @@ interface Pending {
 export async function loadSlice(
   tx: RowTransaction,
   batch: LoadBatch,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
   part: RowRange | null = null,
 ): Promise<Loaded> {
   const { job, rowsFile } = batch;
@@ -68,7 +68,7 @@ export async function loadSlice(
 export async function finishSlice(
   tx: RowTransaction,
   batch: LoadBatch,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<Loaded> {
   const { loaded } = await loadedBefore(tx, batch);
   if (loaded !== null) return { rows: Number(loaded), already: true };
@@ -122,7 +122,7 @@ async function loadedBefore(
 export async function makePending(
   tx: RowTransaction,
   slice: { readonly job: string; readonly rowsFile: string; readonly cells: boolean; readonly part?: RowRange | null },
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<Pending> {
   const { job, part } = slice;
   const { temp } = tx.dialect;
@@ -161,7 +161,7 @@ export async function pendingKeys(
   tx: RowTransaction,
   job: string,
   rowsFile: string,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<readonly string[]> {
   const { table } = await makePending(tx, { job, rowsFile, cells: false }, freshness);
   const keys = await tx.rows<{ k: string }>(`SELECT k FROM ${table} WHERE k IS NOT NULL GROUP BY k ORDER BY min(n)`);

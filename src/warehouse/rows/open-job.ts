@@ -1,4 +1,4 @@
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type JobRecord, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { Json } from '../../core/text/json.js';
 import { type JobShape, jobColumns, type StoredRequest, storedRequest, storedShape } from './job-columns.js';
@@ -13,7 +13,7 @@ export async function openJob(
   tx: RowTransaction,
   job: JobRecord,
   rowsFiles: readonly string[],
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
   say: (sentence: string) => void,
 ): Promise<readonly number[]> {
   await tx.lock({ job: job.job });
@@ -50,7 +50,7 @@ export async function openJob(
 export async function unloadedSlices(
   tx: RowTransaction,
   job: JobRecord,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<readonly number[]> {
   await tx.lock({ job: job.job });
   const [current] = await tx.rows<{ generation: string }>('SELECT generation FROM searchflow_jobs WHERE job = $1', [
@@ -105,7 +105,7 @@ export const slicesLackingRows = `SELECT l.slice FROM load_ledger l LEFT JOIN (
 async function forgetUnwhole(
   tx: RowTransaction,
   { job, generation }: JobRecord,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<void> {
   await tx.run(`DELETE FROM load_ledger WHERE job = $1 AND generation = $2 AND slice IN (${slicesLackingRows})`, [
     job,

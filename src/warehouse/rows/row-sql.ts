@@ -1,4 +1,4 @@
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
 import type { SqlDialect, SqlTransaction } from '../shared/sql.js';
@@ -86,20 +86,26 @@ export interface RowDatabase {
  * Writes the freshness rules into a temporary table `freshness` of one row, which the SQL of {@link stale} reads. Missing bodies
  * (`rebuyBefore`) concern only the journal: every answer in the warehouse has its body.
  */
-export async function useFreshness({ dialect, run }: RowTransaction, freshness: Freshness = {}): Promise<void> {
-  const { freshAfter = null, retryTags = [], retryBefore = null } = freshness;
+export async function useFreshness({ dialect, run }: RowTransaction, freshness: RetryFreshness = {}): Promise<void> {
+  const { freshAfter = null, retryTags = [], retryBefore = null, onlyMarked = false } = freshness;
   await run(
     dialect.temp(
       'freshness',
-      `SELECT ${dialect.moment('$1')} AS fresh_after, CAST($2 AS text[]) AS retry_tags, ${dialect.moment('$3')} AS retry_before`,
+      `SELECT ${dialect.moment('$1')} AS fresh_after, CAST($2 AS text[]) AS retry_tags, ${dialect.moment('$3')} AS retry_before,
+         CAST($4 AS boolean) AS only_marked`,
     ),
-    [freshAfter, retryTags, retryBefore],
+    [freshAfter, retryTags, retryBefore, onlyMarked],
   );
 }
 
+const retried = `e.status = 'error' AND e.fetched_at < f.retry_before AND e.error_tag = ANY(f.retry_tags)`;
+/** Query of the units with a mark, of any job. No condition on the job, so that both databases hash the query once. */
+const marked = (mark: string) => `(SELECT m.subject FROM row_marks m WHERE m.mark = '${mark}')`;
+
 /** Condition: the answer in a row of `row_store` (alias `e`) is stale. */
-export const stale = `(e.unit_key IS NOT NULL AND EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after
-    OR (e.status = 'error' AND e.fetched_at < f.retry_before AND e.error_tag = ANY(f.retry_tags))))`;
+export const stale = `(e.unit_key IS NOT NULL AND (
+    EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after OR (${retried} AND NOT f.only_marked))
+    OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND e.unit_key IN ${marked('retry')})))`;
 
 /** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */
 export function insertInto(table: string, values: Readonly<Record<string, string | null>>, from: string): string {

@@ -1,5 +1,5 @@
 import type { PublishOutcome } from '../../core/publish/publish-request.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { RowPlaces } from '../../core/rows/loaded-row.js';
@@ -13,6 +13,7 @@ import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
+import { openRetry } from './marks/retry.js';
 import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
 import {
   checkGeneration,
@@ -92,6 +93,7 @@ export function createRowStore(
 
     misfitsOf: (job) => misfitsOf(database.dialect, job),
     firstMisfit: (job, since) => existing(job, 'read', (tx) => firstMisfit(tx, job, since)),
+    openRetry: (job, rule) => existing(job, 'writeAll', (tx) => openRetry(tx, job, rule)),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {
@@ -158,7 +160,7 @@ export async function readJob({ rows }: RowTransaction, job: string, shown: stri
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
-async function loadedRows(tx: RowTransaction, job: string, generation: string, freshness: Freshness | undefined) {
+async function loadedRows(tx: RowTransaction, job: string, generation: string, freshness: RetryFreshness | undefined) {
   await useFreshness(tx, freshness);
   const slices = await tx.rows<{ slice: number; rows: unknown; failed: unknown; ledger: boolean }>(
     `SELECT e.slice, count(*) AS rows, count(*) FILTER (WHERE e.status = 'error') AS failed, l.slice IS NOT NULL AS ledger

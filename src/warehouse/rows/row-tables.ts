@@ -196,6 +196,26 @@ const misfits: Relation = {
   ],
 };
 
+const marks: Relation = {
+  kind: 'TABLE',
+  name: 'row_marks',
+  is: 'Failed rows that are bought once more at the end of a run of their job, or were discarded.',
+  row: 'one unit, or one bad row, of one job',
+  key: ['job', 'subject'],
+  needsKey: true,
+  columns: [
+    job,
+    required('text', 'subject', 'row_store.unit_key; of a bad row, row_store.row_hash.'),
+    required(
+      'text',
+      'mark',
+      'retry: bought once more. discarded: needs no further retry, and does not count as failed.',
+    ),
+    column('time', 'before', 'For retry: failures from before this time are bought once more, UTC.'),
+    required('time', 'marked_at', 'Time of the mark, UTC.'),
+  ],
+};
+
 /** The loaded parts of slices, in a database that may load a slice in parts. */
 export const loadParts: Relation = {
   kind: 'TABLE',
@@ -239,7 +259,7 @@ export function rowTables(keepsExact: boolean): readonly Relation[] {
     row: 'one row of one job',
     ...(keepsExact ? { key: ['id'], columns: [id, ...rowColumns, ...exact] } : { columns: rowColumns }),
   };
-  return [jobs, rows, ledger, outcomes, runs, misfits];
+  return [jobs, rows, ledger, outcomes, runs, misfits, marks];
 }
 
 /** The views of rows, with the descriptions of their columns; see `makeRowTables`. */

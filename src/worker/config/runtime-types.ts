@@ -172,6 +172,8 @@ export interface EnrichRequest extends SourceFields {
   readonly maxCostDollars?: MaxCost;
   /** Seconds after which an agent run is left running and its row fails; absent: 6 hours. */
   readonly maxRunSeconds?: number;
+  /** Whether failed rows are bought once more at the end of the run even if their failure was or may have been charged. */
+  readonly redrive?: boolean;
   /** Whether rows that the service refuses are recorded as failed even if the service refuses all rows. */
   readonly skipRefused?: boolean;
   /** Limit of failed answers; `none` removes the limit of a running job, an absent value keeps the limit. */

@@ -227,6 +227,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   openJob: true,
   jobSpent: true,
   endRuns: true,
+  openRetry: true,
   finishJob: true,
   publishJob: true,
   agentRun: true,

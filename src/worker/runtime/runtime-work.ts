@@ -174,6 +174,7 @@ export class RuntimeWork {
     const { client } = await this.#connect();
     const how = {
       maxCostDollars: request.maxCostDollars,
+      ...(request.redrive ? { redrive: true } : {}),
       ...(request.skipRefused ? { skipRefused: true } : {}),
       ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
       ...(request.onMisfit ? { onMisfit: request.onMisfit } : {}),

@@ -289,13 +289,14 @@ export function askedOf(request: Bounds, freshness: Freshness | null | undefined
 
 type Bounds = Pick<
   EnrichCsvInput,
-  'maxCostDollars' | 'maxRunSeconds' | 'skipRefused' | 'stopAtFailed' | 'onMisfit' | 'publish'
+  'maxCostDollars' | 'maxRunSeconds' | 'redrive' | 'skipRefused' | 'stopAtFailed' | 'onMisfit' | 'publish'
 >;
 
 /** The fields of a request that bound a run, as in the workflow's input. */
 export function boundsOf({
   maxCostDollars,
   maxRunSeconds,
+  redrive,
   skipRefused,
   stopAtFailed,
   onMisfit,
@@ -304,6 +305,7 @@ export function boundsOf({
   return {
     maxCostDollars,
     maxRunSeconds,
+    ...(redrive ? { redrive } : {}),
     ...(skipRefused ? { skipRefused } : {}),
     ...(stopAtFailed ? { stopAtFailed } : {}),
     ...(onMisfit ? { onMisfit } : {}),

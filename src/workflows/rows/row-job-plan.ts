@@ -18,7 +18,7 @@ const { stageInput, openJob } = summarizedActivities<Activities, 'stageInput' | 
  */
 export async function planRowJob(
   input: EnrichCsvInput,
-  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'stopAtFailed' | 'onMisfit'>,
+  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>,
 ): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }

@@ -1,10 +1,11 @@
 import type { Spent } from '../../activities/rows/summarize.js';
-import type { Freshness } from '../../core/purchase/freshness.js';
+import type { Freshness, RetryFreshness } from '../../core/purchase/freshness.js';
 import {
   type EnrichCsvInput,
   type JobProgress,
   jobOfWorkflow,
   type MaxCost,
+  type RetryCounts,
   type SliceInput,
   type StagedJob,
   wantedRows,
@@ -17,6 +18,12 @@ import type { AnswerCounts, FailureLimit } from '../../core/rows/stop-at-failed.
 import { costText, toMicros } from '../../core/text/money.js';
 import { detailsText } from '../shared/details-text.js';
 import type { WindowedState } from '../shared/windowed-job.js';
+
+/** The second pass of a run. */
+interface RetryState extends RetryCounts {
+  /** Replaces the rules of the first pass. */
+  readonly freshness: RetryFreshness;
+}
 
 /** The state of a row job that is kept across continue-as-new. */
 export interface RowJobState extends WindowedState {
@@ -35,6 +42,10 @@ export interface RowJobState extends WindowedState {
   readonly maxCostMicros: number | null;
   /** See `EnrichCsvInput.skipRefused`. Absent: the value of the input counts. */
   readonly skipRefused?: boolean;
+  /** See `EnrichCsvInput.redrive`. Absent: the value of the input counts. */
+  readonly redrive?: boolean;
+  /** The second pass: the failed rows that the run buys once more before its end. Absent: the run is in its first pass. */
+  readonly retry?: RetryState;
   /** See `EnrichCsvInput.stopAtFailed`. Absent: no limit. */
   readonly stopAtFailed?: FailureLimit;
   /** See `EnrichCsvInput.onMisfit`. Absent: the value of the input counts. */
@@ -84,14 +95,17 @@ export function progressOf(
   const { rows: counted = 0, limit } = input.staged ?? {};
   const rows = wantedRows(staged ?? { rows: counted, limit });
   const slices = staged ? wantedSlices(staged) : 0;
+  // In the second pass all rows are loaded, and some are loaded again.
+  const isSecond = state?.retry !== undefined;
   return {
     pausedFor: state?.paused?.reason ?? null,
     job: staged?.job ?? input.staged?.job ?? jobOfWorkflow(workflowId),
     rows,
-    rowsDone: staged ? rows - left + partial : 0,
+    rowsDone: isSecond ? rows : staged ? rows - left + partial : 0,
     slices,
-    slicesDone: staged ? slices - undone.length : 0,
+    slicesDone: isSecond ? slices : staged ? slices - undone.length : 0,
     failed: state?.failed ?? 0,
+    ...(state?.retry && undone.length > 0 ? { retrying: state.retry.units } : {}),
     requests: state?.requests ?? 0,
     costMicros: state?.costMicros ?? 0,
     earlierMicros: state?.earlierMicros ?? 0,
@@ -107,10 +121,11 @@ export function earlierOf(before: Spent, now: Spent): number {
 
 /** Returns the state of a job for Temporal's web UI (Markdown). */
 export function jobDetails(progress: JobProgress): string {
-  const { job, rows, rowsDone, slices, slicesDone, unknownOutcomes } = progress;
+  const { job, rows, rowsDone, slices, slicesDone, retrying = 0, unknownOutcomes } = progress;
   const cost = costText(progress, 'of at most');
   return detailsText(`**${job}**`, progress, [
     `${rowsDone} of ${rows} rows, ${slicesDone} of ${slices} slices, ${cost} in this run`,
+    ...(retrying > 0 ? [`${retrying} failed units are bought once more`] : []),
     ...(unknownOutcomes > 0 ? [`${unknownOutcomes} unknown outcomes`] : []),
   ]);
 }

@@ -1,6 +1,7 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { patched, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { Activities } from '../../activities/index.js';
 import type { PublishStep } from '../../core/publish/publish-request.js';
+import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, JobProgress, JobSummary, Resumption, SliceResult } from '../../core/rows/job.js';
 import { isOnMisfit } from '../../core/rows/on-misfit.js';
 import {
@@ -26,7 +27,7 @@ import {
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { failureOf, messageOf } from '../shared/failures.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
-import { RangeQueue } from '../shared/range-queue.js';
+import { RangeQueue, toRanges } from '../shared/range-queue.js';
 import { summarizedActivities } from '../shared/summarized-activities.js';
 import { WindowedJob } from '../shared/windowed-job.js';
 import { planRowJob } from './row-job-plan.js';
@@ -34,10 +35,11 @@ import { boundOf, capOf, earlierOf, isBound, jobDetails, progressOf, type RowJob
 
 export type { RowJobState } from './row-job-state.js';
 
-const { jobSpent, endRuns, finishJob, publishJob } = summarizedActivities<
+const { jobSpent, endRuns, openRetry, finishJob, publishJob } = summarizedActivities<
   Activities,
-  'jobSpent' | 'endRuns' | 'finishJob' | 'publishJob'
+  'jobSpent' | 'endRuns' | 'openRetry' | 'finishJob' | 'publishJob'
 >(bulkPolicy, {
+  openRetry: 'find failed rows to buy once more',
   jobSpent: 'add up the cost of the job',
   endRuns: 'end runs at the service',
   finishJob: 'sum up the rows and write the CSV',
@@ -59,6 +61,9 @@ export async function rowJob(
 /** Continues the job in a new run of its workflow. */
 export type AnotherRun = (input: EnrichCsvInput, state: RowJobState) => Promise<never>;
 
+/** Runs from before the second pass end without one. The name is in histories. */
+const SECOND_PASS = 'buy-failed-rows-once-more';
+
 /** Time in ms that the runs of a cancelled job have to end. `END_RUNS_LEAST_MS`: the least time that these runs have. */
 const END_RUNS_MS = 12_000;
 const END_RUNS_LEAST_MS = 3000;
@@ -75,7 +80,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   readonly #broken = new Set<number>();
   #handedOver = false;
   /** The settings of the run that `resume` can change. Used until the job is opened. */
-  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'stopAtFailed' | 'onMisfit'>;
+  #asked: Pick<RowJobState, 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>;
   /** For slices in progress whose answers may pause the job: the last resume before their start. */
   readonly #resumedBefore = new Map<number, number>();
 
@@ -128,6 +133,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(max === undefined ? {} : { maxCostMicros: max }),
       // Only `true` is a consent; any other value changes nothing.
       ...(how?.skipRefused === true ? { skipRefused: true } : {}),
+      ...(how?.redrive === true ? { redrive: true } : {}),
       ...withoutUndefined({ stopAtFailed, onMisfit }),
     };
     if (!this.state) {
@@ -154,12 +160,14 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       this.state = await planRowJob(this.#input, () => ({ paused: this.early, ...this.#asked }));
       this.queue = new RangeQueue(this.state.queue);
     }
-    const stopped = await this.runPieces();
+    const stopped = (await this.runPieces()) ?? (await this.#buyFailedOnceMore());
     this.phase = 'running';
-    const { staged, csv, startedAt, before, freshness, failedNow } = this.opened;
+    const { staged, csv, startedAt, before, freshness, failedNow, retry } = this.opened;
+    const retried = retry && { units: retry.units, failedAgain: retry.failedAgain };
     // A stopped run does not replace the CSV of the last complete run.
     const summary = await finishJob({
       ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
+      ...withoutUndefined({ retried }),
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
     });
     const { publish } = this.#input;
@@ -167,6 +175,27 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     this.phase = ended.phase;
     this.show();
     return ended;
+  }
+
+  /**
+   * The second pass: buys failed rows that may pass once more. The rules of this pass apply until the run ends. Returns the reason if the run
+   * stops early.
+   */
+  async #buyFailedOnceMore(): Promise<Pause | null> {
+    if (this.opened.retry || !patched(SECOND_PASS)) return null;
+    const { staged, freshness = {}, redrive = this.#input.redrive ?? false } = this.opened;
+    const pass = await openRetry({ staged, redrive });
+    if (pass === null) return null;
+    const { slices, units, tags: retryTags, before: retryBefore } = pass;
+    const rules = { ...freshness, retryTags, retryBefore, onlyMarked: true } as const;
+    this.set({ retry: { units, failedAgain: 0, freshness: rules } });
+    this.queue = new RangeQueue(toRanges(slices));
+    return this.runPieces();
+  }
+
+  /** The rules for the answers that slices may use. */
+  get #freshness(): RetryFreshness | undefined {
+    return this.opened.retry?.freshness ?? this.opened.freshness;
   }
 
   /** Publishes the view of the job. If that fails, the run ends as stopped, because a person must fix the cause; the rows are loaded. */
@@ -191,7 +220,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     this.show();
     await super.afterCancel();
     if (!this.state || this.#handedOver || !canBeEnded(this.state.staged.operation)) return null;
-    const { staged, resumedAt, freshness } = this.state;
+    const { staged, resumedAt } = this.state;
     this.message = 'cancelled: its runs at the service are being ended';
     this.show();
     try {
@@ -199,7 +228,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
         staged,
         slices: this.queue.ranges,
         resumedAt,
-        freshness,
+        freshness: this.#freshness,
         // The time since the cancel, in which requests in flight landed, is subtracted.
         withinMs: Math.max(END_RUNS_LEAST_MS, END_RUNS_MS - (Date.now() - cancelledAt)),
       });
@@ -217,7 +246,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   /** Updates costs from the journal, because slices that were refused or killed have not reported their costs. */
   async #sumUp(): Promise<void> {
     this.#summedUp = true;
-    const { staged, before, paused, freshness, maxCostMicros } = this.opened;
+    const { staged, before, paused, maxCostMicros } = this.opened;
+    const freshness = this.#freshness;
     const slices = [...this.#broken];
     this.#broken.clear();
     this.#isSummingUp = true;
@@ -245,15 +275,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   /** Buys and loads one slice. */
   protected perform(slice: number): Promise<SliceResult> {
-    const {
-      staged,
-      carried,
-      adopts,
-      resumedAt,
-      startedAt,
-      freshness,
-      skipRefused = this.#input.skipRefused,
-    } = this.opened;
+    const { staged, carried, adopts, resumedAt, startedAt, retry, skipRefused = this.#input.skipRefused } = this.opened;
     const { maxRunSeconds } = this.#input;
     const limit = this.#failureLimit;
     const stopAtMisfit = this.#stopsAtMisfit;
@@ -262,7 +284,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const summary = `slice ${slice + 1} of ${staged.slices}`;
     const { enrichSlice } = proxyActivities<Activities>({ ...slicePolicy, summary });
     return enrichSlice({
-      ...{ staged, slice, carried, resumedAt, startedAt, adopts, freshness, skipRefused },
+      ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, adopts, skipRefused },
+      freshness: this.#freshness,
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
@@ -271,11 +294,14 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
   }
 
   protected landed(slice: number, result: SliceResult): void {
-    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged } = this.opened;
+    const { requests, failed, failedNow, costMicros, earlierMicros, unknownOutcomes, staged, retry } = this.opened;
+    // In the second pass, each bought unit has failed before.
+    const more = result.failed - (retry ? Math.max(result.bought, result.failed) : 0);
     this.set({
       requests: requests + result.requests,
-      failed: failed + result.failed,
-      failedNow: failedNow + result.failed,
+      failed: Math.max(0, failed + more),
+      failedNow: Math.max(0, failedNow + more),
+      ...(retry ? { retry: { ...retry, failedAgain: retry.failedAgain + result.failed } } : {}),
       costMicros: costMicros + result.costMicros,
       earlierMicros: earlierMicros + result.earlierMicros,
       unknownOutcomes: unknownOutcomes + result.unknownOutcomes,
@@ -292,8 +318,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     } else this.putBack(slice);
   }
 
-  /** The limit of failed answers; null: none. */
+  /** The limit of failed answers; null: none. In the second pass, nothing new can fail. */
   get #failureLimit(): Required<StopAtFailed> | null {
+    if (this.opened.retry) return null;
     return limitInAnswers(this.opened.stopAtFailed, this.opened.staged);
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, it, type TestContext, vi } from 'vitest';
 import { type ServiceOptions, startService } from '../../service/service.mjs';
 import { type Running, startCommand } from '../../support/cli/command.js';
-import { Folder, plainRows } from '../../support/jobs/folder.js';
+import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
 import { killAllOf } from '../../support/jobs/processes.js';
 import { fileNamespace } from '../../support/temporal.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
@@ -104,6 +104,39 @@ describe
       const third = start([...args, '--stop-at-failed', 'none', '--json']);
       expect([await third.ended, third.err()]).toEqual([0, expect.any(String)]);
       expect(JSON.parse(third.out())).toMatchObject({ phase: 'done' });
+    });
+
+    it('a row job in its second pass: each failed row is bought once more, and loaded', async (context) => {
+      const { service, folder, killedOnce } = await open(context, { latencyMs: 40 });
+      const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
+      folder.write(slow);
+      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+      const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '3'];
+      const all = [...args, '--concurrency', '2', '--qps', '50', '--json'];
+      // Each of the 20 requests of the first pass fails, because all its pages are slow.
+      const out = await killedOnce(all, () => calls() >= 26);
+      expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
+      expect(JSON.parse(out)).toMatchObject({ retried: { units: 60, failedAgain: 0 }, byStatus: { success: 60 } });
+      const unknown = await folder.query<{ key: string }>('SELECT unnest(unit_keys) AS key FROM unknown_outcomes');
+      expect(service.purchases.chargedAgain().size).toBeLessThanOrEqual(unknown.length);
+    });
+
+    it('a row job that is interrupted in its second pass: the same command continues the pass', async (context) => {
+      const { service, folder, start } = await open(context, { latencyMs: 40 });
+      const slow = plainRows(60).map(([id, name]): InputRow => [id, name, `https://slow-${id}.example/`]);
+      folder.write(slow);
+      const calls = () => service.log.filter(({ kind }) => kind === 'contents').length;
+      const args = ['enrich', folder.input, '--into', folder.into, '--csv', folder.csv, '--batch', '3'];
+      const all = [...args, '--concurrency', '2', '--qps', '50', '--json'];
+      const first = start(all);
+      await until(() => calls() >= 26, first);
+      first.child.kill('SIGINT');
+      expect(await first.ended).toBe(130);
+      const second = start(all);
+      expect([await second.ended, second.err()]).toEqual([0, expect.any(String)]);
+      expect(JSON.parse(second.out()).retried.units).toBeLessThan(60);
+      expect(folder.outcomes()).toEqual(slow.map((row) => [row, 'success']));
+      expect(service.purchases.chargedAgain().size).toBe(0);
     });
 
     it('a walk of events: each event once', async (context) => {

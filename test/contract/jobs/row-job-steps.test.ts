@@ -20,7 +20,7 @@ let worker: AnsweredActivities;
 beforeAll(async () => {
   temporal = await openTemporal();
   const names = ['stageInput', 'openJob', 'enrichSlice', 'jobSpent', 'endRuns', 'finishJob'];
-  worker = await AnsweredActivities.open(temporal, names);
+  worker = await AnsweredActivities.open(temporal, names, { openRetry: null });
 });
 afterAll(async () => {
   await worker?.close();
@@ -35,6 +35,8 @@ interface Facts {
   /** Fields that replace those of the answer of `openJob`. */
   readonly opened?: object;
   readonly startDelay?: '300ms';
+  /** Whether the test answers `openRetry`; default: there are no failed rows to buy once more. */
+  readonly retries?: boolean;
 }
 
 /** Purchases of earlier runs of the job. */
@@ -58,7 +60,8 @@ const result = (changes: object = {}) => ({
 const spent = (changes: object = {}) => ({ ...before, ...changes });
 
 /** A job whose rows are staged, before it is opened. */
-async function planned({ operation = 'contents', slices = [0, 1], window = 2, input = {}, startDelay }: Facts = {}) {
+async function planned(facts: Facts = {}) {
+  const { operation = 'contents', slices = [0, 1], window = 2, input = {}, startDelay, retries: asks = false } = facts;
   const size = Math.max(...slices) + 1;
   const staged = {
     ...{
@@ -73,7 +76,10 @@ async function planned({ operation = 'contents', slices = [0, 1], window = 2, in
     },
     ...(input.limit === undefined ? {} : { limit: input.limit }),
   };
-  const job = await worker.start('enrichCsv', [{ input: 'rows.csv', csv: '/mine.csv', ...input }], { startDelay });
+  const job = await worker.start('enrichCsv', [{ input: 'rows.csv', csv: '/mine.csv', ...input }], {
+    startDelay,
+    asks,
+  });
   const { handle } = job;
   const progress = () => handle.query<JobProgress>(queryNames.progress);
   return {
@@ -93,6 +99,7 @@ async function planned({ operation = 'contents', slices = [0, 1], window = 2, in
       return calls.toSorted((a, b) => a.input.slice - b.input.slice) as [Call<SliceInput>, Call<SliceInput>];
     },
     spent: () => job.call<{ readonly job: string; readonly paused?: PausedJob }>('jobSpent'),
+    openRetry: () => job.call<object>('openRetry'),
     finish: () => job.call<FinishInput>('finishJob'),
     pause: () => handle.signal(signalNames.pause),
     resume: (maxCostDollars?: unknown) =>
@@ -439,5 +446,80 @@ describe('a cancel of a job of agent runs', () => {
     slice.cancel();
     await expect(job.handle.result()).rejects.toThrow();
     expect(job.waiting('endRuns')).toBe(0);
+  });
+});
+
+describe('the second pass of a row job', () => {
+  const pass = { slices: [1], units: 3, tags: ['CRAWL_TIMEOUT'], before: 500 };
+  const freshness = { freshAfter: 7 };
+
+  it('buys the failed rows once more after all slices, and counts what passed', async () => {
+    const job = await planned({ retries: true, input: { stopAtFailed: { percent: 1, after: 1 } } });
+    (await job.call('stageInput')).answer({ staged: job.staged, freshness });
+    (await job.call('openJob')).answer(job.openedJob());
+    const [first, second] = await job.both();
+    first.answer(result());
+    expect(job.waiting('openRetry')).toBe(0);
+    second.answer(result({ failed: 3 }));
+    const open = await job.openRetry();
+    expect(open.input).toMatchObject({ staged: { job: 'rows-1' }, redrive: false });
+    open.answer(pass);
+    const again = await job.slice();
+    expect(again.input).toMatchObject({
+      ...{ slice: 1, carried: true },
+      freshness: { freshAfter: 7, retryTags: ['CRAWL_TIMEOUT'], retryBefore: 500, onlyMarked: true },
+    });
+    expect(again.input.stopAtFailed).toBeUndefined();
+    expect(await job.progress()).toMatchObject({ retrying: 3, failed: 3, rows: 20, rowsDone: 20, slicesDone: 2 });
+    again.answer(result({ bought: 3, failed: 1 }));
+    const finish = await job.finish();
+    expect(finish.input).toMatchObject({ retried: { units: 3, failedAgain: 1 }, failedNow: 1, freshness });
+    expect(await job.progress()).toMatchObject({ failed: 1, requests: 3 });
+    expect((await job.progress()).retrying).toBeUndefined();
+    finish.answer({ phase: 'done' });
+    await job.handle.result();
+  });
+
+  it('can be paused and resumed, and is not planned again', async () => {
+    const job = await opened({ retries: true, slices: [0] });
+    (await job.slice()).answer(result({ failed: 2 }));
+    (await job.openRetry()).answer({ ...pass, slices: [0], units: 2 });
+    const again = await job.slice();
+    await job.pause();
+    await again.cancelled;
+    again.answer(result({ complete: false, bought: 1 }));
+    const paused = await job.spent();
+    expect(paused.input.paused).toMatchObject({ slices: [0], freshness: { retryBefore: 500, onlyMarked: true } });
+    paused.answer(spent());
+    await job.phase('paused');
+    await job.resume();
+    const rest = await job.slice();
+    expect(rest.input.freshness).toMatchObject({ retryBefore: 500 });
+    rest.answer(result({ bought: 1, failed: 1 }));
+    expect((await job.finish()).input).toMatchObject({ retried: { units: 2, failedAgain: 1 }, failedNow: 1 });
+    expect(job.waiting('openRetry')).toBe(0);
+    await job.handle.terminate();
+  });
+
+  it('includes charged failures if the input or a resume asks for them, and is left out by a stopped run', async () => {
+    const asked = await opened({ retries: true, slices: [0], input: { redrive: true } });
+    (await asked.slice()).answer(result());
+    expect((await asked.openRetry()).input).toMatchObject({ redrive: true });
+    await asked.handle.terminate();
+
+    const resumed = await opened({ retries: true, slices: [0] });
+    await resumed.handle.signal(signalNames.resume, { redrive: true });
+    (await resumed.slice()).answer(result());
+    expect((await resumed.openRetry()).input).toMatchObject({ redrive: true });
+    await resumed.handle.terminate();
+
+    const stopped = await opened({ retries: true, slices: [0] });
+    const slice = await stopped.slice();
+    await stopped.stop('its command ended');
+    slice.answer(result({ complete: false }));
+    (await stopped.spent()).answer(spent());
+    expect((await stopped.finish()).input).not.toHaveProperty('retried');
+    expect(stopped.waiting('openRetry')).toBe(0);
+    await stopped.handle.terminate();
   });
 });

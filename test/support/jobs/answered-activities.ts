@@ -29,17 +29,35 @@ export class AnsweredActivities {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   readonly #calls: Map<string, Call<never>[]>;
+  readonly #asks: Set<string>;
 
-  private constructor(temporal: TestWorkflowEnvironment, worker: Worker, calls: Map<string, Call<never>[]>) {
+  private constructor(
+    temporal: TestWorkflowEnvironment,
+    worker: Worker,
+    calls: Map<string, Call<never>[]>,
+    asks: Set<string>,
+  ) {
+    this.#asks = asks;
     this.#temporal = temporal;
     this.#worker = worker;
     this.#calls = calls;
     this.#ended = worker.run();
   }
 
-  /** Starts the worker. `names`: the activities that workflows may call. */
-  static async open(temporal: TestWorkflowEnvironment, names: readonly string[]): Promise<AnsweredActivities> {
+  /**
+   * Starts the worker. `names`: the activities that workflows may call. `answered`: further activities with their answer, which the worker
+   * gives at once, except to a workflow that was started with `asks`.
+   */
+  static async open(
+    temporal: TestWorkflowEnvironment,
+    names: readonly string[],
+    answered: Readonly<Record<string, unknown>> = {},
+  ): Promise<AnsweredActivities> {
     const calls = new Map<string, Call<never>[]>();
+    const asks = new Set<string>();
+    const asking = (name: string) => (input: never) => asked(calls, name, input);
+    const answering = (name: string) => (input: never) =>
+      asks.has(Context.current().info.workflowExecution?.workflowId ?? '') ? asking(name)(input) : answered[name];
     const taskQueue = `answered-${randomUUID()}`;
     const worker = await Worker.create({
       ...workerDefaults,
@@ -51,21 +69,25 @@ export class AnsweredActivities {
       workflowBundle: { codePath },
       connection: temporal.nativeConnection,
       taskQueue,
-      activities: Object.fromEntries(names.map((name) => [name, (input: never) => asked(calls, name, input)])),
+      activities: Object.fromEntries([
+        ...names.map((name) => [name, asking(name)] as const),
+        ...Object.keys(answered).map((name) => [name, answering(name)] as const),
+      ]),
     });
-    return new AnsweredActivities(temporal, worker, calls);
+    return new AnsweredActivities(temporal, worker, calls, asks);
   }
 
   /**
    * Starts a workflow by its name, as a command does. `startDelay`: the workflow's first task begins only after this time, even if a signal
-   * comes earlier.
+   * comes earlier. `asks`: the test answers the calls of all activities.
    */
   async start(
     workflow: string,
     args: readonly unknown[],
-    { startDelay = '0s' }: { readonly startDelay?: '0s' | '300ms' } = {},
+    { startDelay = '0s', asks = false }: { readonly startDelay?: '0s' | '300ms'; readonly asks?: boolean } = {},
   ) {
     const workflowId = `${workflow}-${randomUUID()}`;
+    if (asks) this.#asks.add(workflowId);
     const { taskQueue } = this.#worker.options;
     const handle = await this.#temporal.client.workflow.start(workflow, {
       ...{ workflowId, taskQueue, startDelay, memo: startedByUs },

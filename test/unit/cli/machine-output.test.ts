@@ -41,6 +41,7 @@ describe('the output of --json', () => {
       ...{ badRows: 22, toBuy: 12, requests: 13, dollars: 0.014, dollarsAreMost: true, maxDollars: 0.017, seconds: 15 },
       stopAtFailed: null,
       onMisfit: 'keep',
+      redrive: false,
       publish: null,
       rest: { rows: 23, toBuy: 24, requests: 25, dollars: 0.026 },
       urlColumn: { name: 'source', by: 'name', filled: 27, urls: 28, withoutScheme: 29 },
@@ -109,6 +110,7 @@ describe('the output of --json', () => {
       ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
       misfits: { size: 16 },
       quarantined: 0,
+      retried: { units: 0, failedAgain: 0 },
       schemaChanges: [],
       published: null,
       ...{

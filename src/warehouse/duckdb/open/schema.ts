@@ -134,4 +134,22 @@ COMMENT ON COLUMN quarantined_rows.request_id IS 'Id of the request at the servi
 COMMENT ON COLUMN quarantined_rows.cost_dollars IS 'Cost in dollars.';
 COMMENT ON COLUMN quarantined_rows.fetched_at IS 'Time of the answer, UTC.';`,
   },
+  {
+    name: '0006-row-marks',
+    sql: `
+CREATE TABLE row_marks (
+  job VARCHAR USING COMPRESSION 'dictionary' NOT NULL,
+  subject VARCHAR NOT NULL,
+  mark VARCHAR NOT NULL,
+  before TIMESTAMP,
+  marked_at TIMESTAMP NOT NULL,
+  PRIMARY KEY (job, subject)
+);
+COMMENT ON TABLE row_marks IS 'Failed rows that are bought once more at the end of a run of their job, or were discarded. Each row: one unit, or one bad row, of one job.';
+COMMENT ON COLUMN row_marks.job IS 'Id of the job.';
+COMMENT ON COLUMN row_marks.subject IS 'row_store.unit_key; of a bad row, row_store.row_hash.';
+COMMENT ON COLUMN row_marks.mark IS 'retry: bought once more. discarded: needs no further retry, and does not count as failed.';
+COMMENT ON COLUMN row_marks.before IS 'For retry: failures from before this time are bought once more, UTC.';
+COMMENT ON COLUMN row_marks.marked_at IS 'Time of the mark, UTC.';`,
+  },
 ];

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Freshness } from '../../../core/purchase/freshness.js';
+import type { RetryFreshness } from '../../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../../core/purchase/journal.js';
 import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/row-warehouse.js';
 import {
@@ -54,7 +54,7 @@ interface Part {
 export async function loadWholeOrInParts(
   warehouse: Warehouse,
   batch: LoadBatch,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<Loaded> {
   const needs = (await largest(batch.unitFiles)) > LARGE_SLICE ? LARGE_SLICE_NEEDS : {};
   try {
@@ -67,7 +67,7 @@ export async function loadWholeOrInParts(
 }
 
 /** Loads each part in a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are left out. */
-async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshness | undefined): Promise<Loaded> {
+async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: RetryFreshness | undefined): Promise<Loaded> {
   const lines = await newestLines(batch.unitFiles);
   const rows = await warehouse.transaction((connection) => pendingRows(rowTransaction(connection), batch, freshness));
   await withTemporaryFolder(async (dir) => {
@@ -97,7 +97,7 @@ async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: Freshn
 async function loadPart(
   tx: RowTransaction,
   batch: LoadBatch,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
   part: RowRange,
 ): Promise<void> {
   const { job, generation, slice, attempt } = batch;
@@ -117,7 +117,7 @@ interface PendingRow {
 async function pendingRows(
   tx: RowTransaction,
   { job, rowsFile }: LoadBatch,
-  freshness: Freshness | undefined,
+  freshness: RetryFreshness | undefined,
 ): Promise<readonly PendingRow[]> {
   const { table } = await makePending(tx, { job, rowsFile, cells: false }, freshness);
   return tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE) AS n, k FROM ${table} ORDER BY n`);

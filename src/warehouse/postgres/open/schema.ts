@@ -115,6 +115,24 @@ COMMENT ON COLUMN ${schema}.quarantined_rows.request_id IS 'Id of the request at
 COMMENT ON COLUMN ${schema}.quarantined_rows.cost_dollars IS 'Cost in dollars.';
 COMMENT ON COLUMN ${schema}.quarantined_rows.fetched_at IS 'Time of the answer, UTC.';`,
     },
+    {
+      name: '0006-row-marks',
+      sql: (schema) => `
+CREATE TABLE ${schema}.row_marks (
+  job text NOT NULL,
+  subject text NOT NULL,
+  mark text NOT NULL,
+  before timestamptz,
+  marked_at timestamptz NOT NULL,
+  PRIMARY KEY (job, subject)
+);
+COMMENT ON TABLE ${schema}.row_marks IS 'Failed rows that are bought once more at the end of a run of their job, or were discarded. Each row: one unit, or one bad row, of one job.';
+COMMENT ON COLUMN ${schema}.row_marks.job IS 'Id of the job.';
+COMMENT ON COLUMN ${schema}.row_marks.subject IS 'row_store.unit_key; of a bad row, row_store.row_hash.';
+COMMENT ON COLUMN ${schema}.row_marks.mark IS 'retry: bought once more. discarded: needs no further retry, and does not count as failed.';
+COMMENT ON COLUMN ${schema}.row_marks.before IS 'For retry: failures from before this time are bought once more, UTC.';
+COMMENT ON COLUMN ${schema}.row_marks.marked_at IS 'Time of the mark, UTC.';`,
+    },
   ],
 };
 
