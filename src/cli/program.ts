@@ -5,6 +5,7 @@ import { addAgentRuns } from './agents/agent-commands.js';
 import { addEvents } from './events/event-program.js';
 import { addInspection } from './inspect/inspect-program.js';
 import { addLocal } from './local/local-program.js';
+import { addMend } from './mend/mend-program.js';
 import { addMonitors } from './monitors/monitor-program.js';
 import { helpGroups, withExamples } from './options/options.js';
 import { addPublish } from './publish/publish-program.js';
@@ -54,6 +55,7 @@ export function buildProgram(
   program.commandsGroup(helpGroups.jobs);
   addEnrich(program, chosen);
   addJobs(program, chosen);
+  addMend(program, chosen);
   addInspection(program, chosen);
   addPublish(program, chosen);
   program.commandsGroup(helpGroups.events);

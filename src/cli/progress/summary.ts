@@ -121,9 +121,7 @@ function overdueLines(ending: Ending): string[] {
 function secondTryLines({ retried }: JobSummary): string[] {
   if (!retried) return [];
   const { units, failedAgain } = retried;
-  return [
-    `Tried once more at the end: ${some(units, 'failed unit')}, ${count(Math.max(0, units - failedAgain))} succeeded.`,
-  ];
+  return [`Tried once more: ${some(units, 'failed unit')}, ${count(Math.max(0, units - failedAgain))} succeeded.`];
 }
 
 /** Returns how to buy the failed rows again that may succeed now. Rows of runs that are left running have a line of their own. */

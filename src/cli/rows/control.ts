@@ -91,7 +91,7 @@ export async function resume(
  * Throws `UsageError` if the job belongs to another service. Such a difference arises if an API key was set or unset after
  * the job started.
  */
-async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
+export async function refuseOtherService(runtime: Runtime, job: string, origin: string): Promise<void> {
   const mine = (await runtime.jobs.known()).filter((one) => one.job === job || one.name === job);
   const [first] = mine;
   if (!first || mine.some((one) => one.origin === origin)) return;

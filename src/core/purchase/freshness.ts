@@ -37,7 +37,6 @@ export const retriedTags: readonly string[] = [...transientTags, 'RESPONSE_SHAPE
 const passingTags: readonly string[] = [
   ...transientTags.filter((tag) => tag.startsWith('CRAWL_')),
   'MISSING_FROM_RESPONSE',
-  'RUN_FAILED',
 ];
 
 /** The failures that are tried once more at the end of a run. */
@@ -47,13 +46,13 @@ export interface RetryRule {
   readonly onlyFree: boolean;
 }
 
-/** Whether requests of an operation can have such failures without a cost. Requests for a whole answer are charged or refused. */
-export const passesFree = (operation: string): boolean => ['contents', 'agent', 'research'].includes(operation);
+/** Whether requests of an operation can have such failures. Requests and runs for a whole answer are charged or refused. */
+export const passesFree = (operation: string): boolean => operation === 'contents';
 
 /** Returns the rule for the end of a run. `redrive`: failures that were or may have been charged count, too. */
 export function retryRuleOf(redrive: boolean): RetryRule {
   return redrive
-    ? { tags: [...passingTags, 'UNKNOWN_OUTCOME', 'RESPONSE_SHAPE', 'RUN_GONE'], onlyFree: false }
+    ? { tags: [...passingTags, 'UNKNOWN_OUTCOME', 'RESPONSE_SHAPE', 'RUN_FAILED', 'RUN_GONE'], onlyFree: false }
     : { tags: passingTags, onlyFree: true };
 }
 

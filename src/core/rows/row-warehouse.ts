@@ -133,6 +133,30 @@ export interface RetryPass {
   readonly before: number;
 }
 
+/** Failed rows that a person picks: those with one of these tags, with one of these numbers, or with this mark. */
+export type FailedPick =
+  | { readonly tags: readonly string[]; readonly rows?: undefined; readonly marked?: undefined }
+  | { readonly rows: readonly number[]; readonly tags?: undefined; readonly marked?: undefined }
+  | { readonly marked: 'retry' | 'discarded'; readonly tags?: undefined; readonly rows?: undefined };
+
+/** A failed unit, or bad rows with the same cells, whose key and unit are null. */
+export interface FailedUnit {
+  readonly key: string | null;
+  readonly unit: string | null;
+  readonly tag: string;
+  /** Number of rows of the job that share it. */
+  readonly rows: number;
+  /** The first slice that has it. */
+  readonly slice: number;
+}
+
+/** The state of a loaded row. */
+export interface RowState {
+  readonly row: number;
+  readonly status: string;
+  readonly tag: string | null;
+}
+
 /**
  * The form of an enriched CSV. `delimiter`: see {@link isCsvDelimiter}. `bom`: whether the file begins with a byte order mark. The encoding is
  * UTF-8.
@@ -238,6 +262,20 @@ export interface RowWarehouse extends RowPlaces {
    * null: none.
    */
   openRetry(job: string, rule: RetryRule): Promise<RetryPass | null>;
+  /**
+   * The failed units of the job that a person picks, in the order of its rows. With `marked: 'retry'`, only units whose failure is older than
+   * their mark.
+   */
+  failedUnits(job: string, pick: FailedPick): Promise<readonly FailedUnit[]>;
+  /** The states of the loaded rows with these numbers. */
+  rowStates(job: string, numbers: readonly number[]): Promise<readonly RowState[]>;
+  /**
+   * Marks failed rows, and the other rows of the job with the same units. `retry`: the next run buys their units once more before its end.
+   * Replaces an earlier mark.
+   */
+  markRows(job: string, mark: 'retry' | 'discarded', pick: FailedPick): Promise<void>;
+  /** Removes the mark `discarded` of rows. */
+  unmarkRows(job: string, pick: FailedPick): Promise<void>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
   /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */

@@ -14,6 +14,7 @@ import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
 import { openRetry } from './marks/retry.js';
+import { failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
 import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
 import {
   checkGeneration,
@@ -94,6 +95,10 @@ export function createRowStore(
     misfitsOf: (job) => misfitsOf(database.dialect, job),
     firstMisfit: (job, since) => existing(job, 'read', (tx) => firstMisfit(tx, job, since)),
     openRetry: (job, rule) => existing(job, 'writeAll', (tx) => openRetry(tx, job, rule)),
+    failedUnits: (job, pick) => existing(job, 'writeAll', (tx) => failedUnits(tx, job, pick)),
+    rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
+    markRows: (job, mark, pick) => existing(job, 'writeAll', (tx) => markRows(tx, job, mark, pick)),
+    unmarkRows: (job, pick) => existing(job, 'writeAll', (tx) => unmarkRows(tx, job, pick)),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {

@@ -16,6 +16,7 @@ import type {
 } from '../../core/rows/job.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import type { RowOperation } from '../../core/rows/row-operation.js';
+import type { FailedPick } from '../../core/rows/row-warehouse.js';
 import type { SourceFields } from '../../core/rows/source-fields.js';
 import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
@@ -226,6 +227,30 @@ export interface JobPlan {
   readonly allowedMicros?: number | null;
   /** Sentences for a person, such as changed options, pruned answers or a locked warehouse. */
   readonly notes: readonly string[];
+}
+
+/** The failed rows that a person names, by error tag or by number. Neither: those that failed for a temporary reason. */
+export interface FailedSelection {
+  readonly tags?: readonly string[];
+  readonly rows?: readonly number[];
+}
+
+/** Preview of `searchflow retry`. Amounts in micro-dollars. */
+export interface RetryPlan
+  extends Pick<
+    JobPlan,
+    'staged' | 'requests' | 'estimateMicros' | 'estimateIsMost' | 'seconds' | 'perSecond' | 'notes'
+  > {
+  readonly pick: FailedPick;
+  /** Number of rows. Rows with the same unit share its answer. */
+  readonly rows: number;
+  /** Number of units to buy. */
+  readonly units: number;
+  /** Number of units whose runs were left running at the service; they are followed again and not bought. */
+  readonly running: number;
+  /** Number of rows by error tag. */
+  readonly tags: Readonly<Record<string, number>>;
+  readonly allowedMicros: number | null;
 }
 
 /** Result of parsing answers again. */

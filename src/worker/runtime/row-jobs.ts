@@ -8,7 +8,15 @@ import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
-import type { EnrichRequest, JobHandle, JobPlan, JobStatus, Reparsed } from '../config/runtime-types.js';
+import type {
+  EnrichRequest,
+  FailedSelection,
+  JobHandle,
+  JobPlan,
+  JobStatus,
+  Reparsed,
+  RetryPlan,
+} from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
 import { countRows, withJobEnd } from './job-end.js';
@@ -44,6 +52,14 @@ export class StoreRowJobs implements RowJobs {
 
   async resume(job: string, how: Resumption): Promise<JobHandle> {
     return (await this.#work.load()).resume(job, how);
+  }
+
+  async planRetry(job: string, selection: FailedSelection): Promise<RetryPlan> {
+    return (await import('./retry-rows.js')).planRetry(this.#parts, job, selection);
+  }
+
+  async retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
+    return (await this.#work.load()).retry(plan, how);
   }
 
   async reparse(plan: JobPlan): Promise<Reparsed> {

@@ -15,7 +15,7 @@ import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { whyNoKey } from '../config/publish-step.js';
 import { rateProfileOf } from '../config/rate-setting.js';
-import type { EnrichRequest, JobHandle, JobPlan, RuntimeConfig } from '../config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
@@ -262,6 +262,39 @@ export class RuntimeWork {
       await this.#startWorkflow(workflowId, staged, { ...asked, ...withoutUndefined(how) }, csv);
     } else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
     return this.#ending(handle, staged);
+  }
+
+  /**
+   * Marks failed rows of a complete job and starts a run of the job. The run has nothing else to buy, because it keeps the stage of the last
+   * run and asks for no fresher answers. If the run is interrupted, the marks stay, and `resume` continues.
+   */
+  async retry({ staged, pick }: RetryPlan, { maxCostDollars }: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
+    const { workflowId = workflowIdOf(staged.job), csv, asked: last } = await findJob(this.#store.entries, staged.job);
+    const { freshness: _freshness, redrive: _redrive, maxCostDollars: _cap, ...kept } = last;
+    const asked = { ...kept, ...withoutUndefined({ maxCostDollars }) };
+    const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
+      const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
+      if (other !== null || entry === null) return { before: null };
+      if (entry.staged.generation !== staged.generation)
+        throw new UsageError(`${staged.job} was run with other rows or options in the meantime. Run retry again`);
+      const state = { phase: 'running' as const, since: Date.now() };
+      return { before: entry, entry: { job: staged.job, now: { ...entry, asked, completed: null, state } } };
+    });
+    if (owner !== null) throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
+    try {
+      await this.#here.run();
+      const { client } = await this.#connect();
+      const handle = new RowJobHandle(client, staged.job, workflowId);
+      if ((await runningFor(client, handle)) !== null)
+        throw new UsageError(`${staged.job} is running. Wait until it ends, then run retry again`);
+      await this.#warehouses.of(staged).markRows(staged.job, 'retry', pick);
+      await this.#startWorkflow(workflowId, staged, asked, csv);
+      return this.#ending(handle, staged);
+    } catch (error) {
+      const entry = { job: staged.job, now: before };
+      await this.#store.entries.claim(workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      throw error;
+    }
   }
 
   async own(work: Work): Promise<void> {

@@ -11,12 +11,14 @@ import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type {
   EnrichRequest,
+  FailedSelection,
   JobHandle,
   JobListing,
   JobPlan,
   JobStatus,
   KnownJob,
   Reparsed,
+  RetryPlan,
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
@@ -43,6 +45,13 @@ export interface RowJobs {
   resume(job: string, how: Resumption): Promise<JobHandle>;
   /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
   attach(job: string): Promise<JobHandle>;
+  /**
+   * Returns a preview of buying failed rows of a complete job again. Buys nothing, and needs no Temporal server. Throws `UsageError` for
+   * unknown tags and rows, and if the job is not complete.
+   */
+  planRetry(job: string, selection: FailedSelection): Promise<RetryPlan>;
+  /** Marks the rows of a plan and starts a run of their job that buys only these. `maxCostDollars`: the cap of the run. */
+  retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle>;
   /** Status of a job. Asks a running server, but starts none. */
   status(job: string): Promise<JobStatus>;
   /** Summary of a complete job from warehouse and journal, without Temporal. */

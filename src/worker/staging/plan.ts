@@ -7,7 +7,7 @@ import type { PriceTable } from '../../core/purchase/prices.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { type StagedJob, wantedRows, wantedSlices } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import { type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
+import { type FailedUnit, JobNotLoaded, type RowWarehouse, WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -60,6 +60,11 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     complete && !limited
       ? { ...noUnits, landed: staged.distinctUnits }
       : await countUnits(parts, { costs, restCosts, freshness, skip });
+  const waiting = before && before.completed !== staged.generation ? await waitingUnits(parts) : [];
+  if (waiting.length > 0) {
+    costs.add(waiting.map(({ unit }) => unit as string));
+    notes.push(waitingNote(waiting.length));
+  }
   if (count.gone > 0) {
     notes.push(
       `${count.gone} answers were bought before, and neither the journal nor the warehouse has them any more. ` +
@@ -89,8 +94,8 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     staged,
     request,
     status,
-    alreadyBought: count.landed,
-    toBuy: count.toBuy,
+    alreadyBought: Math.max(0, count.landed - waiting.length),
+    toBuy: count.toBuy + waiting.length,
     requests,
     estimateMicros,
     estimateIsMost: isMost,
@@ -103,6 +108,22 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     urlCells: manifest.urlCells,
     notes: team === null ? notes : [...notes, team],
   };
+}
+
+/** The failed units that an interrupted run marked for its second pass and did not buy. */
+async function waitingUnits({ warehouse, staged }: PlanParts): Promise<readonly FailedUnit[]> {
+  try {
+    return (await warehouse.failedUnits(staged.job, { marked: 'retry' })).filter(({ key }) => key !== null);
+  } catch (error) {
+    if (error instanceof WarehouseBusy || error instanceof JobNotLoaded) return [];
+    throw error;
+  }
+}
+
+function waitingNote(units: number): string {
+  const which =
+    units === 1 ? '1 failed unit that an interrupted run was' : `${units} failed units that an interrupted run was`;
+  return `This includes ${which} about to buy once more.`;
 }
 
 /** Cost, in micro-dollars, of the wanted units of a job that have not landed. `file`: returns the path of a slice on this machine. */

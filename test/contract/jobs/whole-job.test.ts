@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { EnrichRequest } from '../../../dist/worker/config/runtime-types.js';
+import type { EnrichRequest, FailedSelection } from '../../../dist/worker/config/runtime-types.js';
+import { openRuntime } from '../../../dist/worker/index.js';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
 import { enrich, serverOf } from '../../support/jobs/command.js';
 import { Folder, type InputRow, plainRows } from '../../support/jobs/folder.js';
@@ -140,6 +141,28 @@ it('--retry-failed buys the temporary failures again, and nothing else', async (
   expect(askedNow().sort()).toEqual([...transient].sort());
   expect(summary?.warehouse).toMatchObject({ error: 1, tags: { CRAWL_NOT_FOUND: 1 } });
   expect((await run()).plan.status).toBe('complete');
+});
+
+it('retry buys the named failed rows again, and nothing else', async () => {
+  const runtime = await openRuntime(folder.config(sandbox.url, serverOf(temporal)));
+  try {
+    const { staged } = (await run()).plan;
+    const retry = (selection: FailedSelection) => runtime.rows.planRetry(staged.name, selection);
+    expect(await retry({})).toMatchObject({ rows: 0, units: 0 });
+    await expect(retry({ tags: ['CRAWL_NOT_FOUNT'] })).rejects.toThrow(/Did you mean CRAWL_NOT_FOUND\?/);
+    await expect(retry({ rows: [1] })).rejects.toThrow('Row 1 has not failed');
+    const badRow = rows.indexOf(bad[0] as InputRow) + 1;
+    await expect(retry({ rows: [badRow] })).rejects.toThrow(/bad row .* cannot be bought/);
+    const plan = await retry({ tags: ['CRAWL_NOT_FOUND'] });
+    expect(plan).toMatchObject({ rows: 1, units: 1, requests: 1, estimateMicros: 1000, tags: { CRAWL_NOT_FOUND: 1 } });
+    const summary = await (await runtime.rows.retry(plan, {})).result();
+    expect(askedNow()).toEqual([gone]);
+    expect(summary).toMatchObject({ phase: 'done', requests: 1, retried: { units: 1, failedAgain: 1 } });
+    expect(summary.warehouse).toMatchObject({ error: 1, missing: 0 });
+    expect((await run()).plan.status).toBe('complete');
+  } finally {
+    await runtime.close('drain');
+  }
 });
 
 it('other options are shown in the plan and bought separately, and the first answers stay bought', async () => {

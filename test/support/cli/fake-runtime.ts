@@ -7,7 +7,7 @@ import { idleView } from '../../../src/core/limiter/limiter.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
-import type { EnrichRequest, JobHandle, JobPlan } from '../../../src/worker/config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 
@@ -58,6 +58,16 @@ export const plan: JobPlan = {
   seconds: 0.2,
   perSecond: 10,
   badRows: [],
+  notes: [],
+};
+
+/** A plan of `searchflow retry`: five failed rows of three URLs. */
+export const retryPlan: RetryPlan = {
+  staged: plan.staged,
+  pick: { tags: ['CRAWL_TIMEOUT'] },
+  ...{ rows: 5, units: 3, running: 0, tags: { CRAWL_TIMEOUT: 5 } },
+  ...{ requests: 1, estimateMicros: 3000, estimateIsMost: false, seconds: 1, perSecond: 10 },
+  allowedMicros: null,
   notes: [],
 };
 
@@ -135,6 +145,8 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),
     resume: async () => fakeHandle(),
+    planRetry: async () => retryPlan,
+    retry: async () => fakeHandle({ result: async () => summary }),
     own: async () => undefined,
     owned: async () => [{ job: 'brands-1', workflowId: 'searchflow-brands-1' }],
     isAbandoned: async () => false,

@@ -11,7 +11,7 @@ import type {
   WorkflowAccess,
 } from '../../../src/worker/config/runtime-types.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
-import { fakeHandle, listen, plan, progress, spend, summary } from '../../support/cli/fake-runtime.js';
+import { fakeHandle, listen, plan, progress, retryPlan, spend, summary } from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-lines-'));
@@ -380,6 +380,36 @@ describe('a command line', () => {
     );
     expect(resumed).toMatchObject({ code: 0, config: { rate: { qps: 3 } } });
     expect(JSON.parse(resumed.out)).toMatchObject({ kind: 'summary', phase: 'done' });
+  });
+
+  it('of retry passes its rows, asks before it spends, and prints its plan', async () => {
+    const run = await type('retry brands --tag CRAWL_TIMEOUT --tag CRAWL_HTTP_503 --max-cost 2 --json');
+    expect(run.asked).toEqual(
+      expect.arrayContaining([
+        ['planRetry', 'brands', { tags: ['CRAWL_TIMEOUT', 'CRAWL_HTTP_503'] }],
+        ['retry', retryPlan, { maxCostDollars: 2 }],
+      ]),
+    );
+    expect(JSON.parse(run.out)).toMatchObject({ kind: 'summary', phase: 'done' });
+    expect((await type('retry brands --row 7 --row 12')).asked).toContainEqual([
+      'planRetry',
+      'brands',
+      { rows: [7, 12] },
+    ]);
+    const dear = { planRetry: async () => ({ ...retryPlan, estimateMicros: 20_000_000 }) };
+    expect(await type('retry brands', dear)).toMatchObject({ code: 2, refusal: expect.stringContaining('Pass --yes') });
+    expect((await type('retry brands --yes', dear)).err).toContain(
+      'brands: 5 failed rows, 3 URLs to buy again in 1 request for about $20.00',
+    );
+    const shown = await type('retry brands --dry-run --json');
+    expect(JSON.parse(shown.out)).toMatchObject({ kind: 'retryPlan', rows: 5, toBuy: 3, dollars: 0.003 });
+    expect(shown.calls).not.toContain('retry');
+    const none = await type('retry brands', { planRetry: async () => ({ ...retryPlan, rows: 0, units: 0 }) });
+    expect([none.code, none.err, none.calls.includes('retry')]).toEqual([
+      ...[0, expect.stringContaining('Nothing was bought.'), false],
+    ]);
+    for (const wrong of ['--row 0', '--row x', '--row 1 --tag A', '--max-cost x'])
+      expect(await type(`retry brands ${wrong}`)).toMatchObject({ code: 2, config: undefined });
   });
 
   it('of events owns its walk before it starts it, so that Ctrl-C ends it', async () => {

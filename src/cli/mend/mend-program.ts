@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { many, withExamples, withRate } from '../options/options.js';
+import type { Context, ExitCode } from '../shared/context.js';
+
+/** Adds the commands that mend a job: `retry`. */
+export function addMend(program: Command, chosen: (action: (context: Context) => Promise<ExitCode>) => void): void {
+  const retry = withRate(program.command('retry').argument('<job>', 'name or id of the job'))
+    .description('buy failed rows of a complete job again, and nothing else')
+    .option(
+      '--tag <tag>',
+      'rows that failed with this error tag; repeatable (default: the tags of temporary failures)',
+      many,
+    )
+    .option('--row <n>', 'row with this number, from 1; repeatable', many)
+    .option('--max-cost <dollars>', 'cap of this run, such as 20; the run pauses at the cap; none: no cap')
+    .option('--dry-run', 'the plan with cost and time only; nothing is bought')
+    .option('--yes', 'no confirmation prompts')
+    .option('--json', 'the summary (or plan) as one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./retry.js')).retry(context, job, flags)));
+  withExamples(
+    retry,
+    'searchflow retry companies --dry-run',
+    'searchflow retry companies --tag CRAWL_TIMEOUT --tag CRAWL_HTTP_503 --max-cost 2',
+    'searchflow retry companies --row 17 --row 42',
+  );
+}

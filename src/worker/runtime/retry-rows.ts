@@ -1,0 +1,133 @@
+import { retriedTags } from '../../core/purchase/freshness.js';
+import { RUN_OVERDUE } from '../../core/purchase/journal.js';
+import { pricesAt } from '../../core/purchase/prices.js';
+import { isUnderWay, type StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { nearest } from '../../core/text/nearest.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import { type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
+import { findJob } from '../staging/find-job.js';
+import { quote } from '../staging/quote.js';
+import { teamBudgetNote } from '../staging/team-budget-note.js';
+import { jobStatuses } from './job-lists.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+/** A job whose last run was complete, with the failed rows that a person named. */
+interface Picked {
+  readonly entry: JobEntry;
+  readonly warehouse: RowWarehouse;
+  readonly pick: FailedPick;
+  readonly units: readonly FailedUnit[];
+}
+
+/** Plans `searchflow retry`: the failed rows to buy again, and their price. Buys nothing. Throws `UsageError` for wrong tags and rows. */
+export async function planRetry(parts: RuntimeParts, job: string, selection: FailedSelection): Promise<RetryPlan> {
+  const { config, store } = parts;
+  const { entry, warehouse, pick, units } = await pickFailed(parts, job, selection, 'retry');
+  const { staged } = entry;
+  // The run reads the stage of the last run.
+  if (units.length > 0) await store.stages.slice(staged, units[0]?.slice ?? 0);
+  // Without tags and rows, discarded rows stay discarded.
+  const isNamed = selection.tags !== undefined || selection.rows !== undefined;
+  const discarded = isNamed ? [] : await warehouse.failedUnits(staged.job, { marked: 'discarded' });
+  const left = new Set(discarded.map(({ key }) => key));
+  const wanted = units.filter(({ key }) => key !== null && !left.has(key));
+  const costs = quote(staged, pricesAt(Date.now(), config.prices), rateProfileOf(config));
+  // The runs of these rows were left running at the service, and are followed again without a purchase.
+  const running = wanted.filter(({ tag }) => tag === RUN_OVERDUE);
+  for (const slice of new Set(wanted.map((unit) => unit.slice))) {
+    const bought = wanted.filter((unit) => unit.slice === slice && unit.tag !== RUN_OVERDUE);
+    costs.add(bought.map(({ unit }) => unit as string));
+  }
+  const { micros, requests, isMost, seconds, perSecond } = costs.total();
+  const note = await teamBudgetNote(await store.journal(), micros);
+  return {
+    staged,
+    pick: isNamed ? pick : { tags: [...new Set(wanted.map(({ tag }) => tag))] },
+    rows: wanted.reduce((sum, { rows }) => sum + rows, 0),
+    units: wanted.length - running.length,
+    running: running.length,
+    tags: countTags(wanted),
+    ...{ requests, estimateMicros: micros, estimateIsMost: isMost, seconds, perSecond },
+    allowedMicros: config.maxCostPerJobMicros ?? null,
+    notes: note === null ? [] : [note],
+  };
+}
+
+/** Number of rows by error tag. */
+function countTags(units: readonly FailedUnit[]): Readonly<Record<string, number>> {
+  const tags: Record<string, number> = {};
+  for (const { tag, rows } of units) tags[tag] = (tags[tag] ?? 0) + rows;
+  return tags;
+}
+
+/**
+ * Finds the failed rows of a job that a person names; without names, those that failed for a temporary reason. Throws `UsageError` if the
+ * job is running or its last run was not complete.
+ */
+async function pickFailed(
+  parts: RuntimeParts,
+  job: string,
+  { tags, rows }: FailedSelection,
+  command: string,
+): Promise<Picked> {
+  const entry = await findJob(parts.store.entries, job);
+  await refuseUnlessDone(parts, entry, command);
+  const { staged } = entry;
+  const warehouse = parts.warehouses.of(staged);
+  if (tags) await checkTags(warehouse, staged, tags);
+  if (rows) await checkRows(warehouse, staged, rows, command);
+  const pick: FailedPick = rows ? { rows } : { tags: tags ?? retriedTags };
+  return { entry, warehouse, pick, units: await warehouse.failedUnits(staged.job, pick) };
+}
+
+async function refuseUnlessDone(parts: RuntimeParts, entry: JobEntry, command: string): Promise<void> {
+  const [status] = await jobStatuses(parts, [entry]);
+  const { job } = entry.staged;
+  const phase = status?.phase ?? 'done';
+  if (phase === 'done') return;
+  const name = shellWord(job);
+  const isRunning = phase === 'waiting' || isUnderWay(phase);
+  throw new UsageError(
+    isRunning && phase !== 'paused'
+      ? `${job} is running. Wait until it ends, then run ${command} again`
+      : `${job} is ${phase}, so its rows are not complete. To complete them:\n  searchflow resume ${name}`,
+  );
+}
+
+async function checkTags(warehouse: RowWarehouse, staged: StagedJob, tags: readonly string[]): Promise<void> {
+  const { tags: known } = await warehouse.summary(staged.job);
+  const names = Object.keys(known);
+  for (const tag of tags) {
+    if (known[tag] !== undefined) continue;
+    const near = nearest(tag, names);
+    const hint =
+      names.length === 0
+        ? `${staged.job} has no failed rows`
+        : near
+          ? `Did you mean ${near}? Tags of ${staged.job}: ${names.join(', ')}`
+          : `Tags of ${staged.job}: ${names.join(', ')}`;
+    throw new UsageError(`No row failed with the tag ${tag}. ${hint}`);
+  }
+}
+
+async function checkRows(
+  warehouse: RowWarehouse,
+  staged: StagedJob,
+  rows: readonly number[],
+  command: string,
+): Promise<void> {
+  const found = new Map((await warehouse.rowStates(staged.job, rows)).map((state) => [state.row, state]));
+  for (const row of rows) {
+    const state = found.get(row);
+    if (state === undefined)
+      throw new UsageError(`There is no row ${row}: ${staged.job} has the rows 1 to ${staged.rows}`);
+    if (state.status === 'success') throw new UsageError(`Row ${row} has not failed: it has an answer`);
+    if (state.status === 'invalid' && command === 'retry')
+      throw new UsageError(
+        `Row ${row} is a bad row (${state.tag}), which cannot be bought. Correct it in the input, then run the job's command again`,
+      );
+  }
+}
