@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, type RuntimeOptions } from '@temporalio/worker';
@@ -52,14 +52,18 @@ function prometheus(port: number) {
   return { ...shared, prometheus: { bindAddress: `127.0.0.1:${port}`, countersTotalSuffix: true, ...histograms } };
 }
 
-function fileLogger(stateDir: string): DefaultLogger {
+/** The SDK's warnings and errors in a file, which begins again when it is full. */
+export function fileLogger(stateDir: string, maxBytes = MAX_LOG_BYTES): DefaultLogger {
   makeFolder(stateDir);
   const path = join(stateDir, 'worker.log');
-  if (existsSync(path) && statSync(path).size > MAX_LOG_BYTES) truncateSync(path);
+  let size = existsSync(path) ? statSync(path).size : 0;
   return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
     const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+    const line = `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`;
     try {
-      appendFileSync(path, `${at} ${level} ${message} ${meta ? safeJson(meta) : ''}\n`, { mode: 0o600 });
+      const isFull = size > maxBytes;
+      size = (isFull ? 0 : size) + Buffer.byteLength(line);
+      writeFileSync(path, line, { mode: 0o600, flag: isFull ? 'w' : 'a' });
     } catch {
       // An error of the log file, such as a full disk, must not end the worker.
     }

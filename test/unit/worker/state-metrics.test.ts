@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EventWarehouse } from '../../../src/core/events/event-warehouse.js';
-import { gaugeBudget, meteredEvents } from '../../../src/worker/host/state-metrics.js';
+import { pauseReasons } from '../../../src/core/rows/job.js';
+import type { JobState } from '../../../src/core/rows/job-entries.js';
+import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from '../../../src/worker/host/state-metrics.js';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date', 'setInterval', 'clearInterval'], now: 1_000_000_000 });
+  vi.useFakeTimers({
+    toFake: ['Date', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'],
+    now: 1_000_000_000,
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -67,5 +72,43 @@ it('the lag of a synced stream grows until a run has loaded more; a backfill has
   await opened.stream({ origin: 'o', stream: 'sync webset.idle' });
   expect(take()).toEqual([]);
   expect(await opened.foldAll('o')).toBe(5);
+  close();
+});
+
+it('paused jobs are counted by every reason, so that a resumed job is shown as 0', async () => {
+  const { meter, take } = recording();
+  const state = (reason: JobState['reason'], more: Partial<JobState> = {}) => ({
+    state: { phase: 'paused' as const, reason, since: 1, ...more },
+  });
+  let entries = [state('credits'), state('credits'), state('key'), state('key', { cancelRequested: true })];
+  const close = gaugeStore(meter, { paused: async () => entries as never });
+  await vi.advanceTimersByTimeAsync(0);
+  const shown = (found: Readonly<Record<string, number>>) => [
+    ...pauseReasons.map((reason) => ['searchflow_paused_jobs', found[reason] ?? 0, { reason }]),
+    ['searchflow_reachable', 1, { part: 'store' }],
+  ];
+  expect(take()).toEqual(shown({ credits: 2, key: 1 }));
+  entries = [];
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(take()).toEqual(shown({}));
+  close();
+});
+
+it('a part without an answer for ten seconds is shown as 0 and not asked a second time, until it answers', async () => {
+  const { meter, take } = recording();
+  const answers: ((value: unknown) => void)[] = [];
+  const client = {
+    withDeadline: (_: unknown, call: () => Promise<unknown>) => call(),
+    workflowService: { getSystemInfo: () => new Promise((resolve) => answers.push(resolve)) },
+  };
+  const close = gaugeTemporal(meter, client as never);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(take()).toEqual([]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(take()).toEqual([['searchflow_reachable', 0, { part: 'temporal' }]]);
+  expect(answers).toHaveLength(1);
+  answers[0]?.({});
+  await vi.advanceTimersByTimeAsync(0);
+  expect(take()).toEqual([['searchflow_reachable', 1, { part: 'temporal' }]]);
   close();
 });
