@@ -1,14 +1,22 @@
 import { PostgresAway, PostgresRefused, problemOf } from '../../postgres/index.js';
 import { CsvError, InputUnsteady } from '../../rows/index.js';
 
+/** The first words of statements that a cursor does not take; PostgreSQL calls them a syntax error. */
+const OTHER_STATEMENT =
+  /^42601: (syntax error at or near "(insert|update|delete|merge|truncate|create|drop|alter|grant|revoke|copy|call|do|explain|show|set|reset|lock|begin|start|commit|rollback|vacuum|analyze|refresh)"|.*\bINTO is not allowed)/i;
+
 /** Causes of a refused query, each with the sentence, by SQLSTATE or by the message of the server. */
 const causes: readonly (readonly [when: RegExp, say: (said: string) => string])[] = [
   [/^(42P02|08P01): /, () => 'The SQL has a parameter such as $1, which has no value: write the value itself'],
   [/^42601: cannot insert multiple/, () => 'The SQL must be one SELECT, and it has several statements'],
-  [
-    /^(25006|0A000|42P11): /,
-    (said) => `The SQL must be one SELECT: it may read tables and views, and change nothing (PostgreSQL: ${said})`,
-  ],
+  ...[OTHER_STATEMENT, /^(25006|0A000|42P11): /].map(
+    (when) =>
+      [
+        when,
+        (said: string) =>
+          `The SQL must be one SELECT: it may read tables and views, and change nothing (PostgreSQL: ${said})`,
+      ] as const,
+  ),
   [/^42601: /, (said) => `The SQL is not one valid SELECT (PostgreSQL: ${said})`],
   [
     /^42501: /,

@@ -76,7 +76,7 @@ it('other SQL, an unordered query and a wrong query are said before anything is 
     'column "nope" does not exist',
   );
   await expect(run({ input, sql: 'DELETE FROM brands', job: 'wrong' })).rejects.toThrow(
-    'The SQL is not one valid SELECT',
+    'The SQL must be one SELECT: it may read',
   );
   await expect(run({ input, sql: 'SELECT id / 10 AS id, url FROM brands', job: 'wrong', key: ['id'] })).rejects.toThrow(
     'have the same key, id = "0"',
