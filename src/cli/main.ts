@@ -4,7 +4,7 @@ import { inPackage } from '../files/package-root.js';
 import { buildProgram, saidAlready } from './program.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import { failureText, stackText } from './shared/failure-text.js';
-import { watchInterrupts } from './shared/signals.js';
+import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
@@ -17,6 +17,8 @@ function report(error: unknown): ExitCode {
   if (env.SEARCHFLOW_DEBUG === '1') terminal.say(stackText(error));
   return code;
 }
+
+let interrupts: Interrupts | null = null;
 
 async function run(args: readonly string[]): Promise<ExitCode> {
   let action: ((context: Context) => Promise<ExitCode>) | null = null;
@@ -42,7 +44,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   }
   if (action === null) return exitCodes.ok;
   terminal = openTerminal({ env, stdin, stdout, stderr, flags });
-  const interrupts = watchInterrupts(process);
+  interrupts = watchInterrupts(process);
   const context: Context = {
     env,
     cwd: process.cwd(),
@@ -67,4 +69,14 @@ process.on('unhandledRejection', (error) => process.exit(report(error) || exitCo
 
 const code = await run(argv.slice(2)).catch(report);
 // The process exits explicitly, after its output is flushed, because native modules may keep the process alive.
-stdout.write('', () => stderr.write('', () => process.exit(lost === null ? code : report(lost))));
+stdout.write('', () => stderr.write('', end));
+
+function end(): void {
+  const signal = interrupts?.endsBy ?? null;
+  if (signal !== null) {
+    // `process.exit` waits for native code. A shell reports the same exit code for this end.
+    interrupts?.close();
+    process.kill(process.pid, signal);
+  }
+  process.exit(lost === null ? code : report(lost));
+}

@@ -5,7 +5,7 @@ import type { ClientBase, ClientConfig, Pool } from 'pg';
 import { type PostgresAddress, whyPlain } from '../core/connections/postgres-address.js';
 import { listen } from './listen.js';
 import { PostgresAway, PostgresRefused, PostgresSilent, poolerProblem, problemOf } from './problem.js';
-import { SilenceWatch, sever, type Watched } from './silence.js';
+import { cancelStatement, SilenceWatch, sever, type Watched } from './silence.js';
 
 /** An open transaction, which runs statements. */
 export interface PgTransaction {
@@ -18,7 +18,7 @@ export interface PgTransaction {
 
 /** Time limits of work with a database. */
 export interface PgLimits {
-  /** When this signal is aborted, the connection is closed, which ends the work. */
+  /** When this signal is aborted, the running statement is cancelled and the connection is closed, which ends the work. */
   readonly signal?: AbortSignal;
   /** Limit of one statement, in ms. */
   readonly statementMs?: number;
@@ -221,7 +221,7 @@ async function using<T>(
   };
   const onAbort = () => {
     broken = new Error('aborted');
-    sever(client);
+    void cancelStatement(client).then(() => sever(client));
   };
   client.on('error', onError);
   const watched = watch.watch(client, limitMs);

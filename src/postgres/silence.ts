@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import type { Client, ClientBase } from 'pg';
 import { PostgresSilent } from './problem.js';
 
@@ -167,6 +168,31 @@ export class SilenceWatch {
 /** Closes a connection at once; its pending statements fail with `why`. */
 export function sever(client: ClientBase, why?: Error): void {
   streamOf(client).destroy(why);
+}
+
+/** Longest time to send a cancel, in ms. */
+const CANCEL_MS = 1000;
+/** Number of a request that cancels a statement, in the place of a version of the protocol. */
+const CANCEL_REQUEST = 80877102;
+
+/**
+ * Asks the server to end the running statement of a connection: a server notices a closed connection only when it sends. The request has the
+ * secret of the connection, and is sent in plain text, as libpq does. Resolves when the server has received it, or cannot be reached.
+ */
+export async function cancelStatement(client: ClientBase): Promise<void> {
+  const { host, port, processID, secretKey } = client as Client & { processID: number | null; secretKey: number };
+  if (!isPending(client) || processID === null) return;
+  const request = Buffer.alloc(16);
+  for (const [index, value] of [request.length, CANCEL_REQUEST, processID, secretKey].entries())
+    request.writeInt32BE(value, index * 4);
+  const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+  const late = setTimeout(() => socket.destroy(), CANCEL_MS);
+  await new Promise<void>((resolve) => {
+    socket.once('error', () => undefined).once('close', () => resolve());
+    // The server closes the connection once the request is handled.
+    socket.resume().end(request);
+  });
+  clearTimeout(late);
 }
 
 function silence({ client, silentMs }: Use): void {

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline, Readable } from 'node:stream';
+import { addAbortSignal, pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { CsvError, InputUnsteady } from './csv-error.js';
 
@@ -23,16 +23,16 @@ export interface OpenedSource {
 
 /**
  * Opens the input. Throws `CsvError` if the input is missing, unreadable or a directory. `chunks` throws `CsvError` for damaged gzip, and
- * at the end for a file that changed while it was read.
+ * at the end for a file that changed while it was read. An abort of the signal ends the reading of a stream.
  */
-export async function openSource(source: RowSource): Promise<OpenedSource> {
+export async function openSource(source: RowSource, signal?: AbortSignal): Promise<OpenedSource> {
   const file = typeof source === 'string' ? await openFile(source) : null;
   const name = typeof source === 'string' ? source : 'The input';
   const before = file ? await file.stat() : null;
   const size = before?.isFile() ? before.size : null;
   const hash = createHash('sha256');
   const counter = { bytes: 0 };
-  const raw = file ? fileChunks(file, name, counter) : streamChunks(source as Readable, counter);
+  const raw = file ? fileChunks(file, name, counter) : streamChunks(source as Readable, counter, signal);
   return {
     chunks: async function* () {
       yield* hashed(await unpacked(raw, name), hash);
@@ -87,7 +87,12 @@ async function* fileChunks(file: FileHandle, name: string, counter: { bytes: num
   }
 }
 
-async function* streamChunks(stream: Readable, counter: { bytes: number }): AsyncGenerator<Buffer> {
+async function* streamChunks(
+  stream: Readable,
+  counter: { bytes: number },
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
+  if (signal !== undefined) addAbortSignal(signal, stream);
   for await (const piece of stream) {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : (piece as Buffer);
     counter.bytes += bytes.length;

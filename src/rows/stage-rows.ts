@@ -30,7 +30,7 @@ export interface StageOptions {
   readonly sha256: Sha256;
   /** Directory of the stage. The directory must not exist before; it is created in one step. */
   readonly outDir: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called after every piece of the input. `bytes` counts stored bytes; `total` is null for a stream. */
   readonly onProgress?: (progress: {
     readonly bytes: number;

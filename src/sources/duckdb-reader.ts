@@ -37,7 +37,7 @@ export function duckDbReader(rows: DuckDbRows): RowReader {
         return await openTable(rows, scratch.connection, close, signal);
       } catch (error) {
         await close();
-        throw rows.explain(error);
+        throw signal?.aborted ? signal.reason : rows.explain(error);
       }
     },
   };
@@ -50,7 +50,7 @@ async function openTable(
   signal: AbortSignal | undefined,
 ): Promise<OpenedTable> {
   const { limitMs, explain } = rows;
-  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, limitMs);
+  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, { limitMs, signal });
   const query = await bounded(rows.prepare(connection));
   const described = (await bounded(connection.runAndReadAll(`DESCRIBE ${query}`))).getRowsJson();
   const found = described.map((row) => ({ name: String(row[0]), type: String(row[1]) }));
@@ -69,7 +69,6 @@ async function openTable(
           connection.stream(`SELECT ${texts.join(', ')} FROM (${query}) AS t(${own.join(', ')})`),
         );
         for (;;) {
-          signal?.throwIfAborted();
           const chunk = await bounded(result.fetchChunk());
           if (chunk === null || chunk.rowCount === 0) break;
           yield (chunk.getRows() as (string | null)[][]).map((cells): RowRecord => {
@@ -80,7 +79,7 @@ async function openTable(
         }
         await rows.end?.();
       } catch (error) {
-        throw explain(error);
+        throw signal?.aborted ? signal.reason : explain(error);
       }
     },
     contentHash: () => null,

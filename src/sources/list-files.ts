@@ -4,6 +4,7 @@ import { type FileFormat, isPattern } from '../core/rows/source-fields.js';
 import { CsvError } from '../rows/index.js';
 import { openScratchDuckDb } from '../warehouse/index.js';
 import { formatOfName } from './file-format.js';
+import { type StepLimits, withLimit } from './with-limit.js';
 
 /** Most files of one input. */
 const MOST_FILES = 10_000;
@@ -16,11 +17,16 @@ export async function listFiles(
   path: string,
   format: FileFormat | undefined,
   scratch: string,
+  limits: StepLimits,
 ): Promise<readonly string[]> {
   const there = await stat(path).catch(() => null);
   // A missing file is reported by its reader.
   if (there?.isFile() || (there === null && !isPattern(path))) return [path];
-  const all = there === null ? await matches(path, scratch) : await filesIn(path);
+  if (there !== null && !there.isDirectory())
+    throw new CsvError(
+      `${path} is a pipe or a device, not a file: read it from standard input, such as searchflow enrich - --job NAME < ${path}`,
+    );
+  const all = there === null ? await matches(path, scratch, limits) : await filesIn(path);
   const files = all.filter((file) => !basename(file).startsWith('.'));
   const isMeant = (file: string) => (format === undefined || there === null ? true : formatOfName(file) === format);
   const known = there === null ? files : files.filter((file) => formatOfName(file) !== null && isMeant(file));
@@ -49,10 +55,11 @@ async function filesIn(folder: string): Promise<string[]> {
   return files.sort(byName);
 }
 
-async function matches(pattern: string, scratch: string): Promise<string[]> {
+async function matches(pattern: string, scratch: string, limits: StepLimits): Promise<string[]> {
   const { connection, close } = await openScratchDuckDb(scratch);
   try {
-    const found = await connection.runAndReadAll('SELECT file FROM glob($1)', [pattern]);
+    const listing = connection.runAndReadAll('SELECT file FROM glob($1)', [pattern]);
+    const found = await withLimit(connection, listing, limits);
     return found
       .getRows()
       .map(([file]) => String(file))

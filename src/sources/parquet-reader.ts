@@ -27,7 +27,7 @@ export function parquetReader(
             },
           }),
         explain: (error) => {
-          if (error instanceof CsvError || (error as Error).name === 'AbortError') return error;
+          if (error instanceof CsvError) return error;
           const shown = files.find((file) => String(error).includes(file)) ?? current;
           return (
             resourceError(error, temporary) ?? new CsvError(`${shown} cannot be read as Parquet (${firstLine(error)})`)

@@ -112,7 +112,7 @@ async function tableQuery(connection: DuckDBConnection, file: string, table: str
 }
 
 function explained(error: unknown, file: string, temporary: string, isSql: boolean): unknown {
-  if (error instanceof CsvError || (error as Error).name === 'AbortError') return error;
+  if (error instanceof CsvError) return error;
   const resource = resourceError(error, temporary);
   if (resource !== null) return resource;
   if (isBusy(error)) {

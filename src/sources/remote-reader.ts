@@ -58,7 +58,7 @@ export function remoteParquetReader(request: RemoteRequest): RowReader {
 export function copyingReader(request: RemoteRequest, readerOf: (files: readonly string[]) => RowReader): RowReader {
   return {
     async open(signal) {
-      const copies = await copyFiles(request);
+      const copies = await copyFiles(request, signal);
       try {
         return await readerOf([...copies.keys()]).open(signal);
       } catch (error) {
@@ -69,15 +69,19 @@ export function copyingReader(request: RemoteRequest, readerOf: (files: readonly
 }
 
 /** The addresses of files by the paths of their copies. */
-async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, string>> {
+async function copyFiles(
+  request: RemoteRequest,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, string>> {
   const { address, temporary, limitMs } = request;
   makeFolder(temporary);
   const { connection, close } = await openScratchDuckDb(temporary);
+  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, { limitMs, signal });
   const copies = new Map<string, string>();
   try {
     await connect(connection, request);
-    for (const [index, file] of (await withLimit(connection, filesAt(connection, address), limitMs)).entries()) {
-      const found = await connection.runAndReadAll(`SELECT size FROM read_blob(${literal(escaped(file))})`);
+    for (const [index, file] of (await bounded(filesAt(connection, address))).entries()) {
+      const found = await bounded(connection.runAndReadAll(`SELECT size FROM read_blob(${literal(escaped(file))})`));
       const size = Number(found.getRows()[0]?.[0] ?? 0);
       if (size > MOST_COPIED)
         throw new CsvError(
@@ -87,15 +91,16 @@ async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, st
       // DuckDB would compress a file whose name ends with .gz again. Readers detect gzip by content.
       const name = basename(pathOfAddress(file)).replace(/\.gz$/i, '');
       const copy = join(temporary, `${String(index).padStart(5, '0')}-${name}`);
-      const copying = connection.run(
-        `COPY (SELECT content FROM read_blob(${literal(escaped(file))})) TO ${literal(copy)} (FORMAT blob)`,
+      await bounded(
+        connection.run(
+          `COPY (SELECT content FROM read_blob(${literal(escaped(file))})) TO ${literal(copy)} (FORMAT blob)`,
+        ),
       );
-      await withLimit(connection, copying, limitMs);
       copies.set(copy, shown(file));
     }
     return copies;
   } catch (error) {
-    throw explained(error, address, temporary);
+    throw signal?.aborted ? signal.reason : explained(error, address, temporary);
   } finally {
     close();
   }
@@ -137,7 +142,7 @@ function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unk
 
 function explained(error: unknown, address: string, temporary: string): unknown {
   if (error instanceof CsvError) return error;
-  if (!(error instanceof Error) || error.name === 'AbortError') return error;
+  if (!(error instanceof Error)) return error;
   // Errors of the extension and of the parameters are sentences for a person.
   if (error.name === 'WarehouseUnusable') return new CsvError(error.message);
   const resource = resourceError(error, temporary);

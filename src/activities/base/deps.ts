@@ -25,6 +25,15 @@ export interface WalkWarehouses {
   warehouse(walk: Pick<Walk, 'into' | 'host'>): Promise<EventWarehouse>;
 }
 
+/** The run that stages its input. */
+export interface StagedRun {
+  readonly workflowId: string;
+  /** The schedule that started the run. */
+  readonly schedule: string | undefined;
+  /** Its abort ends the staging. */
+  readonly signal: AbortSignal;
+}
+
 /** Publishes of jobs. */
 export interface Publishing {
   /** Rejects with `BadInput` if target or key of a publish are invalid, or the allowlist refuses the target. Changes nothing. */
@@ -76,12 +85,8 @@ export interface ActivityDeps extends Here {
   readonly monitors: MonitorWarehouses;
   /** The folder for temporary files. */
   readonly scratchDir: string;
-  /** Reads and stages the input of a job that is not staged yet. `schedule`: the schedule that started the run. */
-  stage(
-    input: EnrichCsvInput,
-    workflowId: string,
-    schedule?: string,
-  ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
+  /** Reads and stages the input of a job that is not staged yet. */
+  stage(input: EnrichCsvInput, run: StagedRun): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }>;
   /** The timeout of one call, in ms. */
   readonly timeoutMs: number;
 }

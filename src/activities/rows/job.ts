@@ -93,11 +93,11 @@ export function createJobActivities(deps: ActivityDeps) {
     async stageInput(
       asked: First<EnrichCsvInput> & { readonly schedule?: string },
     ): Promise<{ readonly staged: StagedJob; readonly freshness?: Freshness }> {
-      const { workflowExecution } = Context.current().info;
+      const { info, cancellationSignal: signal } = Context.current();
       return withHeartbeat(async () => {
         await onlyForServed(deps, asked);
         const { startedBy: _startedBy, schedule, ...input } = asked;
-        return deps.stage(input, workflowExecution?.workflowId ?? '', schedule);
+        return deps.stage(input, { workflowId: info.workflowExecution?.workflowId ?? '', schedule, signal });
       });
     },
 

@@ -19,7 +19,7 @@ export function csvReader(options: CsvReaderOptions): RowReader {
   const delimiter = checkDelimiter(options.delimiter);
   return {
     async open(signal) {
-      const source = await openSource(options.source);
+      const source = await openSource(options.source, signal);
       try {
         const records = await recordsOf(options, delimiter, source.chunks(), signal);
         const first = await records.next();

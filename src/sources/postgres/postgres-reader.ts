@@ -18,6 +18,8 @@ const PIECE_CHARS = 256 * 1024;
 const MOST_ROWS = 1000;
 /** Longest wait, in ms, for the end of the transaction. */
 const GOODBYE_MS = 2000;
+/** Interval in ms at which the server checks, during a statement, whether this process is still connected. */
+const CHECK_MS = 2000;
 const CURSOR = 'searchflow_rows';
 
 export interface PostgresQuery {
@@ -85,7 +87,7 @@ export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): Ro
         return { ...table, notes: isKeyed || isOrdered(sql) ? [] : [UNORDERED], close };
       } catch (error) {
         await close();
-        throw explain(error);
+        throw signal?.aborted ? signal.reason : explain(error);
       }
     },
   };
@@ -166,6 +168,12 @@ async function describe(tx: PgTransaction, sql: string, schema: string): Promise
   await client.query(
     `SET TRANSACTION READ ONLY; SET LOCAL search_path TO ${path}; SET LOCAL timezone TO 'UTC'; SET LOCAL datestyle TO 'ISO, YMD';
      SET LOCAL intervalstyle TO 'postgres'; SET LOCAL bytea_output TO 'hex'; SET LOCAL extra_float_digits TO 1`,
+  );
+  // The server itself ends the statement of a process that was killed. Servers before version 14 have no such setting, and some systems no
+  // such check.
+  await client.query(
+    `SELECT set_config(name, '${CHECK_MS}', true) FROM pg_settings
+     WHERE name = 'client_connection_check_interval' AND version() LIKE '%linux%'`,
   );
   // The extended protocol takes one statement only, and a cursor is for SELECT only.
   const declare = { text: `DECLARE ${CURSOR} NO SCROLL CURSOR FOR ${sql}`, queryMode: 'extended' };

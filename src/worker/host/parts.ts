@@ -182,7 +182,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     monitors: warehouses.monitors,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
-    stage: async (input, workflowId, schedule) => {
+    stage: async (input, { workflowId, schedule, signal }) => {
       if (input.host !== undefined && input.host !== hostname())
         throw new WarehouseBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
       const { input: file, into, csv } = input;
@@ -192,7 +192,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         if (await allowlist.isTyped({ input: file })) return;
         for (const one of files) await allowlist.check({ input: one });
       };
-      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, checkFiles };
+      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, checkFiles, signal };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
       // The refusal is not retried, because a retry would fail in the same way.

@@ -26,7 +26,7 @@ import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, findKnownJob, forgetCancel, noteState, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests, makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
-import { askedOf, forgetEarlierStages, stageEnrichment, toRunInput } from '../staging/stage-job.js';
+import { askedOf, forgetEarlierStages, isStaging, stageEnrichment, toRunInput } from '../staging/stage-job.js';
 import type { Store } from '../store/store.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
@@ -49,6 +49,9 @@ export class RuntimeWork {
   readonly #warehouses: Warehouses;
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
+  readonly #closing = new AbortController();
+  /** The last plan; resolves when it ends. */
+  #planning: Promise<unknown> = Promise.resolve();
   /** The start of the worker while many rows of the next job are staged; null: the worker starts with the job. */
   #early: Promise<void> | null = null;
 
@@ -70,12 +73,24 @@ export class RuntimeWork {
     return this.#here.parts?.inFlight.sent ?? 0;
   }
 
-  async plan(asked: EnrichRequest, { isAgreed = false }: PlanOptions = {}): Promise<JobPlan> {
+  get isStaging(): boolean {
+    return isStaging();
+  }
+
+  plan(asked: EnrichRequest, options?: PlanOptions): Promise<JobPlan> {
+    const plan = this.#plan(asked, options);
+    this.#planning = plan.catch(() => undefined);
+    return plan;
+  }
+
+  async #plan(asked: EnrichRequest, { isAgreed = false }: PlanOptions = {}): Promise<JobPlan> {
     const transport = openTransport(this.#config);
     try {
       const jobs = () => this.#store.entries.all();
       const onManyRows = isAgreed ? (isNew: boolean) => this.#startEarly(isNew) : undefined;
-      const context = { ...this.#config, shared: this.#store.shared, cwd: process.cwd(), transport, jobs, onManyRows };
+      const { signal } = this.#closing;
+      const { shared } = this.#store;
+      const context = { ...this.#config, shared, cwd: process.cwd(), transport, jobs, onManyRows, signal };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
       const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
@@ -370,6 +385,8 @@ export class RuntimeWork {
   }
 
   async close(mode: 'drain' | 'now'): Promise<void> {
+    this.#closing.abort();
+    if (mode === 'drain') await Promise.race([this.#planning, delay(READ_MS, undefined, { ref: false })]);
     if (mode === 'drain') await this.#here.drain();
     // If the owners cannot be read now, the work stays with this command.
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
@@ -387,6 +404,8 @@ export class RuntimeWork {
 const oneMachine =
   'The warehouse is a file, so only workers on this machine can load it. For workers on several machines, use a database (--into postgres://…).';
 
+/** Longest wait, on closing, for the end of a staging in ms. */
+const READ_MS = 2000;
 /** Interval at which a watching command checks whether the owner has started the job. */
 const START_POLL_MS = 250;
 

@@ -72,6 +72,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     runWorker: async (ready, report) => (await work.load()).runWorker(ready, report),
     takeOver: async () => (await work.load()).takeOver(),
     inFlight: () => opened?.inFlight ?? 0,
+    isStaging: () => opened?.isStaging ?? false,
     async close(mode) {
       await (await loading)?.close(mode);
       await (await running)?.close().catch(() => undefined);

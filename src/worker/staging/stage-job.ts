@@ -51,6 +51,8 @@ export interface StageContext {
   readonly source?: DatabaseAddress | null;
   /** Folder with extensions of DuckDB; null or absent: none. */
   readonly duckDbExtensions?: string | null;
+  /** Its abort ends the staging. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface StageRequest extends OperationRequest, SourceFields {
@@ -79,8 +81,22 @@ export interface Staging {
   readonly before: JobEntry | null;
 }
 
+let running = 0;
+
+/** Whether this process stages rows. Native code that reads them may not end when the staging is aborted. */
+export const isStaging = (): boolean => running > 0;
+
 /** Reads, checks and slices the input of a job. Throws for invalid options and files, before anything is bought. */
 export async function stageEnrichment(context: StageContext, asked: StageRequest): Promise<Staging> {
+  running++;
+  try {
+    return await stage(context, asked);
+  } finally {
+    running--;
+  }
+}
+
+async function stage(context: StageContext, asked: StageRequest): Promise<Staging> {
   const { operation = 'contents' } = asked;
   const jobs = (await context.jobs?.()) ?? [];
   const identity = identify(context, asked);
@@ -111,7 +127,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
     rmSync(draft, { recursive: true, force: true });
     makeFolder(scratch);
     const { delimiter, encoding } = request;
-    const { checkFiles, duckDbExtensions: extensions } = context;
+    const { checkFiles, duckDbExtensions: extensions, signal } = context;
     const source = {
       ...sourceFieldsOf(request),
       input: isDatabaseSource(identity.input) ? sourceUrl(context, identity.input) : identity.input,
@@ -122,7 +138,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
       checkFiles,
     };
     const reader = openReader({ ...source, scratch, extensions });
-    return stageRows({ reader, units, ...key, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress });
+    return stageRows({ reader, units, ...key, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress, signal });
   };
   try {
     // A stream can be read only once, so its slices get the size of the last stage.

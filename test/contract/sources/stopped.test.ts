@@ -1,0 +1,111 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { databaseSource } from '../../../dist/worker/config/source-setting.js';
+import type { RowReader } from '../../../src/rows/index.js';
+import { postgresReader } from '../../../src/sources/postgres/postgres-reader.js';
+import { queryReader } from '../../../src/sources/query-reader.js';
+import { startCommand } from '../../support/cli/command.js';
+import { Folder } from '../../support/jobs/folder.js';
+import { openSetting } from '../../support/jobs/setting.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { openTemporal } from '../../support/temporal.js';
+
+/** Queries that do not end: without a row, and with endless rows. */
+const endless = {
+  'without a row':
+    'WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 1000 FROM r) SELECT max(n) AS url FROM r',
+  'with endless rows':
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT (n + 1) % 1000 FROM r) SELECT 'https://a.example/' AS url FROM r",
+};
+const soon = { timeout: 20_000, interval: 20 };
+const folder = new Folder();
+const file = join(folder.dir, 'x.duckdb');
+let url: string;
+let client: pg.Client;
+
+beforeAll(async () => {
+  const instance = await DuckDBInstance.create(file);
+  instance.closeSync();
+  url = await sharedPostgres().database('stopped');
+  client = new pg.Client({ connectionString: url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client?.end();
+  folder.remove();
+});
+
+/** The number of statements that the server runs for sources of rows. */
+async function statements(): Promise<number> {
+  const { rows } = await client.query(
+    "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'searchflow rows' AND datname = current_database() AND state <> 'idle'",
+  );
+  return rows[0].n;
+}
+
+/** Reads all rows and forgets them. */
+async function readAll(reader: RowReader, signal: AbortSignal) {
+  const table = await reader.open(signal);
+  try {
+    for await (const _batch of table.batches());
+  } finally {
+    await table.close();
+  }
+}
+
+it.each(Object.entries(endless))(
+  'a query that does not end, %s, stops in DuckDB and at the PostgreSQL server when its reading is aborted, also before it begins',
+  async (_how, sql) => {
+    const temporary = join(folder.dir, 'scratch');
+    const duckDb = () => queryReader({ file, sql, isKeyed: true, temporary, limitMs: 600_000 });
+    for (const reader of [duckDb, () => postgresReader({ url, sql })]) {
+      const why = new Error('no more');
+      const stop = new AbortController();
+      const reading = readAll(reader(), stop.signal).catch((error: unknown) => error);
+      if (reader !== duckDb) await expect.poll(statements, soon).toBe(1);
+      stop.abort(why);
+      expect(await reading).toBe(why);
+      expect(await readAll(reader(), stop.signal).catch((error: unknown) => error)).toBe(why);
+    }
+    await expect.poll(statements, soon).toBe(0);
+  },
+);
+
+it('a command that is stopped ends its query, and has bought nothing', async () => {
+  const env = { SEARCHFLOW_STATE_DIR: join(folder.dir, 'state'), XDG_STATE_HOME: folder.dir };
+  for (const from of [file, url]) {
+    const sql = endless['without a row'];
+    const args = ['enrich', '--from', from, '--sql', sql, '--job', 'endless', '--key', 'url', '--yes'];
+    const command = startCommand(args, { cwd: folder.dir, env });
+    onTestFinished(() => void command.child.kill('SIGKILL'));
+    const scratch = () =>
+      readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).some((name) => name.endsWith('.scratch'));
+    await expect.poll(async () => (from === url ? (await statements()) === 1 : scratch()), soon).toBe(true);
+    command.child.kill('SIGINT');
+    expect([await command.ended, command.err()]).toEqual([130, 'Stopped; nothing was bought.\n']);
+    expect(scratch()).toBe(false);
+  }
+  expect(await statements()).toBe(0);
+});
+
+it('a workflow that stages an endless query ends when it is cancelled, and its worker when it is drained', async () => {
+  const temporal = await openTemporal();
+  onTestFinished(() => temporal.teardown());
+  const setting = await openSetting(temporal, { config: { source: databaseSource(url) } });
+  onTestFinished(() => setting.close());
+  const input = Object.assign(new URL(url), { username: '', password: '' }).href;
+  const query = { input, sql: endless['without a row'], key: ['url'], urlColumn: 'url', job: 'endless' };
+  const cancelled = await setting.begin([], query);
+  await expect.poll(statements, soon).toBe(1);
+  await cancelled.handle.cancel();
+  await expect(cancelled.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  await expect.poll(statements, soon).toBe(0);
+  const drained = await setting.begin([], { ...query, job: 'again' });
+  await expect.poll(statements, soon).toBe(1);
+  await setting.host().stop();
+  expect(await statements()).toBe(0);
+  await drained.handle.terminate();
+});
