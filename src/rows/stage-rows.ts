@@ -25,6 +25,8 @@ export interface StageOptions {
   /** Columns that identify a row. Absent: rows are identified by their cells. */
   readonly key?: readonly string[] | undefined;
   readonly rowsPerSlice: SliceSizes;
+  /** Whether a table with columns and no rows is accepted: the rows of an earlier run are then vanished. */
+  readonly mayBeEmpty?: boolean;
   /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
   readonly sha256: Sha256;
@@ -135,7 +137,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     }
     options.onProgress?.({ ...table.progress(), rows });
   }
-  if (found === null && waiting.length === 0) throw noRows(isTyped);
+  if (rows === 0 && waiting.length === 0 && !options.mayBeEmpty) throw noRows(isTyped);
   const units = found ?? (await bind());
   for (const one of (groups as RowGroups | null)?.end() ?? []) await put(one.row, one.unit);
   return {

@@ -42,6 +42,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     ...keyNotes(staged, before),
     ...schemeNotes(manifest),
     ...headerNotes(manifest),
+    ...emptyNotes(staged, before),
     ...(manifest.notes ?? []),
     ...(await misfitNotes(staged, request.onMisfit, parts.warehouse)),
   ];
@@ -345,6 +346,15 @@ function headerNotes({ renamed = [] }: StageManifest): string[] {
   const names = renamed.slice(0, 10).map(({ column, name }) => `column ${column} is ${JSON.stringify(name)}`);
   const more = renamed.length > 10 ? ` and ${renamed.length - 10} more` : '';
   return [`Columns without a name of their own were named: ${names.join(', ')}${more}.`];
+}
+
+/** Note about an input whose rows are all gone. */
+function emptyNotes({ rows }: StagedJob, before: JobEntry | null): string[] {
+  if (rows > 0) return [];
+  const { rows: gone = 0 } = before?.staged ?? {};
+  if (gone === 0) return ['The input has no rows.'];
+  const lost = gone === 1 ? 'the 1 row of the last run is' : `all ${gone} rows of the last run are`;
+  return [`The input has no rows: ${lost} marked as vanished, and kept.`];
 }
 
 function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {

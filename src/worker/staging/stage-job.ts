@@ -138,7 +138,20 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       checkFiles,
     };
     const reader = openReader({ ...source, scratch, extensions });
-    return stageRows({ reader, units, ...key, rowsPerSlice, keyOf, sha256, outDir: draft, onProgress, signal });
+    // A table of a job may become empty. A new job without rows is more likely a mistake.
+    const mayBeEmpty = before !== null;
+    return stageRows({
+      reader,
+      units,
+      ...key,
+      rowsPerSlice,
+      mayBeEmpty,
+      keyOf,
+      sha256,
+      outDir: draft,
+      onProgress,
+      signal,
+    });
   };
   try {
     // A stream can be read only once, so its slices get the size of the last stage.
