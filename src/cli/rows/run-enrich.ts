@@ -63,6 +63,7 @@ export async function runEnrich(
       return exitCodes.ok;
     }
     if (request.reparse) return readAgain(context, config, session, plan, manner);
+    if (plan.request.publish && plan.status !== 'complete') await session.runtime.rows.checkPublish(plan);
     terminal.note(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
     if (plan.status === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);

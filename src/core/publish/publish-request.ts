@@ -49,6 +49,8 @@ export interface Published extends PublishRecord {
 export interface Publisher {
   /** Rejects with `WarehouseUnusable` if the target must not be used, before anything is written. */
   publish(request: PublishRequest): Promise<Published>;
+  /** Rejects if the target cannot be reached, or must not be used. Reads the target only. */
+  check(to: string): Promise<void>;
 }
 
 /** A publish of a job's view as the last step of its run. */

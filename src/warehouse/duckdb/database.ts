@@ -22,11 +22,13 @@ export const duckDb: WarehouseDatabase = {
     const rows = createDuckDbRows(options);
     const [events, monitors] = [createDuckDbEvents(options), createDuckDbMonitors(options)];
     // Loaded by the first publish, because few commands publish.
+    const loaded = async () =>
+      (await import('./publish/duckdb-publisher.js')).duckDbPublisher(Warehouse.at(options.file), {
+        ...{ say, credentialsFor, extensions },
+      });
     const publisher: Publisher = {
-      async publish(request) {
-        const { duckDbPublisher } = await import('./publish/duckdb-publisher.js');
-        return duckDbPublisher(Warehouse.at(options.file), { say, credentialsFor, extensions }).publish(request);
-      },
+      publish: async (request) => (await loaded()).publish(request),
+      check: async (to) => (await loaded()).check(to),
     };
     return { rows, events, monitors, publisher, close: () => rows.close() };
   },

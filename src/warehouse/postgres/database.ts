@@ -21,11 +21,13 @@ export const postgres: WarehouseDatabase = {
     const url = credentialsFor?.(addressOf(address).carried)?.reveal() ?? address;
     const warehouse = new Warehouse(url, { say });
     // Loaded by the first publish, because few commands publish.
+    const loaded = async () =>
+      (await import('./publish/postgres-publisher.js')).postgresPublisher(warehouse, {
+        ...{ say, credentialsFor, extensions },
+      });
     const publisher: Publisher = {
-      async publish(request) {
-        const { postgresPublisher } = await import('./publish/postgres-publisher.js');
-        return postgresPublisher(warehouse, { say, credentialsFor, extensions }).publish(request);
-      },
+      publish: async (request) => (await loaded()).publish(request),
+      check: async (to) => (await loaded()).check(to),
     };
     return {
       rows: createPostgresRows({ url, say }, warehouse),

@@ -28,7 +28,7 @@ import { refusePartition } from './plan-rows.js';
 import { postgresTarget, publishToPostgres, withPostgresTarget } from './postgres-target.js';
 import { publishError } from './publish-error.js';
 import { openFiles, publishFiles } from './publish-files.js';
-import { s3Files, s3Place, setS3 } from './s3-files.js';
+import { type S3Place, s3Files, s3Place, setS3 } from './s3-files.js';
 import { type Staged, stageTables } from './stage-tables.js';
 
 /** Time for which a publish waits for another publish into the same folder or file. */
@@ -69,6 +69,15 @@ export function createPublisher(source: PublishSource): Publisher {
       if (place.kind === 'postgres') return toPostgres(source, request, place.address);
       return toFile(source, request, place.path, place.kind);
     },
+    async check(to) {
+      const place = placeOf(to);
+      if (place.kind === 'folder') await folderFiles(place.path).manifest();
+      if (place.kind === 's3') await withTemporaryFolder((drafts) => s3Manifest(source, place.address, drafts));
+      if (place.kind === 'postgres')
+        await withPostgresTarget(loginOf(source, place.address), source.say, async () => {});
+      if (place.kind === 'ducklake')
+        await withTemporaryFolder((drafts) => withScratchDuckDb(drafts, (connection) => loadLake(source, connection)));
+    },
   };
 }
 
@@ -87,22 +96,35 @@ function toFolder(source: PublishSource, request: PublishRequest, folder: string
   });
 }
 
+async function withS3(
+  { extensions }: PublishSource,
+  connection: DuckDBConnection,
+  place: S3Place,
+): Promise<DuckDBConnection> {
+  await loadExtension(connection, 'httpfs', extensions ?? null, 'Publishing to s3://');
+  await setS3(connection, place);
+  return connection;
+}
+
+function s3Manifest(source: PublishSource, address: string, drafts: string): Promise<string | null> {
+  const place = s3Place(address);
+  return withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
+    s3Files(await withS3(source, connection, place), place).manifest(),
+  );
+}
+
+const loadLake = ({ extensions }: PublishSource, connection: DuckDBConnection): Promise<void> =>
+  loadExtension(connection, 'ducklake', extensions ?? null, 'Publishing to a DuckLake');
+
 /** Drafts are in the system's temporary folder. */
 function toS3(source: PublishSource, request: PublishRequest, address: string): Promise<Published> {
   const place = s3Place(address);
-  const ready = async (connection: DuckDBConnection) => {
-    await loadExtension(connection, 'httpfs', source.extensions ?? null, 'Publishing to s3://');
-    await setS3(connection, place);
-    return connection;
-  };
   return withTemporaryFolder(async (drafts) => {
     // The target is read first, so that a missing bucket is reported before anything else is done.
-    const text = await withScratchDuckDb(join(drafts, 'spill'), async (connection) =>
-      s3Files(await ready(connection), place).manifest(),
-    );
+    const text = await s3Manifest(source, address, drafts);
     const before = text === null ? null : parseManifest(text, place.url);
     return draft(source, request, { drafts, shown: place.url, refuse: () => undefined }, async (drafted) => {
-      const files = s3Files(await ready(drafted.connection), place, text);
+      const files = s3Files(await withS3(source, drafted.connection, place), place, text);
       return publishFiles({ ...drafted, files, before });
     }).catch((error: unknown) => {
       throw publishError(error, place.url);
@@ -126,8 +148,7 @@ function toFile(
   };
   refuse(null);
   const load = async (connection: DuckDBConnection) => {
-    if (kind === 'ducklake')
-      await loadExtension(connection, 'ducklake', source.extensions ?? null, 'Publishing to a DuckLake');
+    if (kind === 'ducklake') await loadLake(source, connection);
   };
   return locked(source, file, async (drafts) => {
     // A missing extension is reported before anything is read.
@@ -150,15 +171,21 @@ function toFile(
 }
 
 function toPostgres(source: PublishSource, request: PublishRequest, url: string): Promise<Published> {
-  const { shown, carried, user, password } = postgresTarget(url);
-  const known = user === null && password === null ? source.credentialsFor?.(carried)?.reveal() : null;
+  const { shown } = postgresTarget(url);
   return withTemporaryFolder((drafts) =>
-    withPostgresTarget(known ?? url, source.say, (postgres) =>
+    withPostgresTarget(loginOf(source, url), source.say, (postgres) =>
       draft(source, request, { drafts, shown, refuse: () => undefined }, (drafted) =>
         publishToPostgres({ ...drafted, postgres }),
       ),
     ),
   );
+}
+
+/** The address with the user and password that are known for it. */
+function loginOf({ credentialsFor }: PublishSource, url: string): string {
+  const { carried, user, password } = postgresTarget(url);
+  const known = user === null && password === null ? credentialsFor?.(carried)?.reveal() : null;
+  return known ?? url;
 }
 
 /** Runs `work` while no other publish writes the target. The folder of drafts is beside the target. */

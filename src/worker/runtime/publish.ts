@@ -1,6 +1,8 @@
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
-import type { Published, PublishRequest } from '../../core/publish/publish-request.js';
+import type { Published, PublishRequest, PublishStep } from '../../core/publish/publish-request.js';
+import type { StagedJob } from '../../core/rows/job.js';
+import { whyNotHere } from '../config/publish-step.js';
 import { UsageError } from '../config/runtime-types.js';
 import { warehouseOf } from '../config/store-setting.js';
 import { findJob } from '../staging/find-job.js';
@@ -15,6 +17,24 @@ export interface PublishWish extends Omit<PublishRequest, 'subject'> {
 }
 
 const usual = { events: DEFAULT_EVENT_WAREHOUSE, monitors: DEFAULT_MONITOR_WAREHOUSE } as const;
+
+/** Throws `UsageError` if the rows of a staged job could not be published here, as far as it is known before a run. Writes nothing. */
+export async function checkPublish(
+  { config, warehouses }: Pick<RuntimeParts, 'config' | 'warehouses'>,
+  step: PublishStep,
+  staged: StagedJob,
+): Promise<void> {
+  const why =
+    whyNotHere(step, staged, config.duckDbExtensions ?? null) ??
+    (await warehouses
+      .publisher(staged)
+      .check(step.to)
+      .then(
+        () => null,
+        (error: Error) => error.message,
+      ));
+  if (why !== null) throw new UsageError(`--publish: ${why.replace(/\.$/, '')}. Nothing was bought.`);
+}
 
 /** Publishes a job from its warehouse, or events or monitors, without Temporal. */
 export async function publish(

@@ -21,6 +21,7 @@ import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
 import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
+import { checkPublish } from './publish.js';
 import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
 import type { TracedName } from './trace-row.js';
@@ -44,6 +45,10 @@ export class StoreRowJobs implements RowJobs {
 
   async plan(asked: EnrichRequest, options?: PlanOptions): Promise<JobPlan> {
     return (await this.#work.load()).plan(asked, options);
+  }
+
+  async checkPublish({ request: { publish }, staged }: JobPlan): Promise<void> {
+    if (publish) await checkPublish(this.#parts, publish, staged);
   }
 
   async start(plan: JobPlan): Promise<JobHandle> {

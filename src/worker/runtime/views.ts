@@ -36,6 +36,8 @@ export interface PlanOptions {
 export interface RowJobs {
   /** Reads and stages the input, and returns a preview of a run. Buys nothing, and needs no Temporal server. */
   plan(request: EnrichRequest, options?: PlanOptions): Promise<JobPlan>;
+  /** Throws `UsageError` if the publish at the end of the run is known to fail. Reads the target only. */
+  checkPublish(plan: JobPlan): Promise<void>;
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
   start(plan: JobPlan): Promise<JobHandle>;
   /**

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { allowedBy } from '../../../dist/worker/config/allowlist.js';
+import { openRuntime } from '../../../dist/worker/index.js';
+import { Folder } from '../../support/jobs/folder.js';
 import { settingOfFile } from '../../support/jobs/setting.js';
+import { sharedPostgres } from '../../support/postgres.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const file = settingOfFile({ config: { paths: [tmpdir()], hosts: ['s3://mine'] } });
@@ -48,6 +51,29 @@ it('a run whose publish fails ends as stopped, and its rows are loaded', async (
   expect(summary).toMatchObject({ phase: 'stopped', warehouse: { success: 10 }, published: { publish: null } });
   expect(summary.message).toMatch(/^All rows are loaded, but not published to .*\. Fix this; the next run publishes/);
   expect(await publishes(job.folder.into)).toEqual([summary.published]);
+});
+
+it('a command checks its target before it buys: a folder of others, a refused login, a missing extension', async () => {
+  const folder = new Folder();
+  onTestFinished(() => folder.remove());
+  folder.write(freshRows(2));
+  const runtime = await openRuntime(folder.config(file.setting.sandbox.url));
+  onTestFinished(() => runtime.close('drain'));
+  const check = async (to: string) => {
+    const sizes = { options: {}, batch: 20, refreshAfterMs: null, retryFailed: false, rebuy: false };
+    const named = { input: folder.input, urlColumn: null, delimiter: null, job: null, into: folder.into, csv: null };
+    await runtime.rows.checkPublish(await runtime.rows.plan({ ...named, ...sizes, publish: { to } }));
+  };
+  const target = newTarget();
+  await check(target);
+  mkdirSync(target);
+  writeFileSync(join(target, 'a.txt'), 'a file of another program');
+  await expect(check(target)).rejects.toThrow(
+    `--publish: ${target} has files that are not of a publish (a.txt) and no manifest.json: name an empty or a new folder. Nothing was bought.`,
+  );
+  const database = Object.assign(new URL(await sharedPostgres().database()), { username: 'nobody', password: '' });
+  await expect(check(database.href)).rejects.toThrow(/^--publish: The database .* refused: .*Nothing was bought\.$/);
+  await expect(check(`ducklake:${target}.ducklake`)).rejects.toThrow("needs DuckDB's extension ducklake");
 });
 
 it('a run that stops early publishes nothing', async () => {

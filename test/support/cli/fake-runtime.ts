@@ -161,6 +161,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
       ...{ id: '20261123T000000Z-00000000', at: '2026-11-23T00:00:00.000Z', run: 'run-1', mode, target: `/data/${to}` },
       ...{ changed: true, tables: [{ name: 'brands', rows: 200, total: 200 }] },
     }),
+    checkPublish: async () => undefined,
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     known: async () => [],
