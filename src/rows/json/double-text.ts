@@ -1,3 +1,16 @@
+/** Returns the shortest text of a single-precision number, as DuckDB writes it: `0.1`, also for the double nearest to it. */
+export function floatText(value: number): string {
+  if (value === 0) return doubleText(value);
+  for (let digits = 1; digits < FLOAT_DIGITS; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return doubleText(short);
+  }
+  return doubleText(Number(value.toPrecision(FLOAT_DIGITS)));
+}
+
+/** Digits of the longest text that a single-precision number needs. */
+export const FLOAT_DIGITS = 9;
+
 /** Returns the shortest text of a double, as DuckDB writes it: `3.0`, `0.0001`, `1e-05`, `1e+16`. */
 export function doubleText(value: number): string {
   const [digits = '', power = '0'] = Math.abs(value).toExponential().split('e');

@@ -1,6 +1,6 @@
 import { type ColumnType, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
 import { canonicalExactJson, type ExactJson, numberText, plainText } from '../../core/text/exact-json.js';
-import { doubleText } from './double-text.js';
+import { doubleText, FLOAT_DIGITS, floatText } from './double-text.js';
 
 const MOST_DIGITS = 38;
 /** Digits that a double holds of every number. */
@@ -19,6 +19,9 @@ export class JsonColumn {
   /** Whether a number has more digits than a double holds, or zeros at its end, as decimals have. */
   #isExact = false;
   #hasExponent = false;
+  /** Whether all numbers are single-precision, and whether one needs more digits as a double than as such a number. */
+  #isSingle = true;
+  #isLonger = false;
   #whole = 1;
   #scale = 0;
   #largest = 0n;
@@ -37,6 +40,9 @@ export class JsonColumn {
   #addNumber(number: string): void {
     const [, whole = '', fraction, exponent] = /^-?(\d+)(?:\.(\d+))?(?:[eE](.+))?$/.exec(number) ?? [];
     this.#whole = Math.max(this.#whole, whole.length);
+    this.#isSingle &&= Math.fround(Number(number)) === Number(number);
+    if (this.#isSingle && !this.#isLonger && number.length > FLOAT_DIGITS)
+      this.#isLonger = floatText(Number(number)) !== doubleText(Number(number));
     if (exponent !== undefined) this.#hasExponent = true;
     if (fraction === undefined && exponent === undefined) {
       this.#integers = true;
@@ -66,7 +72,8 @@ export class JsonColumn {
     if (this.#parts) return JSON_TYPE;
     if (!this.#fractions) return this.#largest < MAX_LONG ? 'BIGINT' : this.#largest < MAX_HUGE ? 'HUGEINT' : TEXT;
     const hasLongInteger = this.#largest >= 2n ** 53n;
-    if (!this.#isExact && !hasLongInteger) return 'DOUBLE';
+    // Programs write a single-precision number as the double of the same value, such as 0.3333333432674408.
+    if (!this.#isExact && !hasLongInteger) return this.#isSingle && this.#isLonger ? 'FLOAT' : 'DOUBLE';
     const digits = this.#whole + this.#scale;
     if (this.#hasExponent || digits > MOST_DIGITS) return TEXT;
     return `DECIMAL(${digits <= 18 ? 18 : MOST_DIGITS},${this.#scale})`;
@@ -81,6 +88,7 @@ export function jsonCell(value: ExactJson | undefined, type: ColumnType): string
   const number = numberText(value);
   if (number === null) return plainText(value);
   if (type === 'DOUBLE') return doubleText(Number(number));
+  if (type === 'FLOAT') return floatText(Number(number));
   if (!type.startsWith('DECIMAL')) return number === '-0' && type !== TEXT ? '0' : number;
   const scale = Number(/,(\d+)\)$/.exec(type)?.[1]);
   const [whole = '', fraction = ''] = number.split('.');

@@ -15,7 +15,7 @@ const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 /** A table of most types; `city` has NULL, an empty text and texts. */
 const table = (
   rows: number,
-) => `SELECT 'https://site-' || i || '.example/' AS url, i::INTEGER AS n, (i * 1.5)::DECIMAL(12,3) AS price, i / 8 AS ratio,
+) => `SELECT 'https://site-' || i || '.example/' AS url, i::INTEGER AS n, (i * 1.5)::DECIMAL(12,3) AS price, i / 8 AS ratio, (i / 3)::FLOAT AS single,
   i % 2 = 0 AS even, DATE '2024-02-28' + (i % 100)::INTEGER AS day, TIMESTAMP '2024-02-28 10:00:00.5' + to_hours(i) AS moment,
   {'a': i, 'b': ['x', NULL]} AS parts, CASE i % 3 WHEN 0 THEN NULL WHEN 1 THEN '' ELSE 'Zürich' END AS city FROM range(${rows}) t(i)`;
 
@@ -50,11 +50,11 @@ it('a table is bought once as CSV, JSON Lines, Parquet and DuckDB, and its types
     const { plan, summary } = await run({ ...source, job, csv: null });
     expect([job, plan.toBuy]).toEqual([job, job === 'csv' ? 60 : 0]);
     expect(summary?.warehouse).toMatchObject({ success: 60, missing: 0 });
-    const columns = 'url, n, price, ratio, even, day, moment, city';
+    const columns = 'url, n, price, ratio, single, even, day, moment, city';
     read[job] = await folder.query(
       `SELECT ${columns.replaceAll(/\w+/g, 'CAST($& AS VARCHAR) AS $&')} FROM "${job}" ORDER BY row_number`,
     );
-    types[job] = await folder.query(`SELECT column_name AS c, column_type AS t FROM (DESCRIBE "${job}") LIMIT 9`);
+    types[job] = await folder.query(`SELECT column_name AS c, column_type AS t FROM (DESCRIBE "${job}") LIMIT 10`);
   }
   expect(bought()).toBe(60);
   const [expected] = [read.parquet as Record<string, unknown>[]];
@@ -74,6 +74,7 @@ it('a table is bought once as CSV, JSON Lines, Parquet and DuckDB, and its types
       'INTEGER',
       'DECIMAL(12,3)',
       'DOUBLE',
+      'FLOAT',
       'BOOLEAN',
       'DATE',
       'TIMESTAMP',
