@@ -110,12 +110,11 @@ export function firstLine(error: unknown): string {
 }
 
 /** Errors of the disk and of the memory, which concern no row. */
-export function resourceError(error: unknown, temporary: string): CsvError | null {
+export function resourceError(error: unknown): Error | null {
   const message = error instanceof Error ? error.message : String(error);
+  // The caller of the reader knows the folder.
   if (/No space left|ENOSPC|disk quota|EDQUOT|failed to offload|max_temp_directory_size/i.test(message))
-    return new CsvError(
-      `The disk of ${temporary} is full: free some space, then run the command again; nothing was bought`,
-    );
+    return Object.assign(new Error('The disk is full'), { code: 'ENOSPC' });
   if (/Out of Memory Error/.test(message))
     return new CsvError(
       'The rows need more memory than DuckDB has here: select fewer or smaller columns, or sort less; nothing was bought',

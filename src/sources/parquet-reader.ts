@@ -29,9 +29,7 @@ export function parquetReader(
         explain: (error) => {
           if (error instanceof CsvError) return error;
           const shown = files.find((file) => String(error).includes(file)) ?? current;
-          return (
-            resourceError(error, temporary) ?? new CsvError(`${shown} cannot be read as Parquet (${firstLine(error)})`)
-          );
+          return resourceError(error) ?? new CsvError(`${shown} cannot be read as Parquet (${firstLine(error)})`);
         },
         bytes: before.reduce((sum, { size }) => sum + size, 0),
         notes: () => [],

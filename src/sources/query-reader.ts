@@ -46,7 +46,7 @@ export function queryReader({ file, sql, table, isKeyed, temporary, limitMs }: Q
             await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
             return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
           },
-          explain: (error) => explained(error, file, temporary, sql !== undefined),
+          explain: (error) => explained(error, file, sql !== undefined),
           bytes: null,
           notes: () => notes,
           close: async () => release(),
@@ -111,9 +111,9 @@ async function tableQuery(connection: DuckDBConnection, file: string, table: str
   );
 }
 
-function explained(error: unknown, file: string, temporary: string, isSql: boolean): unknown {
+function explained(error: unknown, file: string, isSql: boolean): unknown {
   if (error instanceof CsvError) return error;
-  const resource = resourceError(error, temporary);
+  const resource = resourceError(error);
   if (resource !== null) return resource;
   if (isBusy(error)) {
     const pid = /\(PID (\d+)\)/.exec(String(error))?.[1];

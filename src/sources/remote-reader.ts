@@ -46,7 +46,7 @@ export function remoteParquetReader(request: RemoteRequest): RowReader {
       const files = found.map(escaped);
       return await parquetQuery(connection, { files, shown: (file) => shown(found[files.indexOf(file)] ?? file) });
     },
-    explain: (error) => explained(error, address, temporary),
+    explain: (error) => explained(error, address),
     bytes: null,
     notes: () => [],
   });
@@ -100,7 +100,7 @@ async function copyFiles(
     }
     return copies;
   } catch (error) {
-    throw signal?.aborted ? signal.reason : explained(error, address, temporary);
+    throw signal?.aborted ? signal.reason : explained(error, address);
   } finally {
     close();
   }
@@ -140,12 +140,12 @@ function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unk
   return new CsvError(message, error.line, error.column);
 }
 
-function explained(error: unknown, address: string, temporary: string): unknown {
+function explained(error: unknown, address: string): unknown {
   if (error instanceof CsvError) return error;
   if (!(error instanceof Error)) return error;
   // Errors of the extension and of the parameters are sentences for a person.
   if (error.name === 'WarehouseUnusable') return new CsvError(error.message);
-  const resource = resourceError(error, temporary);
+  const resource = resourceError(error);
   if (resource !== null) return resource;
   const { message } = error;
   const at = shown(address);

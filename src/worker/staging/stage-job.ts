@@ -14,7 +14,7 @@ import { canonicalJson, type Json } from '../../core/text/json.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
-import { MANY_ROWS, type SliceSizes, type StageManifest, stageRows } from '../../rows/index.js';
+import { InputUnsteady, MANY_ROWS, type SliceSizes, type StageManifest, stageRows } from '../../rows/index.js';
 import { openReader } from '../../sources/open-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
@@ -81,6 +81,9 @@ export interface Staging {
   readonly before: JobEntry | null;
 }
 
+const isDiskFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(String((error as NodeJS.ErrnoException).code));
+
 let running = 0;
 
 /** Whether this process stages rows. Native code that reads them may not end when the staging is aborted. */
@@ -91,6 +94,11 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   running++;
   try {
     return await stage(context, asked);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    throw new InputUnsteady(
+      `The disk of ${context.stateDir} is full: free some space, then run the command again. Nothing was bought`,
+    );
   } finally {
     running--;
   }

@@ -87,6 +87,42 @@ it('other SQL, an unordered query and a wrong query are said before anything is 
   expect(bought()).toBe(30);
 });
 
+it('a password that was changed between two runs fails the run in one sentence, and the next run continues', async () => {
+  await client.query("CREATE ROLE nightly LOGIN PASSWORD 'first-word'; GRANT SELECT ON brands TO nightly");
+  const login = Object.assign(new URL(url), { username: 'nightly', password: 'first-word' }).href;
+  const setting = await openSetting(here.temporal, { config: { source: databaseSource(login) } });
+  onTestFinished(() => setting.close());
+  const nightly = {
+    input,
+    sql,
+    key: ['id'],
+    job: 'nightly',
+    urlColumn: 'url',
+    options: {},
+    batch: 20,
+    scheduled: true,
+  };
+  expect(await (await setting.begin([], nightly)).result()).toMatchObject({
+    phase: 'done',
+    warehouse: { success: 30 },
+  });
+  const run = async () => (await setting.begin([], nightly)).result();
+  const refused = (why: RegExp) => ({
+    cause: { type: 'BadInput', nonRetryable: true, message: expect.stringMatching(why) },
+  });
+  await client.query("ALTER ROLE nightly PASSWORD 'second-word'");
+  await expect(run()).rejects.toMatchObject(
+    refused(
+      /^The database \S+ refused: password authentication failed for user "nightly"\. Correct user and password: .*SEARCHFLOW_SOURCE_URL/,
+    ),
+  );
+  await client.query("ALTER ROLE nightly PASSWORD 'first-word'; REVOKE SELECT ON brands FROM nightly");
+  await expect(run()).rejects.toMatchObject(refused(/permission denied for table brands.*Ask its owner/));
+  expect(setting.sandbox.log()).toEqual([]);
+  await client.query('GRANT SELECT ON brands TO nightly');
+  expect(await run()).toMatchObject({ phase: 'done', warehouse: { success: 30 } });
+});
+
 it('a workflow reads only servers that its worker allows, with the credentials of the worker', async () => {
   const allowed = await openSetting(here.temporal, { config: { source: databaseSource(url) } });
   onTestFinished(() => allowed.close());
