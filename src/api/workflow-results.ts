@@ -91,6 +91,7 @@ const warehouse = of<WarehouseSummary>()(
     tags: counts,
     misfits: counts.optional(),
     quarantined: count.optional(),
+    discarded: count.optional(),
     schemaChanges: list(schemaChange).optional(),
     published: published.optional(),
   }),

@@ -463,6 +463,61 @@ export function rowsContract(make: MakeWarehouse): void {
     });
   });
 
+  describe('discarded rows', () => {
+    const tags = ['CRAWL_TIMEOUT', 'MISSING_URL'];
+    const rowsOf = async (marked: 'retry' | 'discarded') =>
+      (await warehouse.failedUnits('brands-1', { marked })).map(({ tag, rows }) => [tag, rows]);
+
+    it('do not count as failed, are not retried, and count again once that is undone', async () => {
+      service = new Service((url) =>
+        /[bg]\./.test(url) ? { status: 'error', error_tag: 'CRAWL_TIMEOUT', cost_micros: 0, result: null } : {},
+      );
+      const staged = await stageText(dir, csv(...letters, 'again,https://b.com/', 'bad,'));
+      await runJob(dir, warehouse, staged, service);
+      expect(await warehouse.failedUnits('brands-1', { tags })).toEqual([
+        { key: expect.any(String), unit: 'https://b.com/', tag: 'CRAWL_TIMEOUT', rows: 2, slice: 0 },
+        { key: expect.any(String), unit: 'https://g.com/', tag: 'CRAWL_TIMEOUT', rows: 1, slice: 2 },
+        { key: null, unit: null, tag: 'MISSING_URL', rows: 1, slice: 3 },
+      ]);
+      const before = await warehouse.summary('brands-1');
+      expect(before).toMatchObject({ success: 6, error: 3, invalid: 1, tags: { CRAWL_TIMEOUT: 3, MISSING_URL: 1 } });
+      // The row with the same URL is discarded, too.
+      await warehouse.markRows('brands-1', 'discarded', { rows: [2, 10] });
+      await warehouse.markRows('brands-1', 'discarded', { rows: [2] });
+      expect(await warehouse.summary('brands-1')).toEqual({ ...before, discarded: 3, tags: { CRAWL_TIMEOUT: 1 } });
+      expect(await rowsOf('discarded')).toEqual([
+        ['CRAWL_TIMEOUT', 2],
+        ['MISSING_URL', 1],
+      ]);
+      const { groups } = await warehouse.failedRows('brands-1', { tags: [], limit: 9 });
+      expect(groups).toMatchObject([{ tag: 'CRAWL_TIMEOUT', rows: 1 }]);
+      const retryFailed = { retryTags: ['CRAWL_TIMEOUT'], retryBefore: service.now + 1000 };
+      expect(await warehouse.openJob(staged.record, staged.files, retryFailed)).toEqual([2]);
+      await warehouse.unmarkRows('brands-1', { tags });
+      expect(await warehouse.summary('brands-1')).toEqual(before);
+      expect(await warehouse.openJob(staged.record, staged.files, retryFailed)).toEqual([0, 2]);
+    });
+
+    it('are bought again on request, and are no longer discarded then', async () => {
+      service = new Service(() => ({ status: 'error', error_tag: 'CRAWL_TIMEOUT', cost_micros: 0, result: null }));
+      await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
+      await warehouse.markRows('brands-1', 'discarded', { tags });
+      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true })).toBeNull();
+      await warehouse.markRows('brands-1', 'retry', { rows: [1, 4] });
+      expect(await rowsOf('retry')).toEqual([
+        ['CRAWL_TIMEOUT', 1],
+        ['CRAWL_TIMEOUT', 1],
+      ]);
+      expect((await warehouse.summary('brands-1')).discarded).toBe(6);
+      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true })).toMatchObject({
+        ...{ slices: [0, 1], units: 2, before: service.now + 1 },
+      });
+      expect(await warehouse.rowStates('brands-1', [1, 99])).toEqual([
+        { row: 1, status: 'error', tag: 'CRAWL_TIMEOUT' },
+      ]);
+    });
+  });
+
   describe('the facts of answers', () => {
     const facts = `row_number, slice, job, origin, url, status, error_tag, error_message, http_status, source, title, author,
       published_date, request_id, cost_micros`;

@@ -63,7 +63,7 @@ export async function summarize(
   }
   const summary = summaryOf({ ...input, before, counts, totals });
   if (input.run === undefined) return summary;
-  const { tags, misfits, schemaChanges: _changes, published: _published, quarantined, ...rows } = counts;
+  const { tags, misfits, schemaChanges: _changes, published: _published, quarantined, discarded, ...rows } = counts;
   const { requests, costMicros } = summary;
   const schemaChanges = await warehouse.recordRun({
     ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
@@ -72,7 +72,7 @@ export async function summarize(
     ...rows,
     ...{ quarantined: quarantined ?? 0, requests, costMicros },
   });
-  const kept = withoutUndefined({ misfits, quarantined });
+  const kept = withoutUndefined({ misfits, quarantined, discarded });
   const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
   return { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } };
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { many, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
-/** Adds the commands that mend a job: `retry`. */
+/** Adds the commands that mend a job: `retry`, `discard`. */
 export function addMend(program: Command, chosen: (action: (context: Context) => Promise<ExitCode>) => void): void {
   const retry = withRate(program.command('retry').argument('<job>', 'name or id of the job'))
     .description('buy failed rows of a complete job again, and nothing else')
@@ -22,5 +22,19 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
     'searchflow retry companies --dry-run',
     'searchflow retry companies --tag CRAWL_TIMEOUT --tag CRAWL_HTTP_503 --max-cost 2',
     'searchflow retry companies --row 17 --row 42',
+  );
+  const discard = program
+    .command('discard')
+    .argument('<job>', 'name or id of the job')
+    .description('mark failed rows as discarded: they need no further retry, and do not count as failed')
+    .option('--tag <tag>', 'rows that failed with this error tag; repeatable', many)
+    .option('--row <n>', 'row with this number, from 1; repeatable', many)
+    .option('--undo', 'let the rows count as failed again')
+    .option('--json', 'one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./discard.js')).discard(context, job, flags)));
+  withExamples(
+    discard,
+    'searchflow discard companies --tag CRAWL_NOT_FOUND',
+    'searchflow discard companies --tag CRAWL_NOT_FOUND --undo',
   );
 }

@@ -3,6 +3,9 @@ import type { WarehouseSummary } from '../../core/rows/row-warehouse.js';
 /** The failed rows that a command allows: a number, or a percentage of the tried rows. */
 export type FailedRows = { readonly rows: number } | { readonly percent: number };
 
+/** The number of rows that count as failed: `error` and `invalid`, except discarded ones. */
+export const failedRows = ({ error, invalid, discarded = 0 }: WarehouseSummary): number => error + invalid - discarded;
+
 /**
  * Returns the limit that `--fail-on-failed-rows` sets; adds a sentence to `mistakes` if the limit is invalid. `true`: the
  * flag has no value, so no failed row is allowed.
@@ -20,8 +23,9 @@ export function readFailedRows(typed: true | string | undefined, mistakes: strin
   return null;
 }
 
-/** Returns whether more rows than allowed ended as `error` or `invalid`. A percentage refers to the tried rows. */
-export function tooManyFailed({ success, error, invalid }: WarehouseSummary, allowed: FailedRows): boolean {
-  const failed = error + invalid;
+/** Returns whether more rows than allowed failed. A percentage refers to the tried rows. */
+export function tooManyFailed(summary: WarehouseSummary, allowed: FailedRows): boolean {
+  const failed = failedRows(summary);
+  const { success } = summary;
   return 'rows' in allowed ? failed > allowed.rows : 100 * failed > allowed.percent * (success + failed);
 }

@@ -52,6 +52,7 @@ export function summaryText(ending: Ending): string {
     ...schemaLines(summary),
     ...publishLines(summary),
     ...overdueLines(ending),
+    ...discardedLines(summary),
     ...secondTryLines(summary),
     ...retryLines(summary),
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
@@ -116,6 +117,12 @@ function overdueLines(ending: Ending): string[] {
   return [
     `Left running past --max-run-time: ${left}; error_message has the ids. Run the same command with --retry-failed to follow them again; none is bought twice.`,
   ];
+}
+
+function discardedLines({ warehouse: { discarded = 0 } }: JobSummary): string[] {
+  return discarded === 0
+    ? []
+    : [`Discarded: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`];
 }
 
 function secondTryLines({ retried }: JobSummary): string[] {
@@ -234,6 +241,7 @@ export function summaryData(ending: Ending): object {
     tags,
     misfits = {},
     quarantined = 0,
+    discarded = 0,
     schemaChanges = [],
   } = summary.warehouse;
   return {
@@ -248,6 +256,7 @@ export function summaryData(ending: Ending): object {
     tags,
     misfits,
     quarantined,
+    discarded,
     retried: summary.retried ?? { units: 0, failedAgain: 0 },
     schemaChanges,
     published: summary.published ?? summary.warehouse.published ?? null,

@@ -107,6 +107,8 @@ export interface WarehouseSummary {
   readonly tags: Readonly<Record<string, number>>;
   readonly misfits?: Readonly<Record<string, number>>;
   readonly quarantined?: number;
+  /** Rows among `error` and `invalid` that a person discarded. `tags` leaves them out. Absent: none. */
+  readonly discarded?: number;
   /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
   readonly schemaChanges?: readonly SchemaChange[];
   /** The publish at the end of the latest recorded run; absent: none. */

@@ -52,6 +52,7 @@ const counts = z
     tags: z.record(text, count),
     misfits: z.record(text, count).optional(),
     quarantined: count.optional(),
+    discarded: count.optional(),
     schemaChanges: z.array(schemaChange).optional(),
     published: published.optional(),
   })

@@ -144,17 +144,17 @@ export async function countQuarantined({ rows }: RowTransaction, job: string): P
   return Number(found?.count ?? 0);
 }
 
-/** Whether the warehouse has the table of misfits. A warehouse that an earlier version made may lack it until it is written to. */
-export async function hasMisfits({ dialect, rows }: RowTransaction): Promise<boolean> {
-  const table = await rows(
-    `SELECT 1 AS found FROM (${dialect.view.namesInUse}) t WHERE ${identifier('name')} = 'misfits'`,
+/** Whether the warehouse has a table. */
+export async function hasTable({ dialect, rows }: RowTransaction, table: string): Promise<boolean> {
+  const found = await rows(
+    `SELECT 1 AS found FROM (${dialect.view.namesInUse}) t WHERE ${identifier('name')} = ${literal(table)}`,
   );
-  return table.length > 0;
+  return found.length > 0;
 }
 
-/** Counts the misfits of a job by column. */
+/** Counts the misfits of a job by column. A warehouse that an earlier version made may lack the table until it is written to. */
 export async function countMisfits(tx: RowTransaction, job: string): Promise<Record<string, number>> {
-  if (!(await hasMisfits(tx))) return {};
+  if (!(await hasTable(tx, 'misfits'))) return {};
   const counts = await tx.rows<{ name: string; count: unknown }>(
     'SELECT column_name AS name, count(*) AS count FROM misfits WHERE job = $1 GROUP BY 1 ORDER BY 2 DESC, 1',
     [job],

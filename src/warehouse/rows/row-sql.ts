@@ -104,7 +104,8 @@ const marked = (mark: string) => `(SELECT m.subject FROM row_marks m WHERE m.mar
 
 /** Condition: the answer in a row of `row_store` (alias `e`) is stale. */
 export const stale = `(e.unit_key IS NOT NULL AND (
-    EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after OR (${retried} AND NOT f.only_marked))
+    EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after OR (${retried} AND NOT f.only_marked
+      AND (e.job, e.unit_key) NOT IN (SELECT m.job, m.subject FROM row_marks m WHERE m.mark = 'discarded')))
     OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND e.unit_key IN ${marked('retry')})))`;
 
 /** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */

@@ -14,7 +14,7 @@ import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
 import { openRetry } from './marks/retry.js';
-import { failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
+import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
 import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
 import {
   checkGeneration,
@@ -232,16 +232,21 @@ async function summarize(tx: RowTransaction, job: string, shown: string): Promis
     [job],
   );
   if (record === undefined) throw unknownJob(job, shown);
-  const groups = await tx.rows<{ status: string; tag: string | null; count: unknown }>(
-    `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag AS tag, count(*) AS count
-     FROM row_store WHERE job = $1 AND (outdated_at IS NULL OR (vanished_at IS NOT NULL AND length(row_hash) = 16)) GROUP BY 1, 2 ORDER BY 3 DESC, 2`,
+  const discarded = await discardedRow(tx);
+  const groups = await tx.rows<{ status: string; tag: string | null; discarded: boolean; count: unknown }>(
+    `SELECT CASE WHEN vanished_at IS NULL THEN status ELSE 'vanished' END AS status, error_tag AS tag,
+       vanished_at IS NULL AND status <> 'success' AND ${discarded} AS discarded, count(*) AS count
+     FROM row_store e WHERE job = $1 AND (outdated_at IS NULL OR (vanished_at IS NOT NULL AND length(row_hash) = 16))
+     GROUP BY 1, 2, 3 ORDER BY 4 DESC, 2`,
     [job],
   );
   const counts: Record<string, number> = {};
   const tags: Record<string, number> = {};
-  for (const { status, tag, count } of groups) {
+  let rowsDiscarded = 0;
+  for (const { status, tag, discarded: isDiscarded, count } of groups) {
     counts[status] = (counts[status] ?? 0) + Number(count);
-    if (status !== 'vanished' && tag !== null) tags[tag] = (tags[tag] ?? 0) + Number(count);
+    if (isDiscarded) rowsDiscarded += Number(count);
+    else if (status !== 'vanished' && tag !== null) tags[tag] = (tags[tag] ?? 0) + Number(count);
   }
   const rows = Number(record.rows);
   const { success = 0, error = 0, invalid = 0, vanished = 0 } = counts;
@@ -258,6 +263,7 @@ async function summarize(tx: RowTransaction, job: string, shown: string): Promis
     tags,
     ...(hasMisfits ? { misfits } : {}),
     ...(quarantined > 0 ? { quarantined } : {}),
+    ...(rowsDiscarded > 0 ? { discarded: rowsDiscarded } : {}),
     ...(record.published === null ? {} : { published: JSON.parse(record.published) as PublishOutcome }),
     ...(record.changes === null ? {} : { schemaChanges: JSON.parse(record.changes) as readonly SchemaChange[] }),
   };

@@ -1,4 +1,5 @@
 import type { FailedFilter, FailedGroup, FailedRows, LoadedRow } from '../../core/rows/loaded-row.js';
+import { discardedRow } from '../rows/marks/row-marks.js';
 import type { RowDialect, RowTransaction } from '../rows/row-sql.js';
 
 /** Columns of a row of `row_store` (alias `e`), as a {@link LoadedRow} has them. */
@@ -27,15 +28,12 @@ export function loadedColumns({ millis }: Pick<RowDialect, 'millis'>): string {
     .join(', ');
 }
 
-/** See `RowPlaces.failedRows`. The rows are those that the summary of the job counts as `error` and `invalid`. */
-export async function failedRows(
-  { dialect, rows }: RowTransaction,
-  job: string,
-  { tags, limit }: FailedFilter,
-): Promise<FailedRows> {
+/** See `RowPlaces.failedRows`. The rows are those that the summary of the job counts as `error` and `invalid`, without discarded ones. */
+export async function failedRows(tx: RowTransaction, job: string, { tags, limit }: FailedFilter): Promise<FailedRows> {
+  const { dialect, rows } = tx;
   const failed = `FROM row_store e WHERE e.job = $1 AND e.status <> 'success' AND e.row_number IS NOT NULL
     AND e.vanished_at IS NULL AND e.outdated_at IS NULL
-    AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
+    AND NOT ${await discardedRow(tx)} AND (CAST($2 AS boolean) OR coalesce(e.error_tag, '') IN (SELECT unnest(CAST($3 AS text[]))))`;
   const values = [job, tags.length === 0, tags];
   const groups = await rows<FailedGroup>(
     `SELECT e.status, e.error_tag AS tag, CAST(count(*) AS double precision) AS rows,

@@ -253,6 +253,17 @@ export interface RetryPlan
   readonly allowedMicros: number | null;
 }
 
+/** Result of `searchflow discard`. */
+export interface Discarded {
+  readonly job: string;
+  readonly name: string;
+  /** Number of rows that were named. */
+  readonly rows: number;
+  /** Number of rows of the job that are discarded now, and that count as failed now. */
+  readonly discarded: number;
+  readonly failed: number;
+}
+
 /** Result of parsing answers again. */
 export interface Reparsed {
   /**

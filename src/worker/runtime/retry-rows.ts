@@ -7,8 +7,8 @@ import type { FailedPick, FailedUnit, RowWarehouse } from '../../core/rows/row-w
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { rateProfileOf } from '../config/rate-setting.js';
-import { type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
-import { findJob } from '../staging/find-job.js';
+import { type Discarded, type FailedSelection, type RetryPlan, UsageError } from '../config/runtime-types.js';
+import { findJob, noteState } from '../staging/find-job.js';
 import { quote } from '../staging/quote.js';
 import { teamBudgetNote } from '../staging/team-budget-note.js';
 import { jobStatuses } from './job-lists.js';
@@ -56,6 +56,31 @@ export async function planRetry(parts: RuntimeParts, job: string, selection: Fai
   };
 }
 
+/**
+ * Discards failed rows of a job, or undoes that. Buys nothing. Throws `UsageError` for wrong tags and rows, and if the job is running.
+ * Rows with the same unit are discarded together.
+ */
+export async function discardRows(
+  parts: RuntimeParts,
+  job: string,
+  { undo, ...selection }: FailedSelection & { readonly undo: boolean },
+): Promise<Discarded> {
+  const { entry, warehouse, pick, units } = await pickFailed(parts, job, selection, 'discard');
+  const { staged, state } = entry;
+  if (undo) await warehouse.unmarkRows(staged.job, pick);
+  else await warehouse.markRows(staged.job, 'discarded', pick);
+  const counts = await warehouse.summary(staged.job);
+  if (state.counts) await noteState(parts.store.entries, staged, { ...state, counts });
+  const { error, invalid, discarded = 0 } = counts;
+  return {
+    job: staged.job,
+    name: staged.name,
+    rows: units.reduce((sum, { rows }) => sum + rows, 0),
+    discarded,
+    failed: error + invalid - discarded,
+  };
+}
+
 /** Number of rows by error tag. */
 function countTags(units: readonly FailedUnit[]): Readonly<Record<string, number>> {
   const tags: Record<string, number> = {};
@@ -74,22 +99,23 @@ async function pickFailed(
   command: string,
 ): Promise<Picked> {
   const entry = await findJob(parts.store.entries, job);
-  await refuseUnlessDone(parts, entry, command);
+  await refuseUnlessReady(parts, entry, command);
   const { staged } = entry;
   const warehouse = parts.warehouses.of(staged);
-  if (tags) await checkTags(warehouse, staged, tags);
+  if (tags) await checkTags(warehouse, staged, tags, command);
   if (rows) await checkRows(warehouse, staged, rows, command);
   const pick: FailedPick = rows ? { rows } : { tags: tags ?? retriedTags };
   return { entry, warehouse, pick, units: await warehouse.failedUnits(staged.job, pick) };
 }
 
-async function refuseUnlessDone(parts: RuntimeParts, entry: JobEntry, command: string): Promise<void> {
+/** The job must not be running. For `retry` its last run must be complete. */
+async function refuseUnlessReady(parts: RuntimeParts, entry: JobEntry, command: string): Promise<void> {
   const [status] = await jobStatuses(parts, [entry]);
   const { job } = entry.staged;
   const phase = status?.phase ?? 'done';
-  if (phase === 'done') return;
-  const name = shellWord(job);
   const isRunning = phase === 'waiting' || isUnderWay(phase);
+  if (phase === 'done' || (command !== 'retry' && !isRunning)) return;
+  const name = shellWord(job);
   throw new UsageError(
     isRunning && phase !== 'paused'
       ? `${job} is running. Wait until it ends, then run ${command} again`
@@ -97,11 +123,23 @@ async function refuseUnlessDone(parts: RuntimeParts, entry: JobEntry, command: s
   );
 }
 
-async function checkTags(warehouse: RowWarehouse, staged: StagedJob, tags: readonly string[]): Promise<void> {
-  const { tags: known } = await warehouse.summary(staged.job);
-  const names = Object.keys(known);
+async function checkTags(
+  warehouse: RowWarehouse,
+  staged: StagedJob,
+  tags: readonly string[],
+  command: string,
+): Promise<void> {
+  const { tags: counted } = await warehouse.summary(staged.job);
+  // Discarded rows are not counted.
+  const discarded = await warehouse.failedUnits(staged.job, { marked: 'discarded' });
+  const names = [...new Set([...Object.keys(counted), ...discarded.map(({ tag }) => tag)])];
   for (const tag of tags) {
-    if (known[tag] !== undefined) continue;
+    const units = names.includes(tag) ? await warehouse.failedUnits(staged.job, { tags: [tag] }) : [];
+    if (command === 'retry' && units.length > 0 && units.every(({ key }) => key === null))
+      throw new UsageError(
+        `Rows with the tag ${tag} are bad rows, which cannot be bought. Correct them in the input, then run the job's command again`,
+      );
+    if (names.includes(tag)) continue;
     const near = nearest(tag, names);
     const hint =
       names.length === 0

@@ -9,6 +9,7 @@ import { CANCEL_RUNS, CANCEL_WAITS } from '../../core/rows/pause.js';
 import { type CsvForm, usualCsv } from '../../core/rows/row-warehouse.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import type {
+  Discarded,
   EnrichRequest,
   FailedSelection,
   JobHandle,
@@ -65,6 +66,10 @@ export class StoreRowJobs implements RowJobs {
 
   async retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
     return (await this.#work.load()).retry(plan, how);
+  }
+
+  async discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Discarded> {
+    return (await import('./retry-rows.js')).discardRows(this.#parts, job, what);
   }
 
   async reparse(plan: JobPlan): Promise<Reparsed> {

@@ -10,6 +10,7 @@ import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type {
+  Discarded,
   EnrichRequest,
   FailedSelection,
   JobHandle,
@@ -54,6 +55,8 @@ export interface RowJobs {
   planRetry(job: string, selection: FailedSelection): Promise<RetryPlan>;
   /** Marks the rows of a plan and starts a run of their job that buys only these. `maxCostDollars`: the cap of the run. */
   retry(plan: RetryPlan, how: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle>;
+  /** Discards failed rows of a job that is not running, or undoes that. Buys nothing, and needs no Temporal server. */
+  discard(job: string, what: FailedSelection & { readonly undo: boolean }): Promise<Discarded>;
   /** Status of a job. Asks a running server, but starts none. */
   status(job: string): Promise<JobStatus>;
   /** Summary of a complete job from warehouse and journal, without Temporal. */

@@ -113,12 +113,8 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
 
 /** The failed units that an interrupted run marked for its second pass and did not buy. */
 async function waitingUnits({ warehouse, staged }: PlanParts): Promise<readonly FailedUnit[]> {
-  try {
-    return (await warehouse.failedUnits(staged.job, { marked: 'retry' })).filter(({ key }) => key !== null);
-  } catch (error) {
-    if (error instanceof WarehouseBusy || error instanceof JobNotLoaded) return [];
-    throw error;
-  }
+  const units = await unlessUnread(() => warehouse.failedUnits(staged.job, { marked: 'retry' }));
+  return units.filter(({ key }) => key !== null);
 }
 
 function waitingNote(units: number): string {
@@ -230,6 +226,13 @@ async function countUnits(
     if (!freshness?.retryTags) return [];
     return (await journal.lookup([...units.keys()])).filter(isLeftRunning).map(({ key }) => key);
   };
+  const discarded = freshness?.retryTags ? await discardedKeys(warehouse, staged) : new Set<string>();
+  /** Discarded failures, which `--retry-failed` does not buy again. */
+  const keptFailures = async (keys: readonly string[]): Promise<readonly Landed[]> => {
+    const { retryTags: _tags, retryBefore: _before, ...others } = freshness ?? {};
+    const some = discarded.size === 0 ? [] : keys.filter((key) => discarded.has(key));
+    return some.length === 0 ? [] : journal.lookup(some, others);
+  };
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
     const rest = new Map<string, string>();
@@ -247,9 +250,11 @@ async function countUnits(
     const keys = [...units.keys()];
     const whole = skip.has(slice);
     if (request.rebuy && !whole) await journal.verify(keys);
-    const landed = whole ? keys : (await journal.lookup(keys, freshness)).map(({ key }) => key);
-    if (!whole && landed.length > 0)
-      sums.gone += landed.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
+    const fresh = whole ? [] : await journal.lookup(keys, freshness);
+    const found = whole ? [] : [...fresh, ...(await keptFailures(keys))];
+    const landed = whole ? keys : [...new Set(found.map(({ key }) => key))];
+    if (fresh.length > 0)
+      sums.gone += fresh.length - (await journal.lookup(keys, { ...freshness, rebuyBefore: now })).length;
     for (const key of landed) units.delete(key);
     sums.landed += landed.length;
     const left = await leftRunning(units);
@@ -261,6 +266,22 @@ async function countUnits(
   }
   await decide();
   return sums;
+}
+
+/** The units of the job that a person discarded. */
+async function discardedKeys(warehouse: RowWarehouse, { job }: StagedJob): Promise<ReadonlySet<string>> {
+  const units = await unlessUnread(() => warehouse.failedUnits(job, { marked: 'discarded' }));
+  return new Set(units.flatMap(({ key }) => (key === null ? [] : [key])));
+}
+
+/** Returns no units if the warehouse does not have the job, or cannot be read now. */
+async function unlessUnread(read: () => Promise<readonly FailedUnit[]>): Promise<readonly FailedUnit[]> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof WarehouseBusy || error instanceof JobNotLoaded) return [];
+    throw error;
+  }
 }
 
 /** The purchase of the unit is open and the run continues: another request for the unit follows the same run. */

@@ -412,6 +412,33 @@ describe('a command line', () => {
       expect(await type(`retry brands ${wrong}`)).toMatchObject({ code: 2, config: undefined });
   });
 
+  it('of discard passes its rows, and says how to undo it', async () => {
+    const done = await type('discard brands --tag CRAWL_TIMEOUT --tag X');
+    expect(done.asked).toContainEqual(['discard', 'brands', { tags: ['CRAWL_TIMEOUT', 'X'], undo: false }]);
+    expect(done.err).toBe(
+      'brands: 5 failed rows are discarded. Now 5 of its rows are discarded, and 0 count as failed.\n' +
+        'To undo it:\n  searchflow discard brands --tag CRAWL_TIMEOUT --tag X --undo\n',
+    );
+    const undone = await type('discard brands --row 7 --undo --json');
+    expect(undone.asked).toContainEqual(['discard', 'brands', { rows: [7], undo: true }]);
+    expect(JSON.parse(undone.out)).toEqual({
+      ...{ kind: 'discarded', job: 'brands-1', name: 'brands', undo: true, rows: 5, discarded: 5, failed: 0 },
+    });
+    for (const wrong of ['', '--row 0', '--tag A --row 1', '--undo'])
+      expect(await type(`discard brands ${wrong}`.trim())).toMatchObject({ code: 2, config: undefined });
+  });
+
+  it('of enrich does not count discarded rows as failed', async () => {
+    const discarded = { ...summary, warehouse: { ...summary.warehouse, discarded: 3, tags: { CRAWL_NOT_FOUND: 2 } } };
+    const start = { start: async () => fakeHandle({ result: async () => discarded }) };
+    expect((await type('enrich in.csv --fail-on-failed-rows 1', start)).code).toBe(3);
+    const ended = await type('enrich in.csv --fail-on-failed-rows 2', start);
+    expect([ended.code, ended.err]).toEqual([
+      0,
+      expect.stringContaining('Discarded: 3 rows that do not count as failed.'),
+    ]);
+  });
+
   it('of events owns its walk before it starts it, so that Ctrl-C ends it', async () => {
     const config = { origin: 'sandbox', warehouse: null } as unknown as RuntimeConfig;
     const access = { workflows: async () => ({ config, client: {}, shared: false }) as unknown as WorkflowAccess };

@@ -110,6 +110,7 @@ describe('the output of --json', () => {
       ...{ byStatus: { success: 9, error: 10, invalid: 11, missing: 12, vanished: 13 }, tags: { T: 14 }, requests: 3 },
       misfits: { size: 16 },
       quarantined: 0,
+      discarded: 0,
       retried: { units: 0, failedAgain: 0 },
       schemaChanges: [],
       published: null,

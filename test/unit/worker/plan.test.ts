@@ -40,13 +40,17 @@ async function planned(setting: {
   readonly loaded?: 'all' | readonly number[] | Error | null;
   readonly request?: Partial<EnrichRequest>;
   readonly completed?: boolean;
+  /** Units that an interrupted run of the job was about to buy once more. */
+  readonly waiting?: number;
+  /** Units that a person discarded: the last ones that have landed. */
+  readonly discarded?: number;
   readonly maxCostPerJobMicros?: number;
   readonly dayMicros?: number;
   readonly limit?: number;
   /** A column after the column of URLs. */
   readonly column?: string;
 }) {
-  const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit } = setting;
+  const { landed = 0, gone = 0, overdue = 0, known = 0, loaded = null, limit, waiting = 0, discarded = 0 } = setting;
   const input = `rows${++files}.csv`;
   const urls = Array.from({ length: 25 }, (_, nth) => `https://site-${files}-${nth}.example/`);
   const [header, other] = setting.column === undefined ? ['url', ''] : [`url,${setting.column}`, ',x'];
@@ -76,6 +80,10 @@ async function planned(setting: {
       if (loaded instanceof Error) throw loaded;
       return loaded === 'all' ? Array.from({ length: staged.slices }, (_, slice) => slice) : loaded;
     },
+    failedUnits: async (_job: string, { marked }: { marked: 'retry' | 'discarded' }) =>
+      (marked === 'retry' ? keys.slice(0, waiting) : keys.slice(landed - discarded, landed)).map((key) => ({
+        ...{ key, unit: 'https://x.example/', tag: 'RUN_OVERDUE', rows: 1, slice: 0 },
+      })),
     holdsAnswers: async () => known > 0,
     known: async (wanted: readonly string[]) =>
       new Map(wanted.filter((key) => keys.slice(25 - known).includes(key)).map((key) => [key, 1000])),
@@ -93,7 +101,10 @@ async function planned(setting: {
       rate: flatProfile(10),
       prices: pricesAt(now),
     },
-    before: setting.completed ? ({ staged, completed: staged.generation } as unknown as JobEntry) : null,
+    before:
+      setting.completed || waiting > 0
+        ? ({ staged, completed: setting.completed ? staged.generation : null } as unknown as JobEntry)
+        : null,
     maxCostPerJobMicros: setting.maxCostPerJobMicros ?? null,
   };
   const plan = await makePlan(parts as unknown as Parameters<typeof makePlan>[0]);
@@ -167,6 +178,21 @@ it('runs that were left running are followed again at no cost, not bought', asyn
   ]);
   const limited = await planned({ landed: 25, overdue: 5, limit: 10, request });
   expect(limited.plan).toMatchObject({ toBuy: 0, rest: { toBuy: 0 } });
+});
+
+it('discarded rows are not bought again with --retry-failed', async () => {
+  const { plan } = await planned({ landed: 12, overdue: 3, discarded: 2, request: { retryFailed: true } });
+  expect(plan).toMatchObject({
+    toBuy: 13,
+    alreadyBought: 12,
+    notes: [expect.stringMatching(/^1 run was left running/)],
+  });
+});
+
+it('rows that an interrupted run was about to buy once more are in the price', async () => {
+  const { plan } = await planned({ landed: 25, waiting: 2, loaded: [] });
+  expect(plan).toMatchObject({ status: 'unfinished', toBuy: 2, alreadyBought: 23, requests: 1, estimateMicros: 2000 });
+  expect(plan.notes).toEqual(['This includes 2 failed units that an interrupted run was about to buy once more.']);
 });
 
 it('the plan for a busy warehouse uses the journal alone', async () => {

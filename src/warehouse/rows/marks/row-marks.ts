@@ -1,11 +1,21 @@
 import type { FailedPick, FailedUnit, RowState } from '../../../core/rows/row-warehouse.js';
+import { hasTable } from '../misfits.js';
 import type { RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed. */
 const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
 
 /** What a mark is for: rows with the same unit share its answer, and a bad row has no unit. */
-export const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
+const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
+
+/**
+ * Condition: a person discarded the row (alias `e`) of the job `$1`. A warehouse that an earlier version made may lack the table of marks
+ * until it is written to.
+ */
+export async function discardedRow(tx: RowTransaction): Promise<string> {
+  if (!(await hasTable(tx, 'row_marks'))) return 'false';
+  return `${subjectOf('e')} IN (SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded')`;
+}
 
 /** Condition and value of the rows that a person picks; the value is the parameter `$2`. */
 function picked({ tags, rows, marked }: FailedPick): readonly [condition: string, value: readonly string[]] {
