@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { many, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
-/** Adds the commands that mend a job: `retry`, `discard`. */
+/** Adds the commands that mend a job: `retry`, `discard`, `clean`. */
 export function addMend(program: Command, chosen: (action: (context: Context) => Promise<ExitCode>) => void): void {
   const retry = withRate(program.command('retry').argument('<job>', 'name or id of the job'))
     .description('buy failed rows of a complete job again, and nothing else')
@@ -37,4 +37,13 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
     'searchflow discard companies --tag CRAWL_NOT_FOUND',
     'searchflow discard companies --tag CRAWL_NOT_FOUND --undo',
   );
+  const clean = program
+    .command('clean')
+    .argument('[job]', 'name or id of a job (default: all jobs, drafts and logs)')
+    .description('remove the state of done jobs that nothing needs: staged rows, loaded answers, drafts, old logs')
+    .option('--older-than <duration>', 'only of jobs that ended longer ago, such as 7d (default: 30d)')
+    .option('--dry-run', 'what would be removed only')
+    .option('--json', 'one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./clean.js')).clean(context, job, flags)));
+  withExamples(clean, 'searchflow clean --dry-run', 'searchflow clean companies --older-than 7d');
 }

@@ -15,4 +15,9 @@ export interface Stages {
    * the slice is gone, rejects with an error that says what to do.
    */
   slice(staged: StagedRows, slice: number): Promise<string>;
+  /**
+   * Removes the shared stages of a job and their copies on this machine, except those that were used since `before` (Unix ms). With
+   * `dryRun`, removes nothing. Returns their size in bytes.
+   */
+  forget(staged: Pick<StagedRows, 'job'>, before: number, dryRun: boolean): Promise<number>;
 }

@@ -263,6 +263,11 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     return this.#prunable(segmentPrefix, before).length > 0;
   }
 
+  async prunableBytes(segmentPrefix: string, before: number): Promise<number> {
+    const files = this.#prunable(segmentPrefix, before).map(({ name }) => this.#segments.unitFile(name));
+    return files.reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0);
+  }
+
   #prunable(segmentPrefix: string, before: number): readonly Segment[] {
     return this.#segments.segments.filter((segment) => {
       if (!segment.name.startsWith(segmentPrefix) || segment.open.size > 0 || this.#segments.isWriting(segment))

@@ -3,6 +3,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isJobId } from '../../core/rows/job.js';
 import type { StagedRows, Stages } from '../../core/rows/stages.js';
+import { removeFolders } from '../../files/folder-size.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
@@ -79,6 +80,23 @@ export class PgStages implements Stages {
     }
     await putFile(path, found.rows);
     return path;
+  }
+
+  async forget({ job }: Pick<StagedRows, 'job'>, before: number, dryRun: boolean): Promise<number> {
+    const values = [job, before];
+    const old = `SELECT generation FROM ${this.#schema}.stages WHERE job = $1 AND shared_at < to_timestamp($2::double precision / 1000)`;
+    const [found] = await this.#postgres.query<{ bytes: number }>(
+      `SELECT coalesce(sum(octet_length(rows)), 0)::double precision AS bytes FROM ${this.#schema}.stage_slices
+       WHERE job = $1 AND generation IN (${old})`,
+      values,
+    );
+    if (!dryRun)
+      await this.#postgres.query(
+        `WITH old AS (DELETE FROM ${this.#schema}.stages WHERE job = $1 AND generation IN (${old}) RETURNING generation)
+         DELETE FROM ${this.#schema}.stage_slices WHERE job = $1 AND generation IN (SELECT generation FROM old)`,
+        values,
+      );
+    return removeFolders(join(this.#options.cacheDir, fileName(job)), before, dryRun) + (found?.bytes ?? 0);
   }
 
   async #forgetOld(job: string): Promise<void> {

@@ -264,6 +264,33 @@ export interface Discarded {
   readonly failed: number;
 }
 
+/** What `searchflow clean` is asked to remove. */
+export interface CleanWish {
+  /** Name or id of a job; null: all jobs, drafts, scratch files and logs. */
+  readonly job: string | null;
+  /** Jobs that ended since this time in ms are left alone. */
+  readonly olderThanMs: number;
+  readonly dryRun: boolean;
+}
+
+/** Something that was removed, or would be. */
+export interface CleanedItem {
+  readonly what: 'stages' | 'answers' | 'drafts' | 'logs';
+  /** Null: of no job. */
+  readonly job: string | null;
+  readonly bytes: number;
+}
+
+/** Result of `searchflow clean`. */
+export interface Cleaned {
+  readonly items: readonly CleanedItem[];
+  readonly folder: string;
+  /** Size of the state folder in bytes. */
+  readonly before: number;
+  readonly after: number;
+  readonly notes: readonly string[];
+}
+
 /** Result of parsing answers again. */
 export interface Reparsed {
   /**

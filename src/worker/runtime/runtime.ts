@@ -64,6 +64,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     work: ownWork(work, store),
     team: teamView(store),
     publish: (wish) => publish(parts, wish),
+    clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();
       const { client } = await parts.connect();

@@ -10,6 +10,8 @@ import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import type {
+  Cleaned,
+  CleanWish,
   Discarded,
   EnrichRequest,
   FailedSelection,
@@ -23,7 +25,6 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
-
 import type { FailedJob } from './failed-rows.js';
 import type { PublishWish } from './publish.js';
 import type { RowTrace, TracedName } from './trace-row.js';
@@ -140,6 +141,8 @@ export interface Runtime {
   readonly team: TeamView;
   /** Copies a job, events or monitors to a target, without Temporal. */
   publish(wish: PublishWish): Promise<Published>;
+  /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */
+  clean(wish: CleanWish): Promise<Cleaned>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**

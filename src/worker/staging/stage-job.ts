@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
@@ -278,6 +278,8 @@ async function moveWhole(draft: string, stageDir: string): Promise<void> {
       if (!isThere()) throw error;
     }
   }
+  // `clean` keeps stages that were used lately.
+  utimesSync(stageDir, new Date(), new Date());
   // A killed process may have renamed the stage, and not synced the folder.
   await syncFolder(dirname(stageDir));
 }

@@ -12,4 +12,5 @@ export const folderStages: Stages = {
       `The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`,
     );
   },
+  forget: async () => 0,
 };

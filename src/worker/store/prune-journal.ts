@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { unlessAborted } from '../../core/waits/wait-queue.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
-import type { Store } from './store.js';
+import type { PurchaseJournal, Store } from './store.js';
 
 /** Times of a worker that runs for months: the first time after its start, then once a day. */
 const TIMES = { firstMs: 600_000, everyMs: 86_400_000 };
@@ -68,15 +69,25 @@ async function pruneLoaded(
 ): Promise<void> {
   const before = Date.now() - keepLandingMs;
   const journal = await store.journal();
-  for (const { staged, completed } of await store.entries.all()) {
-    const prefix = `${staged.job}/`;
+  for (const entry of await store.entries.all()) {
     if (signal?.aborted) return;
-    if (completed !== staged.generation || staged.origin !== origin || !isWanted(staged)) continue;
-    if (!(await journal.prunable(prefix, before))) continue;
-    const loaded = loadedSlices(() => warehouseFor(staged), staged);
-    if ((await (signal ? unlessAborted(loaded, signal) : loaded)) === staged.slices)
-      await journal.prune(prefix, before);
+    if (entry.staged.origin !== origin || !isWanted(entry.staged)) continue;
+    if (await isPrunable(journal, entry, warehouseFor, before, signal))
+      await journal.prune(`${entry.staged.job}/`, before);
   }
+}
+
+/** Whether a job is complete, its warehouse has all its rows, and the journal has answers of the job from before a time (Unix ms). */
+export async function isPrunable(
+  journal: Pick<PurchaseJournal, 'prunable'>,
+  { staged, completed }: Pick<JobEntry, 'staged' | 'completed'>,
+  warehouseFor: WarehouseFor,
+  before: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  if (completed !== staged.generation || !(await journal.prunable(`${staged.job}/`, before))) return false;
+  const loaded = loadedSlices(() => warehouseFor(staged), staged);
+  return (await (signal ? unlessAborted(loaded, signal) : loaded)) === staged.slices;
 }
 
 /** The number of loaded slices; null if the warehouse is busy, missing or on another machine. */

@@ -12,6 +12,8 @@ import type { LimitReservation } from '../team/limit-owner.js';
 export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
   /** Whether `prune` with the same arguments would remove anything. */
   prunable(segmentPrefix: string, before: number): Promise<boolean>;
+  /** Bytes of the bodies that `prune` with the same arguments would remove. */
+  prunableBytes(segmentPrefix: string, before: number): Promise<number>;
 }
 
 /** The parts of a store that a worker process holds while it runs. */

@@ -125,6 +125,24 @@ describe('staged rows in a store', () => {
     await other.slice({ ...all[5]!, stageDir: '/nowhere' }, 0);
   });
 
+  it('of one job are removed at once on request, with their copies here', async () => {
+    const { one, other, cacheDir } = await machines();
+    const staged = stage('gen', 2);
+    await one.share(staged);
+    await other.slice({ ...staged, stageDir: '/nowhere' }, 0);
+    const later = Date.now() + 60_000;
+    expect(await other.forget(staged, Date.now() - 60_000, false)).toBe(0);
+    expect(await other.forget({ job: 'another-1' }, later, false)).toBe(0);
+    const bytes = await other.forget(staged, later, true);
+    expect(bytes).toBeGreaterThan(60);
+    expect(existsSync(join(cacheDir, 'brands-1'))).toBe(true);
+    expect(await other.forget(staged, later, false)).toBe(bytes);
+    expect(existsSync(join(cacheDir, 'brands-1'))).toBe(false);
+    await expect(other.slice({ ...staged, stageDir: '/nowhere' }, 0)).rejects.toThrow('The store has no slice 0');
+    await one.share(staged);
+    expect(existsSync(await other.slice({ ...staged, stageDir: '/nowhere' }, 0))).toBe(true);
+  });
+
   it('are kept while runs use them, however old they are', async () => {
     const { one, other } = await machines();
     const first = stage('first', 1);

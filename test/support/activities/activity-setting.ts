@@ -69,6 +69,7 @@ export class ActivitySetting {
       sha256,
       stages: {
         share: async () => undefined,
+        forget: async () => 0,
         slice: async () => {
           throw new Error('no operation has slices');
         },

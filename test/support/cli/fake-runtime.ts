@@ -146,6 +146,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     start: async () => fakeHandle({ result: async () => summary }),
     resume: async () => fakeHandle(),
     planRetry: async () => retryPlan,
+    clean: async () => ({ items: [], folder: '/data/.searchflow', before: 0, after: 0, notes: [] }),
     discard: async () => ({ job: 'brands-1', name: 'brands', rows: 5, discarded: 5, failed: 0 }),
     retry: async () => fakeHandle({ result: async () => summary }),
     own: async () => undefined,

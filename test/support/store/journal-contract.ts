@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ENDED_WITH_JOB, type Intent, type Journal, type UnitOutcome } from '../../../src/core/purchase/journal.js';
+import type { PurchaseJournal } from '../../../src/worker/store/store.js';
 
 export const keyOf = (number: number): string => number.toString(16).padStart(16, '0').repeat(2);
 
@@ -401,9 +402,12 @@ export function journalContract(
       const { journal, reopen, scratch } = await open();
       await buy(journal, 'a', [1]);
       await buy(journal, 'b', [2], 'other/gen/000000');
-      const again = await reopen();
+      const again = (await reopen()) as Journal & Pick<PurchaseJournal, 'prunableBytes'>;
       expect(await again.prune('job/', Date.now() - 60_000)).toBe(0);
+      expect(await again.prunableBytes('job/', Date.now() - 60_000)).toBe(0);
+      expect(await again.prunableBytes('job/', Date.now() + 60_000)).toBeGreaterThan(50);
       expect(await again.prune('job/', Date.now() + 60_000)).toBe(1);
+      expect(await again.prunableBytes('job/', Date.now() + 60_000)).toBe(0);
       expect(await again.prune('job/', Date.now() + 60_000)).toBe(0);
       expect(await again.unitFiles('other/gen/000000', [keyOf(2)], scratch)).toHaveLength(1);
       await expect(again.unitFiles('job/gen/000000', [keyOf(1)], scratch)).rejects.toThrow(/1 bought answer.*--rebuy/);

@@ -428,6 +428,33 @@ describe('a command line', () => {
       expect(await type(`discard brands ${wrong}`.trim())).toMatchObject({ code: 2, config: undefined });
   });
 
+  it('of clean says what it removed, and checks its age', async () => {
+    const items = [
+      { what: 'stages', job: 'brands-1', bytes: 12_400_000 },
+      { what: 'logs', job: null, bytes: 40_000 },
+    ] as const;
+    const clean = async () => ({
+      items,
+      folder: '/data/.searchflow',
+      before: 93_000_000,
+      after: 80_560_000,
+      notes: [],
+    });
+    const done = await type('clean', { clean });
+    expect(done.asked).toContainEqual(['clean', { job: null, olderThanMs: 30 * 86_400_000, dryRun: false }]);
+    expect(done.out.trimEnd().split('\n')).toEqual([
+      '   12.4 MB  staged rows of brands-1',
+      '    0.0 MB  logs',
+      'Removed 12.4 MB. The records of purchases are kept.',
+      '/data/.searchflow had 93.0 MB and has 80.6 MB now.',
+    ]);
+    const one = await type('clean brands --older-than 7d --dry-run --json', { clean });
+    expect(one.asked).toContainEqual(['clean', { job: 'brands', olderThanMs: 7 * 86_400_000, dryRun: true }]);
+    expect(JSON.parse(one.out)).toMatchObject({ kind: 'cleaned', dryRun: true, bytes: 12_440_000, before: 93_000_000 });
+    expect((await type('clean')).out).toContain('Nothing to remove');
+    expect(await type('clean --older-than soon')).toMatchObject({ code: 2, config: undefined });
+  });
+
   it('of enrich does not count discarded rows as failed', async () => {
     const discarded = { ...summary, warehouse: { ...summary.warehouse, discarded: 3, tags: { CRAWL_NOT_FOUND: 2 } } };
     const start = { start: async () => fakeHandle({ result: async () => discarded }) };

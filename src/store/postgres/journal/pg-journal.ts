@@ -30,7 +30,7 @@ import {
 } from './journal-values.js';
 import { Notifier } from './notifier.js';
 import { historyOf } from './pg-history.js';
-import { prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
+import { prunableBytes, prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
 import { eachBody, writeBodies } from './unit-bodies.js';
@@ -240,6 +240,9 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   prune = (segmentPrefix: string, before: number): Promise<number> =>
     pruneSegments(this.#postgres, segmentPrefix, before);
   /** Whether `prune` with the same arguments would remove anything. */
+  prunableBytes = (segmentPrefix: string, before: number): Promise<number> =>
+    prunableBytes(this.#postgres, segmentPrefix, before);
+
   prunable = async (segmentPrefix: string, before: number): Promise<boolean> =>
     (await prunableSegments(this.#postgres, segmentPrefix, before)).length > 0;
   totals = (segmentPrefix: string, since?: number): Promise<JournalTotals> =>

@@ -32,6 +32,17 @@ export async function prunableSegments(
   return rows.map(({ segment }) => segment);
 }
 
+/** Bytes of the bodies that {@link pruneSegments} would remove. */
+export async function prunableBytes(postgres: Postgres, segmentPrefix: string, before: number): Promise<number> {
+  const segments = await prunableSegments(postgres, segmentPrefix, before);
+  const [sum] = await postgres.query<{ bytes: number }>(
+    `SELECT coalesce(sum(octet_length(body)), 0)::double precision AS bytes FROM ${identifier(postgres.address.schema)}.units
+     WHERE segment = ANY ($1)`,
+    [segments],
+  );
+  return sum?.bytes ?? 0;
+}
+
 /**
  * See `Journal.totals`. Purchases of units that were bought twice are listed, too, with an estimate of 0, because the cost of these
  * purchases is known.

@@ -1,0 +1,77 @@
+import { shellWord } from '../../core/text/shell-word.js';
+import type { Cleaned, CleanedItem } from '../../worker/config/runtime-types.js';
+import { parseDuration } from '../options/duration-option.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+
+export interface CleanFlags {
+  readonly olderThan?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+const DEFAULT_AGE = '30d';
+
+const names: Readonly<Record<CleanedItem['what'], string>> = {
+  stages: 'staged rows',
+  answers: 'answers that the warehouse has',
+  drafts: 'drafts and scratch files of killed commands',
+  logs: 'logs',
+};
+
+/** `searchflow clean [JOB]`: removes the state of done jobs that nothing needs. Buys nothing, and starts no server. */
+export async function clean(context: Context, job: string | undefined, flags: CleanFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const { olderThan = DEFAULT_AGE, dryRun = false, json = false } = flags;
+  const mistakes: string[] = [];
+  const olderThanMs = parseDuration(olderThan);
+  if (olderThanMs === null) mistakes.push(`--older-than: '${olderThan}' must be a duration such as 12h, 30d or 2w.`);
+  const config = settings(context, {}, mistakes);
+  return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
+    const done = await runtime.clean({ job: job ?? null, olderThanMs: olderThanMs as number, dryRun });
+    if (json) terminal.data(JSON.stringify(cleanedData(done, dryRun)));
+    else terminal.data(cleanedText(done, { job, olderThan, dryRun }));
+    return exitCodes.ok;
+  });
+}
+
+/** Megabytes with one decimal. */
+const megabytes = (bytes: number): string => `${(Math.round(bytes / 1e5) / 10).toFixed(1)} MB`;
+
+const sumOf = (items: readonly CleanedItem[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function cleanedText(
+  { items, folder, before, after, notes }: Cleaned,
+  {
+    job,
+    olderThan,
+    dryRun,
+  }: { readonly job: string | undefined; readonly olderThan: string; readonly dryRun: boolean },
+): string {
+  const total = sumOf(items);
+  const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');
+  const end =
+    total === 0
+      ? `Nothing to remove: no state of jobs that ended more than ${olderThan} ago.`
+      : dryRun
+        ? `This would remove ${megabytes(total)}. Nothing was removed.`
+        : `Removed ${megabytes(total)}. The records of purchases are kept.`;
+  return [
+    ...items.map(
+      ({ what, job: of, bytes }) =>
+        `${megabytes(bytes).padStart(10)}  ${names[what]}${of === null ? '' : ` of ${printable(of)}`}`,
+    ),
+    ...notes.map((note) => `Note: ${note}`),
+    end,
+    dryRun || total === 0
+      ? `${printable(folder)} has ${megabytes(before)}.`
+      : `${printable(folder)} had ${megabytes(before)} and has ${megabytes(after)} now.`,
+    ...(total === 0 && olderThan === DEFAULT_AGE ? [`To include later jobs:\n  ${again} --older-than 1d`] : []),
+  ].join('\n');
+}
+
+function cleanedData({ items, folder, before, after, notes }: Cleaned, dryRun: boolean): object {
+  return { kind: 'cleaned', dryRun, folder, bytes: sumOf(items), before, after, items, notes };
+}

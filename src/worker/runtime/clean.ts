@@ -1,0 +1,124 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import { removeFolders, sizeOf } from '../../files/folder-size.js';
+import { lockHolder } from '../../files/process-lock.js';
+import { type Cleaned, type CleanedItem, type CleanWish, UsageError } from '../config/runtime-types.js';
+import { findJob } from '../staging/find-job.js';
+import { isPrunable } from '../store/prune-journal.js';
+import type { PurchaseJournal } from '../store/store.js';
+import { jobStatuses } from './job-lists.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+/** Stages, drafts and scratch files that were used since this time in ms may belong to a command in progress. */
+const IN_USE_MS = { stage: 3_600_000, draft: 86_400_000 };
+
+/**
+ * Removes the state of done jobs that nothing needs: their stages, and bodies that their warehouses have and that are older than
+ * `keepLandingMs`; also drafts, scratch files and logs that no process uses. The records of purchases stay. Jobs in any other state are left
+ * alone. Throws `UsageError` for a named job that cannot be cleaned.
+ */
+export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Cleaned> {
+  const { config, store } = parts;
+  const { stateDir } = config;
+  const before = sizeOf(stateDir);
+  const now = Date.now();
+  const items: CleanedItem[] = [];
+  const notes: string[] = [];
+  const add = (item: CleanedItem) => {
+    if (item.bytes > 0) items.push(item);
+  };
+  const entries = await doneJobs(parts, wish, now);
+  for (const { staged } of entries) {
+    // The path in the entry may be that of another folder, of which this one is a copy.
+    const own = removeFolders(join(stateDir, 'stages', staged.job), now - IN_USE_MS.stage, wish.dryRun);
+    const shared = await store.stages.forget(staged, now - IN_USE_MS.stage, wish.dryRun);
+    add({ what: 'stages', job: staged.job, bytes: own + shared });
+  }
+  await withJournal(parts, wish, notes, async (journal) => {
+    for (const entry of entries)
+      add(await pruneAnswers(parts, journal, entry, now - config.keepLandingMs, wish.dryRun));
+  });
+  if (wish.job === null) {
+    add({ what: 'drafts', job: null, bytes: removeDrafts(stateDir, now - IN_USE_MS.draft, wish.dryRun) });
+    const isIdle = store.holder() === null && lockHolder(join(stateDir, 'server.lock')) === null;
+    const isLog = (name: string) => isIdle && /\.log$/.test(name);
+    add({ what: 'logs', job: null, bytes: removeFolders(stateDir, now - wish.olderThanMs, wish.dryRun, isLog) });
+  }
+  return { items, folder: stateDir, before, after: wish.dryRun ? before : sizeOf(stateDir), notes };
+}
+
+/** The jobs to clean: done, and ended long enough ago. */
+async function doneJobs(
+  parts: RuntimeParts,
+  { job, olderThanMs }: CleanWish,
+  now: number,
+): Promise<readonly JobEntry[]> {
+  const { entries } = parts.store;
+  const all = job === null ? await entries.all() : [await findJob(entries, job)];
+  const statuses = await jobStatuses(parts, all);
+  return all.filter(({ staged }, nth) => {
+    const { phase, since } = statuses[nth] ?? {};
+    const isOld = (since ?? now) <= now - olderThanMs;
+    if (phase === 'done' && isOld) return true;
+    if (job === null) return false;
+    throw new UsageError(
+      phase === 'done'
+        ? `${staged.job} has ended too lately to be cleaned. To clean it now:\n  searchflow clean ${shellWord(staged.job)} --older-than 0s`
+        : `${staged.job} is ${phase}. Only the state of done jobs can be removed`,
+    );
+  });
+}
+
+/** Calls `work` with a journal whose bodies may be removed. The worker of a folder keeps the places of bodies in its memory. */
+async function withJournal(
+  { store }: RuntimeParts,
+  { dryRun }: CleanWish,
+  notes: string[],
+  work: (journal: PurchaseJournal) => Promise<void>,
+): Promise<void> {
+  if (dryRun || store.shared) return work(await store.journal());
+  const working = await store.work();
+  if (working === null) {
+    notes.push('A worker of this folder is running. It removes loaded answers itself, once a day.');
+    return;
+  }
+  try {
+    await work(working.journal);
+  } finally {
+    await working.close();
+  }
+}
+
+async function pruneAnswers(
+  { warehouses }: RuntimeParts,
+  journal: PurchaseJournal,
+  entry: JobEntry,
+  before: number,
+  dryRun: boolean,
+): Promise<CleanedItem> {
+  const { job } = entry.staged;
+  const none = { what: 'answers', job, bytes: 0 } as const;
+  if (!(await isPrunable(journal, entry, (staged) => warehouses.of(staged), before))) return none;
+  const bytes = await journal.prunableBytes(`${job}/`, before);
+  if (!dryRun) await journal.prune(`${job}/`, before);
+  return { ...none, bytes };
+}
+
+/** Removes the drafts of stages and the scratch files of killed processes. */
+function removeDrafts(stateDir: string, before: number, dryRun: boolean): number {
+  const stages = join(stateDir, 'stages');
+  const jobs = foldersIn(stages).map((name) => join(stages, name));
+  const isDraft = (name: string) => name.startsWith('draft-');
+  const drafts = jobs.reduce((sum, folder) => sum + removeFolders(folder, before, dryRun, isDraft), 0);
+  return drafts + removeFolders(join(stateDir, 'scratch'), before, dryRun);
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch {
+    return [];
+  }
+}
