@@ -10,6 +10,9 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
+/** The address of the status belongs to another process. */
+export class AddressInUse extends UsageError {}
+
 /** What the server reports. */
 export interface StatusSources {
   /** Why the worker takes no work; null if it takes work. */
@@ -20,7 +23,7 @@ export interface StatusSources {
 
 /**
  * Serves the status of a worker at `address` (`host:port`): `/metrics` for Prometheus, `/healthz` as long as the process answers,
- * `/readyz` while the worker takes work. Throws `UsageError` if the address cannot be used.
+ * `/readyz` while the worker takes work. Throws `UsageError` if the address cannot be used, `AddressInUse` if another process uses it.
  */
 export async function serveStatus(address: string, sources: StatusSources): Promise<StatusServer> {
   const server = createServer({ requestTimeout: METRICS_MS, keepAliveTimeout: METRICS_MS }, (request, response) =>
@@ -38,8 +41,9 @@ export async function serveStatus(address: string, sources: StatusSources): Prom
     await once(server, 'listening');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'EADDRINUSE' ? 'Address already in use' : message;
-    throw new UsageError(`SEARCHFLOW_METRICS: metrics cannot be served at ${address}: ${reason}`, { cause: error });
+    const isInUse = code === 'EADDRINUSE';
+    const why = `SEARCHFLOW_METRICS: metrics cannot be served at ${address}: ${isInUse ? 'Address already in use' : message}`;
+    throw isInUse ? new AddressInUse(why, { cause: error }) : new UsageError(why, { cause: error });
   }
   // Probes must not keep a process alive that has nothing left to do.
   server.unref();

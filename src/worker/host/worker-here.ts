@@ -12,7 +12,7 @@ import { currentVersion } from '../team/worker-version.js';
 import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
-import { type StatusServer, serveStatus } from './status-server.js';
+import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
 import type { RunningWorker } from './worker-host.js';
 
 /** The worker of this process. */
@@ -106,9 +106,7 @@ export class WorkerHere {
     // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
     await this.#awaitAnswer();
     const { exporterPort, installRuntime } = await import('./install-runtime.js');
-    const { metricsAddress } = this.#config;
-    if (metricsAddress)
-      this.#status = await serveStatus(metricsAddress, { exporterPort, whyNotReady: () => this.#whyNotReady() });
+    if (this.#config.metricsAddress) this.#status = await this.#serveStatus(this.#config.metricsAddress, exporterPort);
     await installRuntime(this.#config);
     const parts = await assembleParts(this.#config, this.#store, working);
     this.#parts = parts;
@@ -172,6 +170,17 @@ export class WorkerHere {
     // A worker that failed by itself has nothing left to drain.
     await this.#worker?.stop().catch(() => undefined);
     await this.#release();
+  }
+
+  /** Null if a command runs in the environment of a worker, for example in its container: the worker keeps the address. */
+  async #serveStatus(address: string, exporterPort: StatusSources['exporterPort']): Promise<StatusServer | null> {
+    try {
+      return await serveStatus(address, { exporterPort, whyNotReady: () => this.#whyNotReady() });
+    } catch (error) {
+      if (!(error instanceof AddressInUse) || this.#role !== 'command') throw error;
+      this.#config.say(`This command serves no metrics: another process uses ${address} (SEARCHFLOW_METRICS).`);
+      return null;
+    }
   }
 
   #whyNotReady(): string | null {

@@ -44,8 +44,8 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
     ],
   });
   const address = `127.0.0.1:${await freePort()}`;
-  const start = (name: string, taskQueue: string) =>
-    startCommand(['worker', '--qps', '20'], {
+  const start = (name: string, taskQueue: string, args = ['worker', '--qps', '20']) =>
+    startCommand(args, {
       cwd: folder.dir,
       env: {
         SEARCHFLOW_API_KEY: 'canary-of-the-metrics',
@@ -93,6 +93,10 @@ it('requests, costs, losses and waits of a worker are readable by Prometheus, wi
   expect(second.err()).toMatch(
     /SEARCHFLOW_METRICS: metrics cannot be served at 127\.0\.0\.1:\d+: Address already in use/,
   );
+  // A command in the container of a worker has its environment.
+  const command = start('c', 'third', ['enrich', folder.input, '--into', 'c.duckdb', '--qps', '5', '--yes']);
+  expect(await command.ended, command.err()).toBe(0);
+  expect(command.err()).toContain(`This command serves no metrics: another process uses ${address}`);
 });
 
 it('the metrics of a worker show paused jobs by reason, and a store or Temporal server that does not answer', async () => {
