@@ -16,7 +16,7 @@ const DEFAULT_AGE = '30d';
 
 const names: Readonly<Record<CleanedItem['what'], string>> = {
   stages: 'staged rows',
-  answers: 'answers that the warehouse has',
+  answers: 'loaded answers',
   drafts: 'drafts and scratch files of killed commands',
   logs: 'logs',
 };

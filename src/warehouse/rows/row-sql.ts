@@ -99,14 +99,15 @@ export async function useFreshness({ dialect, run }: RowTransaction, freshness: 
 }
 
 const retried = `e.status = 'error' AND e.fetched_at < f.retry_before AND e.error_tag = ANY(f.retry_tags)`;
-/** Query of the units with a mark, of any job. No condition on the job, so that both databases hash the query once. */
-const marked = (mark: string) => `(SELECT m.subject FROM row_marks m WHERE m.mark = '${mark}')`;
+/** Condition: the unit of the row has a mark in its job. It is the key of the table, so PostgreSQL looks it up row by row. */
+const marked = (mark: string) =>
+  `EXISTS (SELECT 1 FROM row_marks m WHERE m.job = e.job AND m.subject = e.unit_key AND m.mark = '${mark}')`;
 
 /** Condition: the answer in a row of `row_store` (alias `e`) is stale. */
 export const stale = `(e.unit_key IS NOT NULL AND (
-    EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after OR (${retried} AND NOT f.only_marked
-      AND (e.job, e.unit_key) NOT IN (SELECT m.job, m.subject FROM row_marks m WHERE m.mark = 'discarded')))
-    OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND e.unit_key IN ${marked('retry')})))`;
+    EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after)
+    OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND NOT f.only_marked) AND NOT ${marked('discarded')})
+    OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND ${marked('retry')})))`;
 
 /** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */
 export function insertInto(table: string, values: Readonly<Record<string, string | null>>, from: string): string {

@@ -284,7 +284,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const summary = `slice ${slice + 1} of ${staged.slices}`;
     const { enrichSlice } = proxyActivities<Activities>({ ...slicePolicy, summary });
     return enrichSlice({
-      ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, adopts, skipRefused },
+      ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, skipRefused },
+      // The rows of another job may have the failure that is bought once more.
+      adopts: adopts && retry === undefined,
       freshness: this.#freshness,
       ...capOf(this.opened),
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),

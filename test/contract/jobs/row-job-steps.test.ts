@@ -456,7 +456,7 @@ describe('the second pass of a row job', () => {
   it('buys the failed rows once more after all slices, and counts what passed', async () => {
     const job = await planned({ retries: true, input: { stopAtFailed: { percent: 1, after: 1 } } });
     (await job.call('stageInput')).answer({ staged: job.staged, freshness });
-    (await job.call('openJob')).answer(job.openedJob());
+    (await job.call('openJob')).answer(job.openedJob([0, 1], { adopts: true }));
     const [first, second] = await job.both();
     first.answer(result());
     expect(job.waiting('openRetry')).toBe(0);
@@ -466,7 +466,7 @@ describe('the second pass of a row job', () => {
     open.answer(pass);
     const again = await job.slice();
     expect(again.input).toMatchObject({
-      ...{ slice: 1, carried: true },
+      ...{ slice: 1, carried: true, adopts: false },
       freshness: { freshAfter: 7, retryTags: ['CRAWL_TIMEOUT'], retryBefore: 500, onlyMarked: true },
     });
     expect(again.input.stopAtFailed).toBeUndefined();
