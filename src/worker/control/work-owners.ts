@@ -30,6 +30,10 @@ export const startedByCommand = { startedBy: 'command' } as const;
 const POLL_MS = 2000;
 /** Number of checks that a command lets pass before it stops work of a dead owner: a worker of the store may take the work over first. */
 const COMMAND_POLLS = 2;
+/** Number of checks after which a worker asks Temporal about its paused jobs. */
+const PAUSED_POLLS = 15;
+/** Statuses of workflows that Temporal ended, so that no activity has recorded the end of their job. */
+const endedByTemporal: Readonly<Record<string, string>> = { TERMINATED: 'was terminated', TIMED_OUT: 'has timed out' };
 /** Time for a workflow to stop: requests in flight land, then it writes its summary. */
 const STOP_MS = 15_000;
 
@@ -172,10 +176,11 @@ export class WorkOwners {
   async #watchOrphans(role: Role): Promise<void> {
     const { signal } = this.#closed;
     const seen = new Map<string, number>();
-    while (!signal.aborted) {
+    for (let poll = 1; !signal.aborted; poll++) {
       await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
+        if (role === 'worker' && poll % PAUSED_POLLS === 0) await this.#noteEnded();
         const orphans = await this.#orphans();
         for (const known of [...seen.keys()])
           if (!orphans.some(({ workflowId }) => workflowId === known)) seen.delete(known);
@@ -259,6 +264,18 @@ export class WorkOwners {
     // The workflow is running, or ended after the entry was written. So the workflow was started.
     if (about !== null && (about.closeTime?.getTime() ?? Number.POSITIVE_INFINITY) > entry.state.since) return;
     await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
+  }
+
+  /** Records paused jobs as failed whose workflow a person has terminated in Temporal. */
+  async #noteEnded(): Promise<void> {
+    const { entries } = this.#store;
+    for (const { staged, state, workflowId = workflowIdOf(staged.job) } of await entries.paused()) {
+      const about = await this.#describe(workflowId);
+      const how = about && endedByTemporal[about.status.name];
+      const since = about?.closeTime?.getTime() ?? 0;
+      if (how && since > state.since)
+        await noteState(entries, staged, { phase: 'failed', message: `its workflow ${how} in Temporal`, since });
+    }
   }
 
   /** The cost of a job so far, and with `rest` that of its remaining rows; '' for other work. */

@@ -159,6 +159,13 @@ it('the metrics of a worker show paused jobs by reason, and a store or Temporal 
   await job.resume({ maxCostDollars: 'none' });
   await job.result();
   await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
+
+  // A job that is terminated in Temporal is paused no longer.
+  folder.write(plainRows(60));
+  const second = await Job.start(temporal, folder.dir, folder, { maxCostDollars: 0.01 });
+  await expect.poll(shown, soon).toEqual({ store: 1, temporal: 1, budget: 1, key: 0 });
+  await second.handle.terminate('by a person');
+  await expect.poll(shown, { ...soon, timeout: 90_000 }).toEqual({ store: 1, temporal: 1, budget: 0, key: 0 });
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(143);
 }, 300_000);
