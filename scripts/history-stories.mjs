@@ -195,6 +195,14 @@ export const historyStories = [
     args: ({ into }) => [{ into }],
   },
   {
+    ...{ name: 'agent-runs-synced', workflow: 'syncAgentRuns' },
+    before: async (call) => {
+      for (let serial = 1; serial <= 2; serial++)
+        await call('POST', '/agent/runs', { query: `Who leads Acme ${serial}?`, effort: 'low' });
+    },
+    args: ({ into }) => [{ into }],
+  },
+  {
     ...{ name: 'quiet-hours', workflow: 'quietMonitors', before: withMonitors },
     args: ({ into }) => [
       {

@@ -28,6 +28,7 @@ export {
   type WebhookProblem,
   WebhookRefused,
 } from './api/index.js';
+export type { AgentRunSync, SyncAgentRunsInput } from './core/agents/agent-run-sync.js';
 export { Secret } from './core/connections/secret.js';
 export { DEFAULT_BASE_URL } from './core/connections/service.js';
 export type { Differences, Verification } from './core/events/event-warehouse.js';

@@ -1,3 +1,4 @@
+import { createAgentRunSyncActivities } from './agents/agent-run-sync.js';
 import type { ActivityDeps } from './base/deps.js';
 import { createWalkActivities } from './events/walk.js';
 import { createMonitorBatchActivities } from './monitors/monitor-batch.js';
@@ -41,6 +42,7 @@ export function createActivities(deps: ActivityDeps) {
     ...createMonitorCallActivities(deps),
     ...createMonitorCreateActivities(deps),
     ...createMonitorExportActivities(deps),
+    ...createAgentRunSyncActivities(deps),
     ...createMonitorQuietActivities(deps),
   };
 }

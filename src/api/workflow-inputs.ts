@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SyncAgentRunsInput } from '../core/agents/agent-run-sync.js';
 import { eventTypes } from '../core/events/payloads.js';
 import { type BackfillEventsInput, MOST_PARALLEL, type SyncEventsInput } from '../core/events/walk-job.js';
 import {
@@ -271,6 +272,14 @@ const exportMonitorRuns = z.strictObject({
   scheduled: flag.optional(),
 } satisfies Fields<ExportMonitorRunsInput & { readonly scheduled?: boolean }>);
 
+const syncAgentRuns = z.strictObject({
+  origin: text.optional(),
+  into: text.optional(),
+  host: text.optional(),
+  // Schedules pass this field to all workflows that they start.
+  scheduled: flag.optional(),
+} satisfies Fields<SyncAgentRunsInput & { readonly scheduled?: boolean }>);
+
 const monitorCall = z.strictObject({
   origin: text.optional(),
   operation: z.enum(monitorOperations),
@@ -325,6 +334,7 @@ const scheduledJob = z.discriminatedUnion('workflow', [
   } satisfies Fields<ScheduledJobInput>),
   z.strictObject({ ...scheduled, workflow: z.literal('syncEvents'), input: syncEvents }),
   z.strictObject({ ...scheduled, workflow: z.literal('exportMonitorRuns'), input: exportMonitorRuns }),
+  z.strictObject({ ...scheduled, workflow: z.literal('syncAgentRuns'), input: syncAgentRuns }),
 ]);
 
 /** Unknown fields are allowed: workers of other versions share the task queue. */
@@ -342,6 +352,7 @@ export const workflowInputs = {
   syncEvents: [syncEvents],
   backfillEvents: [backfillEvents],
   exportMonitorRuns: [exportMonitorRuns],
+  syncAgentRuns: [syncAgentRuns],
   batchMonitors: [batchMonitors],
   createMonitor: [createMonitor],
   monitorCall: [monitorCall],

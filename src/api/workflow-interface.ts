@@ -4,6 +4,7 @@ import { onMisfitChoices } from '../core/rows/on-misfit.js';
 import { decision, failureLimit, maxCost, type workflowInputs } from './workflow-inputs.js';
 import {
   agentRunResult,
+  agentRunSync,
   batchProgress,
   batchSummary,
   createdMonitor,
@@ -94,6 +95,7 @@ export const workflowInterface = {
   syncEvents: walk,
   backfillEvents: walk,
   exportMonitorRuns: asked(monitorExport, monitorExport),
+  syncAgentRuns: asked(agentRunSync, agentRunSync),
   batchMonitors: {
     ...asked(batchSummary, batchProgress),
     updates: {

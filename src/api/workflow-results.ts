@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AgentRunSync } from '../core/agents/agent-run-sync.js';
 import type { Verification } from '../core/events/event-warehouse.js';
 import type { WalkProgress, WalkSummary } from '../core/events/walk-job.js';
 import { type BatchProgress, type MonitorState, monitorActions } from '../core/monitors/monitor-batch.js';
@@ -255,6 +256,13 @@ export const monitorExport = of<MonitorExport>()(
   z.object({ into: text, monitors: count, read: count, added: count, again: count, results: count }),
 );
 
+export const agentRunSync = of<AgentRunSync>()(
+  z.object({
+    ...{ into: text, pages: count, runs: count, added: count, changed: count, gone: count },
+    ...{ unfinished: count, watermark: number.nullable() },
+  }),
+);
+
 export const quietOutcome = of<QuietOutcome>()(
   z.object({
     did: z.enum(['begin', 'end', 'nothing']),
@@ -271,7 +279,7 @@ export const scheduledOutcome = of<ScheduledOutcome>()(
     schedule: text,
     phase: z.enum(['done', 'stopped', 'skipped']),
     message: maybeText,
-    summary: z.union([jobSummary, walkSummary, monitorExport]).nullable(),
+    summary: z.union([jobSummary, walkSummary, monitorExport, agentRunSync]).nullable(),
   }),
 );
 

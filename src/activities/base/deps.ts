@@ -1,4 +1,5 @@
 import type { Transport } from '../../api/transport.js';
+import type { AgentRunStore } from '../../core/agents/agent-run-sync.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
@@ -32,6 +33,11 @@ export interface StagedRun {
   readonly schedule: string | undefined;
   /** Its abort ends the staging. */
   readonly signal: AbortSignal;
+}
+
+/** Opens the warehouses of agent runs; rejects as `WalkWarehouses` does. */
+export interface AgentRunWarehouses {
+  warehouse(named: { readonly into: string; readonly host?: string }): Promise<AgentRunStore>;
 }
 
 /** Publishes of jobs. */
@@ -81,6 +87,8 @@ export interface ActivityDeps extends Here {
   noteState(staged: StagedJob, state: JobState): Promise<void>;
   /** Records a walk, so that commands find the walk by name. */
   noteWalk(walk: Walk, workflowId: string): Promise<void>;
+  /** Warehouses of agent runs. */
+  readonly agentRuns: AgentRunWarehouses;
   /** Warehouses and secret files of the monitor workflows. */
   readonly monitors: MonitorWarehouses;
   /** The folder for temporary files. */

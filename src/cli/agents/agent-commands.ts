@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { many, withExamples, withRate } from '../options/options.js';
+import { many, withExamples, withQps, withRate } from '../options/options.js';
+import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import type { AgentRunFlags } from './agent-request.js';
 
@@ -43,6 +44,12 @@ export function addAgentRuns(agent: Command, chosen: Chosen): void {
     .option('--json', 'one JSON array on stdout')
     .action((flags) => chosen(async (context) => (await import('./agent-list.js')).agentList(context, flags)));
   withExamples(list, 'searchflow agent list --limit 5');
+  const sync = withSchedule(withQps(agent.command('sync')))
+    .description('load all agent runs of the team into a warehouse, also those that other clients started; free')
+    .option('--into <address>', 'DuckDB file or PostgreSQL warehouse (default: out/agent-runs.duckdb)')
+    .option('--json', 'the counts as one JSON object on stdout')
+    .action((flags) => chosen(async (context) => (await import('./agent-sync.js')).agentSync(context, flags)));
+  withExamples(sync, 'searchflow agent sync', 'searchflow agent sync --into out/runs.duckdb --every 1h');
   const cancel = agent
     .command('cancel')
     .description('cancel an agent run at the service, which charges for the work done')

@@ -17,6 +17,7 @@ export const workflowNames = {
   runResearch: 'runResearch',
   syncEvents: 'syncEvents',
   backfillEvents: 'backfillEvents',
+  syncAgentRuns: 'syncAgentRuns',
   scheduledJob: 'scheduledJob',
   workerPresence: 'workerPresence',
 } as const;

@@ -1,3 +1,4 @@
+import type { AgentRunSync, SyncAgentRunsInput } from '../agents/agent-run-sync.js';
 import type { SyncEventsInput, WalkSummary } from '../events/walk-job.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../monitors/monitor-export.js';
 import type { EnrichCsvInput, JobSummary } from '../rows/job.js';
@@ -7,6 +8,7 @@ export interface ScheduledInputs {
   readonly enrichCsv: EnrichCsvInput;
   readonly syncEvents: SyncEventsInput;
   readonly exportMonitorRuns: ExportMonitorRunsInput;
+  readonly syncAgentRuns: SyncAgentRunsInput;
 }
 export type ScheduledWorkflow = keyof ScheduledInputs;
 
@@ -35,7 +37,7 @@ export interface ScheduledOutcome {
   readonly phase: 'done' | 'stopped' | 'skipped';
   readonly message: string | null;
   /** Summary of the job; null if the run was skipped. */
-  readonly summary: JobSummary | WalkSummary | MonitorExport | null;
+  readonly summary: JobSummary | WalkSummary | MonitorExport | AgentRunSync | null;
 }
 
 /** A run of a schedule. */

@@ -3,7 +3,7 @@ import type { Publisher } from '../../core/publish/publish-request.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { whyNoDatabase } from './driver/why-not-a-warehouse.js';
 import { createDuckDbEvents } from './events/duckdb-events.js';
-import { createDuckDbMonitors } from './monitors/duckdb-monitors.js';
+import { createDuckDbAgentRuns, createDuckDbMonitors } from './monitors/duckdb-monitors.js';
 import { Warehouse } from './open/warehouse.js';
 import { createDuckDbRows } from './rows/duckdb-rows.js';
 
@@ -30,6 +30,7 @@ export const duckDb: WarehouseDatabase = {
       publish: async (request) => (await loaded()).publish(request),
       check: async (to) => (await loaded()).check(to),
     };
-    return { rows, events, monitors, publisher, close: () => rows.close() };
+    const agentRuns = createDuckDbAgentRuns(options);
+    return { rows, events, monitors, agentRuns, publisher, close: () => rows.close() };
   },
 };

@@ -4,6 +4,7 @@ import type { SqlTransaction, SqlValue } from '../shared/sql.js';
 import type { Transact } from './batch-audit.js';
 import { insert, type MonitorDialect, toMillis } from './monitor-sql.js';
 import { monitors, results, runs } from './monitor-tables.js';
+import { fieldsOf, jsonOf, textOf } from './record-fields.js';
 
 /** Returns the runs of monitors in a database. All databases get the same statements. */
 export function createMonitorRuns(transact: Transact, dialect: MonitorDialect): MonitorRuns {
@@ -182,17 +183,4 @@ function resultRows(origin: string, monitor: string, run: RawRecord): SqlValue[]
 function listOf(run: RawRecord): readonly unknown[] {
   const { results: list } = fieldsOf(run.output);
   return Array.isArray(list) ? list : [];
-}
-
-function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-}
-
-function textOf(value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function jsonOf(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value);
 }

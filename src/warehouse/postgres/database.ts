@@ -2,7 +2,7 @@ import type { Publisher } from '../../core/publish/publish-request.js';
 import { isPostgresUrl } from '../../postgres/index.js';
 import type { WarehouseDatabase } from '../shared/database.js';
 import { createPostgresEvents } from './events/postgres-events.js';
-import { createPostgresMonitors } from './monitors/postgres-monitors.js';
+import { createPostgresAgentRuns, createPostgresMonitors } from './monitors/postgres-monitors.js';
 import { addressOf, Warehouse } from './open/warehouse.js';
 import { createPostgresRows } from './rows/postgres-rows.js';
 
@@ -33,6 +33,7 @@ export const postgres: WarehouseDatabase = {
       rows: createPostgresRows({ url, say }, warehouse),
       events: createPostgresEvents(url, { say }, warehouse),
       monitors: createPostgresMonitors({ url, say }, warehouse),
+      agentRuns: createPostgresAgentRuns(warehouse),
       publisher,
       close: () => warehouse.close(),
     };

@@ -1,3 +1,4 @@
+import type { AgentRunStore } from '../../core/agents/agent-run-sync.js';
 import type { Secret } from '../../core/connections/secret.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { MonitorWarehouse } from '../../core/monitors/monitor-warehouse.js';
@@ -9,6 +10,7 @@ export interface OpenedWarehouse {
   readonly rows: RowWarehouse;
   readonly events: EventWarehouse;
   readonly monitors: MonitorWarehouse;
+  readonly agentRuns: AgentRunStore;
   readonly publisher: Publisher;
   /** Closes the warehouse after the waiting work. A later use opens the warehouse again. */
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { relative, resolve, sep } from 'node:path';
+import { DEFAULT_AGENT_WAREHOUSE } from '../../core/agents/agent-run-sync.js';
 import { DEFAULT_EVENT_WAREHOUSE } from '../../core/events/walk-job.js';
 import { DEFAULT_MONITOR_WAREHOUSE } from '../../core/monitors/monitor-names.js';
 import type { Allowed, JobEntries } from '../../core/rows/job-entries.js';
@@ -162,9 +163,11 @@ export class Allowlist {
     return [{ named: { field, what: real, host: hostname() }, why }];
   }
 
-  /** Whether the path is the default warehouse of events or monitors. */
+  /** Whether the path is the default warehouse of events, monitors or agent runs. */
   #isOwnDefault(field: Field, path: string): boolean {
-    return field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE].includes(path);
+    return (
+      field === 'into' && [DEFAULT_EVENT_WAREHOUSE, DEFAULT_MONITOR_WAREHOUSE, DEFAULT_AGENT_WAREHOUSE].includes(path)
+    );
   }
 
   /** The servers of the settings, each with the weakest `sslmode` that a workflow may ask for there. */

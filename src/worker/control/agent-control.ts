@@ -1,6 +1,11 @@
 import { agentKeys } from '../../activities/rows/agent-purchase.js';
 import { createClient, type Client as ServiceClient } from '../../api/client.js';
-import { workflowNames } from '../../core/rows/job.js';
+import {
+  type AgentRunSync,
+  DEFAULT_AGENT_WAREHOUSE,
+  type SyncAgentRunsInput,
+} from '../../core/agents/agent-run-sync.js';
+import { jobOfWorkflow, workflowNames } from '../../core/rows/job.js';
 import type {
   AgentRequest,
   AgentRunResult,
@@ -8,12 +13,15 @@ import type {
   RunProgress,
   RunSnapshot,
 } from '../../core/runs/agent-run.js';
+import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
+import { warehouseIdentity } from '../../warehouse/index.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
+import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { blockFile } from '../team/limit-owner.js';
 import { startedByCommand } from './work-owners.js';
 import { WorkflowHandle } from './workflow-handle.js';
@@ -44,6 +52,44 @@ export async function startAgentRun(
     memo: startedByCommand,
   });
   return new AgentRunHandle(client, workflowId);
+}
+
+/** The warehouse of a sync, without credentials. With a shared store, the result for a file also has its host. */
+export function syncTarget(
+  { config, shared }: WorkflowAccess,
+  into: string | undefined,
+  cwd: string,
+): { readonly into: string; readonly host?: string } {
+  const address = warehouseOf(config, into, DEFAULT_AGENT_WAREHOUSE, cwd);
+  return { into: address, ...hostOf(address, shared) };
+}
+
+/** The work of a sync of agent runs, also for a schedule, and the default name of that schedule. One warehouse has one sync at a time. */
+export function syncWork(
+  { origin }: Pick<RuntimeConfig, 'origin'>,
+  input: SyncAgentRunsInput & { readonly into: string },
+): { readonly name: string; readonly work: ScheduledWork & { readonly workflow: 'syncAgentRuns' } } {
+  const identity = canonicalJson([warehouseIdentity(input.into), origin]);
+  const workflowId = `searchflow-agents-sync-${sha256(identity).slice(0, 6)}`;
+  const { syncAgentRuns: workflow } = workflowNames;
+  return { name: jobOfWorkflow(workflowId), work: { workflow, workflowId, input: { ...input, origin } } };
+}
+
+/** Starts a sync of agent runs, or attaches to the running one. */
+export async function startSync(
+  { client, config, allow }: WorkflowAccess,
+  { workflow, workflowId, input }: ScheduledWork,
+): Promise<WorkflowHandle<AgentRunSync, AgentRunSync>> {
+  await allow(input);
+  await client.workflow.start(workflow, {
+    workflowId,
+    taskQueue: config.taskQueue,
+    args: [input],
+    ...staticSummary('sync of agent runs'),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    memo: startedByCommand,
+  });
+  return new WorkflowHandle<AgentRunSync, AgentRunSync>(client, workflowId);
 }
 
 /** Handle of the workflow of an agent run. */

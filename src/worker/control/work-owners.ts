@@ -57,6 +57,7 @@ const named: readonly string[] = [
   ...byCancel,
   workflowNames.runAgent,
   workflowNames.runResearch,
+  workflowNames.syncAgentRuns,
   monitorWorkflows.exportMonitorRuns,
 ];
 const MOST_NAMED = 5;

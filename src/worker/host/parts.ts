@@ -180,6 +180,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     noteState: (staged, state) => noteState(store.entries, staged, state),
     noteWalk: (walk, workflowId) => noteWalk(store.entries, walk, workflowId),
     monitors: warehouses.monitors,
+    agentRuns: warehouses.agentRuns,
     scratchDir,
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, { workflowId, schedule, signal }) => {

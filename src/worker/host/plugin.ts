@@ -246,6 +246,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   findMadeMonitors: true,
   exportMonitors: true,
   exportRunSlice: true,
+  syncRunSlice: true,
   takeQuietTurn: true,
 };
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { WalkWarehouses } from '../../activities/base/deps.js';
+import type { AgentRunWarehouses, WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import { Secret } from '../../core/connections/secret.js';
 import type { Publisher } from '../../core/publish/publish-request.js';
@@ -23,6 +23,7 @@ export interface Warehouses {
   publisher(ref: Pick<StagedJob, 'into' | 'host'>): Publisher;
   readonly events: WalkWarehouses;
   readonly monitors: MonitorWarehouses;
+  readonly agentRuns: AgentRunWarehouses;
   close(): Promise<void>;
 }
 
@@ -69,6 +70,7 @@ export function openWarehouses(
     of: (staged) => left(at(staged).rows, staged.into),
     publisher: (ref) => at(ref).publisher,
     events: { warehouse: async (ref) => left((await allowed(ref)).events, ref.into) },
+    agentRuns: { warehouse: async (ref) => left((await allowed(ref)).agentRuns, ref.into) },
     monitors: {
       async warehouse(ref) {
         const { audit, quiet, runs, close } = (await allowed(ref)).monitors;

@@ -23,6 +23,7 @@ const inputs: Readonly<Record<string, object>> = {
   syncEvents: {},
   backfillEvents: {},
   exportMonitorRuns: {},
+  syncAgentRuns: {},
   batchMonitors: { action: 'pause', filter },
   quietMonitors: { name: 'nights', hours, filter },
   quietTurn: { name: 'nights', hours, filter },

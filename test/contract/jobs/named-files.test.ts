@@ -64,6 +64,7 @@ const intoAll = (value: string, message: RegExp): Case[] => [
   ['syncEvents', { into: value }, message],
   ['backfillEvents', { into: value, from: '2025-01-01' }, message],
   ['exportMonitorRuns', { into: value }, message],
+  ['syncAgentRuns', { into: value }, message],
   ['batchMonitors', { action: 'pause', filter: { name: 'daily' }, into: value }, message],
   ['quietMonitors', { name: 'nights', hours, filter: { name: 'daily' }, into: value }, message],
   ['scheduledJob', { ...scheduled, workflowId: `searchflow-${value}`, input: { ...rows, into: value } }, message],

@@ -19,6 +19,7 @@ const jobs: { readonly [Name in keyof typeof workflowInterface]: readonly unknow
   syncEvents: [{}],
   backfillEvents: [{}],
   exportMonitorRuns: [{}],
+  syncAgentRuns: [{}],
   batchMonitors: [{ action: 'pause', filter: { name: 'a' } }],
   createMonitor: [{ definition: {} }],
   monitorCall: [{ operation: 'listMonitors', input: {} }],

@@ -215,6 +215,7 @@ const cases: readonly Case[] = [
     [{ into, filter: { metdata: {} } }],
     /filter\.metdata is not a field of filter; did you mean filter\.metadata\?/,
   ],
+  ['syncAgentRuns', [{ limit: 5 }], /limit/],
   ['exportMonitorRuns', [{ into: ['x'] }], /into must be .* \(got a list\)\./],
   ['batchMonitors', [null], /action is missing; it must be one of pause, unpause, delete\. filter is missing/],
   ['batchMonitors', [{ ...batch, action: 'stop' }], /action must be one of pause, unpause, delete \(got "stop"\)\./],
@@ -243,7 +244,11 @@ const cases: readonly Case[] = [
   ['quietMonitors', [{ ...quiet, filter: { metadata: {} } }], /never cover all monitors/],
   ['quietMonitors', [{ ...quiet, restore: 'yes' }], /restore must be one of .* \(got "yes"\)\./],
   ['quietTurn', [{}], /name is missing/],
-  ['scheduledJob', [{}], /workflow is missing; it must be one of enrichCsv, syncEvents, exportMonitorRuns\./],
+  [
+    'scheduledJob',
+    [{}],
+    /workflow is missing; it must be one of enrichCsv, syncEvents, exportMonitorRuns, syncAgentRuns\./,
+  ],
   [
     'scheduledJob',
     [{ ...scheduled, workflow: 'runAgent' }],
@@ -327,7 +332,7 @@ describe('a wrong input', () => {
   it('has at least sixty forms, over every workflow', () => {
     const workflows = new Set(cases.map(([workflow]) => workflow));
     expect(cases.length).toBeGreaterThanOrEqual(60);
-    expect(workflows.size).toBe(14);
+    expect(workflows.size).toBe(15);
   });
 });
 

@@ -233,6 +233,7 @@ it('fault 27: a run is skipped while a command runs the job, and the next one fi
 it.each([
   ['syncEvents', 'events'],
   ['exportMonitorRuns', 'monitors'],
+  ['syncAgentRuns', 'runs'],
 ] as const)('a schedule runs %s in the same way', async (workflow, count) => {
   const { folder, control, name, workflowId, run } = begin(1);
   const input = { into: folder.into, origin: 'sandbox' };

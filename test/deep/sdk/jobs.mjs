@@ -35,6 +35,7 @@ const jobs = {
   monitorCall: [{ operation: 'listMonitors', input: {} }],
   batchMonitors: [{ action: 'pause', filter: monitors, into: 'out/monitors.duckdb' }],
   exportMonitorRuns: [{ into: 'out/monitors.duckdb' }],
+  syncAgentRuns: [{ into: 'out/agent-runs.duckdb' }],
   quietMonitors: [{ name: 'nights', hours, filter: monitors, into: 'out/monitors.duckdb' }],
   scheduledJob: [
     {

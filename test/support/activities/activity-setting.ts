@@ -94,6 +94,11 @@ export class ActivitySetting {
       },
       noteState: async () => undefined,
       noteWalk: async () => undefined,
+      agentRuns: {
+        warehouse: async () => {
+          throw new Error('no operation loads anything');
+        },
+      },
       monitors: {
         warehouse: async () => {
           throw new Error('no operation loads anything');

@@ -1,3 +1,4 @@
+import { agentRunTables, makeAgentRunTables } from '../../agents/agent-run-tables.js';
 import { eventTables } from '../../events/event-tables.js';
 import { makeEventTables } from '../../events/make-tables.js';
 import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
@@ -11,7 +12,13 @@ import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { duckDbTables } from '../dialect/sql-dialect.js';
 
 /** All tables of a file. Anti-join and append is faster than keys, so only small tables have keys. */
-export const tables = [...rowTables(false), loadParts, ...eventTables(duckDbDialect), ...monitorTables];
+export const tables = [
+  ...rowTables(false),
+  loadParts,
+  ...eventTables(duckDbDialect),
+  ...monitorTables,
+  ...agentRunTables,
+];
 
 const compressed = { ...duckDbTables, suffix: compressionOf };
 
@@ -21,6 +28,7 @@ export const createSchema = (): string =>
     makeRowTables(duckDbRowDialect, compressed, [loadParts]),
     makeEventTables(duckDbDialect, compressed),
     makeMonitorTables(duckDbTables),
+    makeAgentRunTables(duckDbTables),
     makeResultViews(duckDbResults),
   ].join('\n');
 
@@ -151,5 +159,96 @@ COMMENT ON COLUMN row_marks.subject IS 'row_store.unit_key; of a bad row, row_st
 COMMENT ON COLUMN row_marks.mark IS 'retry: bought once more. discarded: needs no further retry, and does not count as failed.';
 COMMENT ON COLUMN row_marks.before IS 'For retry: failures from before this time are bought once more, UTC.';
 COMMENT ON COLUMN row_marks.marked_at IS 'Time of the mark, UTC.';`,
+  },
+  {
+    name: '0007-agent-runs',
+    sql: `
+CREATE TABLE agent_runs (
+  origin VARCHAR NOT NULL,
+  id VARCHAR NOT NULL,
+  status VARCHAR,
+  stop_reason VARCHAR,
+  query VARCHAR,
+  effort VARCHAR,
+  previous_run_id VARCHAR,
+  metadata JSON,
+  request JSON,
+  output_text VARCHAR,
+  output JSON,
+  citations BIGINT,
+  agent_compute_units DOUBLE,
+  searches DOUBLE,
+  emails DOUBLE,
+  phone_numbers DOUBLE,
+  usage JSON,
+  cost_micros BIGINT,
+  cost JSON,
+  error JSON,
+  created_at TIMESTAMP,
+  completed_at TIMESTAMP,
+  data JSON,
+  is_over BIGINT,
+  loaded_at TIMESTAMP,
+  gone_at TIMESTAMP,
+  added_mark VARCHAR,
+  read_mark VARCHAR
+);
+CREATE TABLE agent_run_citations (
+  origin VARCHAR NOT NULL,
+  run_id VARCHAR NOT NULL,
+  rank BIGINT,
+  field VARCHAR,
+  confidence VARCHAR,
+  url VARCHAR,
+  title VARCHAR
+);
+CREATE TABLE agent_run_syncs (
+  origin VARCHAR NOT NULL,
+  watermark TIMESTAMP,
+  swept_at TIMESTAMP,
+  completed_at TIMESTAMP
+);
+COMMENT ON TABLE agent_runs IS 'Agent runs of the team, with their output, usage and cost, whichever client started them. Each row: one agent run.';
+COMMENT ON COLUMN agent_runs.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN agent_runs.id IS 'Id at the service.';
+COMMENT ON COLUMN agent_runs.status IS 'queued, running, completed, failed, cancelled, or another status of the service.';
+COMMENT ON COLUMN agent_runs.stop_reason IS 'Why the run ended, as the service returned it.';
+COMMENT ON COLUMN agent_runs.query IS 'Question or task of its request.';
+COMMENT ON COLUMN agent_runs.effort IS 'Effort of its request, which decides its price; NULL: the default.';
+COMMENT ON COLUMN agent_runs.previous_run_id IS 'The run that it continues.';
+COMMENT ON COLUMN agent_runs.metadata IS 'Metadata of its request.';
+COMMENT ON COLUMN agent_runs.request IS 'The whole request, as the service returned it.';
+COMMENT ON COLUMN agent_runs.output_text IS 'Its output as text.';
+COMMENT ON COLUMN agent_runs.output IS 'Its structured output.';
+COMMENT ON COLUMN agent_runs.citations IS 'Number of its citations.';
+COMMENT ON COLUMN agent_runs.agent_compute_units IS 'Compute that it used. Usage may have fractions if a budget ended the run.';
+COMMENT ON COLUMN agent_runs.searches IS 'Searches that it used.';
+COMMENT ON COLUMN agent_runs.emails IS 'E-mail addresses that it found.';
+COMMENT ON COLUMN agent_runs.phone_numbers IS 'Phone numbers that it found.';
+COMMENT ON COLUMN agent_runs.usage IS 'Its whole usage, with data sources.';
+COMMENT ON COLUMN agent_runs.cost_micros IS 'Its cost, in millionths of a dollar; NULL: not charged yet.';
+COMMENT ON COLUMN agent_runs.cost IS 'Its cost in dollars by kind.';
+COMMENT ON COLUMN agent_runs.error IS 'Error of a failed run.';
+COMMENT ON COLUMN agent_runs.created_at IS 'Time of its creation, UTC.';
+COMMENT ON COLUMN agent_runs.completed_at IS 'Time of its end, UTC.';
+COMMENT ON COLUMN agent_runs.data IS 'The whole record, including fields without a column.';
+COMMENT ON COLUMN agent_runs.is_over IS '1 if the run has ended; otherwise the next sync reads it again.';
+COMMENT ON COLUMN agent_runs.loaded_at IS 'Time of its last change here, UTC.';
+COMMENT ON COLUMN agent_runs.gone_at IS 'Time since which the service no longer returns it, UTC.';
+COMMENT ON COLUMN agent_runs.added_mark IS 'The sync that added it.';
+COMMENT ON COLUMN agent_runs.read_mark IS 'The last sync that read it.';
+COMMENT ON TABLE agent_run_citations IS 'Sources of the outputs of agent runs. Each row: one citation of one field of the output of an agent run.';
+COMMENT ON COLUMN agent_run_citations.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN agent_run_citations.run_id IS 'Id of the run.';
+COMMENT ON COLUMN agent_run_citations.rank IS 'Position among the citations of the run, from 1.';
+COMMENT ON COLUMN agent_run_citations.field IS 'Field of the output that it supports.';
+COMMENT ON COLUMN agent_run_citations.confidence IS 'Confidence of the service in the field.';
+COMMENT ON COLUMN agent_run_citations.url IS 'URL of the source.';
+COMMENT ON COLUMN agent_run_citations.title IS 'Title of the source.';
+COMMENT ON TABLE agent_run_syncs IS 'State of the sync of agent runs. Each row: one service.';
+COMMENT ON COLUMN agent_run_syncs.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN agent_run_syncs.watermark IS 'All runs that were created up to this time are loaded, UTC.';
+COMMENT ON COLUMN agent_run_syncs.swept_at IS 'Time of the last sync that also read the last two days again, UTC.';
+COMMENT ON COLUMN agent_run_syncs.completed_at IS 'End of the last complete sync, UTC.';`,
   },
 ];

@@ -1,4 +1,7 @@
+import type { AgentRunStore } from '../../../core/agents/agent-run-sync.js';
 import type { MonitorWarehouse } from '../../../core/monitors/monitor-warehouse.js';
+import { createAgentRunStore } from '../../agents/agent-run-store.js';
+import type { Transact } from '../../monitors/batch-audit.js';
 import { createMonitorStore } from '../../monitors/monitor-store.js';
 import { postgresMonitors } from '../dialect/monitor-dialect.js';
 import { sqlTransaction } from '../driver/sql-transaction.js';
@@ -12,9 +15,14 @@ export function createPostgresMonitors(
   options: WarehouseOptions & { readonly url: string },
   warehouse = new Warehouse(options.url, options),
 ): MonitorWarehouse {
-  return createMonitorStore(
-    postgresMonitors,
-    (work) => warehouse.transaction((tx) => work(sqlTransaction(tx))),
-    () => warehouse.close(),
-  );
+  return createMonitorStore(postgresMonitors, ...partsOf(warehouse));
+}
+
+/** Returns the agent runs of a schema of a PostgreSQL database. */
+export function createPostgresAgentRuns(warehouse: Warehouse): AgentRunStore {
+  return createAgentRunStore(postgresMonitors, ...partsOf(warehouse));
+}
+
+function partsOf(warehouse: Warehouse): readonly [transact: Transact, close: () => Promise<void>] {
+  return [(work) => warehouse.transaction((tx) => work(sqlTransaction(tx))), () => warehouse.close()];
 }

@@ -1,5 +1,6 @@
 import { partTables, stateTables } from '../../../core/events/state-tables.js';
 import type { Schema } from '../../../postgres/index.js';
+import { agentRunTables, makeAgentRunTables } from '../../agents/agent-run-tables.js';
 import { eventTables } from '../../events/event-tables.js';
 import { makeEventTables } from '../../events/make-tables.js';
 import { makeMonitorTables, monitorTables } from '../../monitors/monitor-tables.js';
@@ -12,7 +13,7 @@ import { postgresRowDialect } from '../dialect/row-dialect.js';
 import { postgresTables } from '../dialect/sql-dialect.js';
 
 /** All tables of a schema. */
-export const tables = [...rowTables(true), ...eventTables(postgresDialect()), ...monitorTables];
+export const tables = [...rowTables(true), ...eventTables(postgresDialect()), ...monitorTables, ...agentRunTables];
 
 /** Large columns, which are compressed with lz4. */
 const large = [
@@ -30,6 +31,7 @@ export const postgresSchema: Schema = {
       makeRowTables(postgresRowDialect(prefix), style),
       makeEventTables(postgresDialect(prefix), style),
       makeMonitorTables(style),
+      makeAgentRunTables(style),
       makeResultViews(postgresResults(prefix)),
       `CREATE INDEX row_store_place ON ${prefix}row_store (job, row_number);`,
       `CREATE INDEX events_load ON ${prefix}events (load_id);`,
@@ -132,6 +134,100 @@ COMMENT ON COLUMN ${schema}.row_marks.subject IS 'row_store.unit_key; of a bad r
 COMMENT ON COLUMN ${schema}.row_marks.mark IS 'retry: bought once more. discarded: needs no further retry, and does not count as failed.';
 COMMENT ON COLUMN ${schema}.row_marks.before IS 'For retry: failures from before this time are bought once more, UTC.';
 COMMENT ON COLUMN ${schema}.row_marks.marked_at IS 'Time of the mark, UTC.';`,
+    },
+    {
+      name: '0007-agent-runs',
+      sql: (schema) => `
+CREATE TABLE ${schema}.agent_runs (
+  origin text NOT NULL,
+  id text NOT NULL,
+  status text,
+  stop_reason text,
+  query text,
+  effort text,
+  previous_run_id text,
+  metadata json,
+  request json,
+  output_text text,
+  output json,
+  citations bigint,
+  agent_compute_units double precision,
+  searches double precision,
+  emails double precision,
+  phone_numbers double precision,
+  usage json,
+  cost_micros bigint,
+  cost json,
+  error json,
+  created_at timestamptz,
+  completed_at timestamptz,
+  data json,
+  is_over bigint,
+  loaded_at timestamptz,
+  gone_at timestamptz,
+  added_mark text,
+  read_mark text,
+  PRIMARY KEY (origin, id)
+);
+CREATE TABLE ${schema}.agent_run_citations (
+  origin text NOT NULL,
+  run_id text NOT NULL,
+  rank bigint,
+  field text,
+  confidence text,
+  url text,
+  title text,
+  PRIMARY KEY (origin, run_id, rank)
+);
+CREATE TABLE ${schema}.agent_run_syncs (
+  origin text NOT NULL,
+  watermark timestamptz,
+  swept_at timestamptz,
+  completed_at timestamptz,
+  PRIMARY KEY (origin)
+);
+COMMENT ON TABLE ${schema}.agent_runs IS 'Agent runs of the team, with their output, usage and cost, whichever client started them. Each row: one agent run.';
+COMMENT ON COLUMN ${schema}.agent_runs.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN ${schema}.agent_runs.id IS 'Id at the service.';
+COMMENT ON COLUMN ${schema}.agent_runs.status IS 'queued, running, completed, failed, cancelled, or another status of the service.';
+COMMENT ON COLUMN ${schema}.agent_runs.stop_reason IS 'Why the run ended, as the service returned it.';
+COMMENT ON COLUMN ${schema}.agent_runs.query IS 'Question or task of its request.';
+COMMENT ON COLUMN ${schema}.agent_runs.effort IS 'Effort of its request, which decides its price; NULL: the default.';
+COMMENT ON COLUMN ${schema}.agent_runs.previous_run_id IS 'The run that it continues.';
+COMMENT ON COLUMN ${schema}.agent_runs.metadata IS 'Metadata of its request.';
+COMMENT ON COLUMN ${schema}.agent_runs.request IS 'The whole request, as the service returned it.';
+COMMENT ON COLUMN ${schema}.agent_runs.output_text IS 'Its output as text.';
+COMMENT ON COLUMN ${schema}.agent_runs.output IS 'Its structured output.';
+COMMENT ON COLUMN ${schema}.agent_runs.citations IS 'Number of its citations.';
+COMMENT ON COLUMN ${schema}.agent_runs.agent_compute_units IS 'Compute that it used. Usage may have fractions if a budget ended the run.';
+COMMENT ON COLUMN ${schema}.agent_runs.searches IS 'Searches that it used.';
+COMMENT ON COLUMN ${schema}.agent_runs.emails IS 'E-mail addresses that it found.';
+COMMENT ON COLUMN ${schema}.agent_runs.phone_numbers IS 'Phone numbers that it found.';
+COMMENT ON COLUMN ${schema}.agent_runs.usage IS 'Its whole usage, with data sources.';
+COMMENT ON COLUMN ${schema}.agent_runs.cost_micros IS 'Its cost, in millionths of a dollar; NULL: not charged yet.';
+COMMENT ON COLUMN ${schema}.agent_runs.cost IS 'Its cost in dollars by kind.';
+COMMENT ON COLUMN ${schema}.agent_runs.error IS 'Error of a failed run.';
+COMMENT ON COLUMN ${schema}.agent_runs.created_at IS 'Time of its creation, UTC.';
+COMMENT ON COLUMN ${schema}.agent_runs.completed_at IS 'Time of its end, UTC.';
+COMMENT ON COLUMN ${schema}.agent_runs.data IS 'The whole record, including fields without a column.';
+COMMENT ON COLUMN ${schema}.agent_runs.is_over IS '1 if the run has ended; otherwise the next sync reads it again.';
+COMMENT ON COLUMN ${schema}.agent_runs.loaded_at IS 'Time of its last change here, UTC.';
+COMMENT ON COLUMN ${schema}.agent_runs.gone_at IS 'Time since which the service no longer returns it, UTC.';
+COMMENT ON COLUMN ${schema}.agent_runs.added_mark IS 'The sync that added it.';
+COMMENT ON COLUMN ${schema}.agent_runs.read_mark IS 'The last sync that read it.';
+COMMENT ON TABLE ${schema}.agent_run_citations IS 'Sources of the outputs of agent runs. Each row: one citation of one field of the output of an agent run.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.run_id IS 'Id of the run.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.rank IS 'Position among the citations of the run, from 1.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.field IS 'Field of the output that it supports.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.confidence IS 'Confidence of the service in the field.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.url IS 'URL of the source.';
+COMMENT ON COLUMN ${schema}.agent_run_citations.title IS 'Title of the source.';
+COMMENT ON TABLE ${schema}.agent_run_syncs IS 'State of the sync of agent runs. Each row: one service.';
+COMMENT ON COLUMN ${schema}.agent_run_syncs.origin IS 'Base URL of the service, or sandbox: its data is never real.';
+COMMENT ON COLUMN ${schema}.agent_run_syncs.watermark IS 'All runs that were created up to this time are loaded, UTC.';
+COMMENT ON COLUMN ${schema}.agent_run_syncs.swept_at IS 'Time of the last sync that also read the last two days again, UTC.';
+COMMENT ON COLUMN ${schema}.agent_run_syncs.completed_at IS 'End of the last complete sync, UTC.';`,
     },
   ],
 };
