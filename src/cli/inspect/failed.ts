@@ -104,7 +104,7 @@ function nextLines({ job, groups, rows }: FailedJob): string[] {
   return [
     ...(retried === 0
       ? []
-      : ['', `A retry can help ${some(retried, 'row')}: run the job's command again with --retry-failed.`]),
+      : ['', `A retry can help ${some(retried, 'row')}. To plan it:\n  searchflow retry ${shellWord(job)}`]),
     ...(first?.row == null ? [] : [`To trace a row:\n  searchflow trace ${shellWord(job)} --row ${first.row}`]),
   ];
 }

@@ -55,7 +55,8 @@ describe('searchflow failed', () => {
       '    too slow',
       '… and 25 more rows (--limit, --tag)',
       '',
-      "A retry can help 25 rows: run the job's command again with --retry-failed.",
+      'A retry can help 25 rows. To plan it:',
+      '  searchflow retry brands-1',
       'To trace a row:',
       '  searchflow trace brands-1 --row 17',
     ]);
