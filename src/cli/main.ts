@@ -1,13 +1,17 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { UsageError } from '../core/processes/exit-codes.js';
 import { inPackage } from '../files/package-root.js';
 import { buildProgram, saidAlready } from './program.js';
+import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
 import { failureText, stackText } from './shared/failure-text.js';
 import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
+// Secrets of the file are redacted, too, so the file is read first.
+const wrongFile = loadSettingsFile(argv.slice(2), env, process.cwd());
 let terminal = openTerminal({ env, stdin, stdout, stderr });
 
 function report(error: unknown): ExitCode {
@@ -44,6 +48,7 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   }
   if (action === null) return exitCodes.ok;
   terminal = openTerminal({ env, stdin, stdout, stderr, flags });
+  if (wrongFile !== null) throw new UsageError(wrongFile);
   interrupts = watchInterrupts(process);
   const context: Context = {
     env,

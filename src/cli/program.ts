@@ -25,9 +25,11 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meanin
 type Action = (context: Context) => Promise<ExitCode>;
 
 /** The flags of every command, before or after its name. */
-const globalOptions = [
+const globalOptions = () => [
   new Option('--no-input', 'never ask; exit code 2 where a confirmation is needed'),
   new Option('--quiet', 'results and errors only, without progress and notes'),
+  // Read by `loadSettingsFile` before the command line is parsed.
+  new Option('--settings <file>', 'file with settings, such as .env (default: SEARCHFLOW_SETTINGS, else none)'),
 ];
 
 /**
@@ -93,6 +95,7 @@ export function buildProgram(
  * and keep their own flags: `limits set --json` is not `limits --json`.
  */
 function strict(command: Command): void {
+  for (const option of globalOptions()) command.addOption(option.helpGroup('Global options:'));
   const takeValue = command.options.filter(({ required, optional }) => required || optional);
   for (const one of [...command.registeredArguments, ...takeValue]) {
     const parse = one.parseArg as ((value: string, before: unknown) => unknown) | undefined;
@@ -101,7 +104,6 @@ function strict(command: Command): void {
       return parse ? parse(value, before) : value;
     });
   }
-  for (const option of globalOptions) command.addOption(option.helpGroup('Global options:'));
   command.enablePositionalOptions().allowExcessArguments().commands.forEach(strict);
 }
 

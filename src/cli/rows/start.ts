@@ -25,9 +25,7 @@ const DEMO_QPS = '5';
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
   const file = inPackage('examples', 'brands.csv');
   if (!existsSync(file)) {
-    throw new UsageError(
-      'File examples/brands.csv not found: `start` needs a clone of the repository. Use this instead:\n  searchflow enrich FILE',
-    );
+    throw new UsageError(`${file} is missing: install searchflow again.`);
   }
   const live = flags.live ?? false;
   const name = live ? 'brands-live' : 'brands';

@@ -16,7 +16,7 @@ export function resumeCommand(args: readonly string[], env: Readonly<Record<stri
     return words.length > 1 ? `npm start -- ${words.slice(1).join(' ')}` : 'npm start';
   }
   if (script === 'searchflow') return `npm run -s searchflow -- ${words.join(' ')}${note}`;
-  return `${['searchflow', ...words].join(' ')}${note}`;
+  return `${[script === 'npx' ? 'npx searchflow' : 'searchflow', ...words].join(' ')}${note}`;
 }
 
 /** Returns an argument without the credentials of a database. */

@@ -32,6 +32,11 @@ export function commandOnOwnLine(sentence: string): string {
 /** Returns a sentence whose commands can be copied. In a clone, npm runs the commands. */
 export function commandsAsTyped(sentence: string, env: Env): string {
   const script = env.npm_lifecycle_event;
-  if (script !== 'start' && script !== 'searchflow') return sentence;
-  return sentence.replace(/\bsearchflow (?=resume|limits|cancel)/g, 'npm run -s searchflow -- ');
+  const typed =
+    script === 'npx'
+      ? 'npx searchflow '
+      : script === 'start' || script === 'searchflow'
+        ? 'npm run -s searchflow -- '
+        : null;
+  return typed === null ? sentence : sentence.replace(/\bsearchflow (?=resume|limits|cancel)/g, typed);
 }

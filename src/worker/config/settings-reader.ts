@@ -71,6 +71,7 @@ export class SettingsReader {
 
 /** All variables of searchflow. Any other variable that begins with `SEARCHFLOW_` gives a warning. */
 export const knownVariables = [
+  'SEARCHFLOW_SETTINGS',
   'SEARCHFLOW_API_KEY',
   'SEARCHFLOW_BASE_URL',
   'SEARCHFLOW_SERVICE_KEY',

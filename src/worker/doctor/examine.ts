@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { shellWord } from '../../core/text/shell-word.js';
 import { type ConfigSources, readSettings } from '../config/config.js';
 import { checkDatabases } from './databases.js';
 import { checkExtensions, checkWarehouseFiles } from './duckdb.js';
@@ -78,11 +80,27 @@ async function runOne({ name, run }: Check, setup: Setup): Promise<readonly Foun
 function ofSettings(mistakes: readonly string[], warnings: readonly string[], env: Setup['env']): readonly Found[] {
   const file = env.SEARCHFLOW_SETTINGS;
   const where = file ? `in the environment or in ${file}` : 'in the environment';
+  const open = file ? openTo(file) : null;
   const found = [
+    ...(open === null
+      ? []
+      : [
+          warning(
+            `${file} may be read by ${open}, and it may hold a key.`,
+            'Let only its owner read it:',
+            `chmod 600 ${shellWord(file ?? '')}`,
+          ),
+        ]),
     ...mistakes.map((one) => problem(one, `Correct it ${where}; docs/operating.md lists all settings.`)),
     ...warnings.map((one) =>
       warning(one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
     ),
   ];
   return found.length > 0 ? found : [ok(`All settings can be used${file ? ` (with those of ${file})` : ''}.`)];
+}
+
+/** The other users who may read a file; null for none, and on Windows. */
+function openTo(file: string): string | null {
+  const mode = process.platform === 'win32' ? 0 : (statSync(file, { throwIfNoEntry: false })?.mode ?? 0);
+  return (mode & 0o004) !== 0 ? 'every user' : (mode & 0o040) !== 0 ? 'its group' : null;
 }

@@ -22,6 +22,7 @@ it('the package contains all files that run and a reader needs, and no developme
   for (const file of [
     'LICENSE',
     'README.md',
+    'examples/brands.csv',
     'CHANGELOG.md',
     'dist/bin/searchflow.js',
     'dist/worker/workflow-bundle.js',
@@ -29,7 +30,10 @@ it('the package contains all files that run and a reader needs, and no developme
     expect(packed.files).toContain(file);
   }
   expect(
-    packed.files.filter((file) => !/^(dist\/|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/.test(file)),
+    packed.files.filter(
+      (file) =>
+        !/^(dist\/|examples\/(brands\.csv|README\.md)$|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/.test(file),
+    ),
   ).toEqual([]);
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
 });

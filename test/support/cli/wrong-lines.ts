@@ -118,8 +118,13 @@ function* linesOf(command: Command): Generator<WrongLine> {
   for (const { long, required } of parent?.parent ? parent.options : [])
     if (long && !command.options.some((own) => own.long === long))
       yield { words: [...base, long, ...(required ? ['1'] : [])], names: long };
-  for (const option of command.options) yield* ofOption(option, command, without(base, option));
+  // The global flags are the same for every command, so they are tried with one of them.
+  const own = command.options.filter((option) => option.helpGroupHeading !== GLOBAL || command.name() === 'enrich');
+  for (const option of own) yield* ofOption(option, command, without(base, option));
 }
+
+/** Heading of the global flags in the help of each command. */
+const GLOBAL = 'Global options:';
 
 const isSub = (command: Command, base: readonly string[]) =>
   command.commands.some((one) => one.name() === base[pathOf(command).length]);

@@ -76,6 +76,7 @@ it('compose.yaml restarts each service after a reboot, and limits its log', () =
 
 /** Variables of the embedded Temporal server, which no container starts, and those of the bill, whose key may do more than a worker needs. */
 const notForWorkers = [
+  'SEARCHFLOW_SETTINGS',
   ...['SEARCHFLOW_ENCRYPT', 'SEARCHFLOW_TEMPORAL_UI'],
   ...['SEARCHFLOW_SERVICE_KEY', 'SEARCHFLOW_KEY_ID', 'SEARCHFLOW_BILL_URL'],
 ];

@@ -1,0 +1,92 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve } from 'node:path';
+import { shellWord } from '../../core/text/shell-word.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { inPackage } from '../../files/package-root.js';
+import { writeNamed } from '../../files/write-durably.js';
+import { UsageError } from '../../worker/config/runtime-types.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { printable } from '../text/printable.js';
+import { ignored, initFiles } from './init-files.js';
+
+/** `searchflow init [folder]`: writes a folder with settings, an example job and its test. Never replaces a file. */
+export async function init(
+  { cwd, terminal }: Context,
+  folder: string | undefined,
+  { json = false }: { readonly json?: boolean },
+): Promise<ExitCode> {
+  if (folder?.trim() === '')
+    throw new UsageError('The name of the folder is empty. Leave it out for the working folder.');
+  const path = resolve(cwd, folder ?? '.');
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isDirectory())
+    throw new UsageError(`${printable(path)} is not a folder. Name another one.`);
+  const written: string[] = [];
+  const kept: string[] = [];
+  for (const { path: file, mode, text } of initFiles)
+    (writeNew(join(path, file), text, mode) ? written : kept).push(file);
+  const missing = kept.includes('.gitignore') ? notIgnored(join(path, '.gitignore')) : [];
+  const next = nextCommands(path, cwd);
+  if (json) {
+    terminal.data(JSON.stringify({ kind: 'init', folder: path, written, kept, notIgnored: missing, next }));
+    return exitCodes.ok;
+  }
+  const width = Math.max(...initFiles.map((one) => one.path.length));
+  const lines = initFiles
+    .filter((one) => written.includes(one.path))
+    .map((one) => `  ${one.path.padEnd(width)}  ${one.what}`);
+  if (lines.length > 0) terminal.say(`Written to ${printable(path)}:\n${lines.join('\n')}`);
+  if (kept.length > 0) terminal.say(`Kept, because they exist: ${kept.join(', ')}.`);
+  if (missing.length > 0)
+    terminal.say(
+      `Add these lines to .gitignore, so that no key or result is committed:\n${missing.map((line) => `  ${line}`).join('\n')}`,
+    );
+  terminal.say(`Next:\n${next.map((command) => `  ${command}`).join('\n')}`);
+  return exitCodes.ok;
+}
+
+/** Writes a file that does not exist, with its folder; returns whether it was written. */
+function writeNew(path: string, text: string, mode: number): boolean {
+  makeFolder(dirname(path), 0o777);
+  try {
+    writeNamed(path, text, { flag: 'wx', mode });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** The lines that a `.gitignore` lacks. */
+function notIgnored(path: string): readonly string[] {
+  let lines: readonly string[];
+  try {
+    lines = readFileSync(path, 'utf8')
+      .split(/\r?\n/)
+      .map((line) => line.trim().replace(/^\/|\/$/g, ''));
+  } catch {
+    // A folder or a link that leads nowhere has this name.
+    lines = [];
+  }
+  return ignored.filter((line) => !lines.includes(line.replace(/\/$/, '')));
+}
+
+/** Commands to type next: to install the package, if the folder has none, and to print the plan of the job. */
+function nextCommands(path: string, cwd: string): readonly string[] {
+  const way = relative(cwd, path);
+  return [
+    ...(way === '' ? [] : [`cd ${shellWord(way.startsWith('..') ? path : way)}`]),
+    ...(hasPackage(path) ? [] : [`npm install "$(npm pack --silent ${shellWord(inPackage())})"`]),
+    './companies.sh --dry-run',
+  ];
+}
+
+function hasPackage(path: string): boolean {
+  try {
+    createRequire(join(path, 'package.json')).resolve('searchflow/package.json');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadSettingsFile } from '../../../src/cli/set-up/settings-file.js';
+
+let cwd: string;
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'searchflow-settings-'));
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+/** Loads a file with this text; returns the environment and what is wrong. */
+function load(
+  text: string,
+  env: Record<string, string> = {},
+  args: readonly string[] = ['--settings', '.env', 'jobs'],
+) {
+  writeFileSync(join(cwd, '.env'), text);
+  const all: Record<string, string | undefined> = { ...env };
+  const wrong = loadSettingsFile(args, all, cwd);
+  return { env: all, wrong };
+}
+
+describe('a file of settings', () => {
+  it('sets the variables that the environment lacks, and leaves empty ones alone', () => {
+    const text =
+      '\uFEFF# settings\r\nSEARCHFLOW_QPS=5\r\nexport EXA_API_KEY="a#b"\n\nSEARCHFLOW_TEAM=file\nSEARCHFLOW_STORE=file\n';
+    expect(load(text, { SEARCHFLOW_TEAM: 'ours', SEARCHFLOW_STORE: '' })).toEqual({
+      wrong: null,
+      env: {
+        ...{ SEARCHFLOW_QPS: '5', EXA_API_KEY: 'a#b', SEARCHFLOW_TEAM: 'ours', SEARCHFLOW_STORE: '' },
+        SEARCHFLOW_SETTINGS: join(cwd, '.env'),
+      },
+    });
+  });
+
+  it('is read only if the flag or the variable names it, and the flag wins', () => {
+    const text = 'SEARCHFLOW_QPS=5';
+    expect(load(text, {}, ['jobs']).env).toEqual({});
+    expect(load(text, { SEARCHFLOW_SETTINGS: '' }, ['jobs']).env).toEqual({ SEARCHFLOW_SETTINGS: '' });
+    for (const args of [
+      ['jobs', '--settings', '.env'],
+      ['--settings=.env', 'jobs'],
+    ])
+      expect(load(text, { SEARCHFLOW_SETTINGS: 'nowhere' }, args).env.SEARCHFLOW_QPS).toBe('5');
+    expect(load(text, { SEARCHFLOW_SETTINGS: '.env' }, ['jobs', '--', '--settings', 'x']).env.SEARCHFLOW_QPS).toBe('5');
+  });
+
+  it.each([
+    ['SEARCHFLOW_QPS=5\ncanary\n', /^--settings: .*\.env has no NAME=value in line 2\.$/],
+    ['NODE_EXTRA_CA_CERTS=/ca.pem', /sets NODE_EXTRA_CA_CERTS, which Node reads before the file/],
+    ['SEARCHFLOW_SETTINGS=other', /cannot name another one/],
+  ])('is refused with %j, and nothing is set', (text, wrong) => {
+    const loaded = load(text);
+    expect(loaded.wrong).toMatch(wrong);
+    expect(loaded.wrong).not.toContain('canary');
+    expect(Object.keys(loaded.env)).toEqual(['SEARCHFLOW_SETTINGS']);
+  });
+
+  it('that is missing is named with the variable that names it', () => {
+    expect(load('', { SEARCHFLOW_SETTINGS: 'gone' }, ['jobs']).wrong).toMatch(
+      /^SEARCHFLOW_SETTINGS: .*gone cannot be read \(ENOENT\)/,
+    );
+  });
+});
