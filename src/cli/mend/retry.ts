@@ -23,7 +23,9 @@ export interface RetryFlags extends FailedFlags, ConfigFlags {
 }
 
 /** `searchflow retry JOB`: buys failed rows of a complete job again, loads them, and changes no other row. */
-export async function retry(context: Context, job: string, flags: RetryFlags): Promise<ExitCode> {
+export async function retry(typed: Context, job: string, flags: RetryFlags): Promise<ExitCode> {
+  // An interrupted or paused run keeps its rows, and is resumed instead of planned again.
+  const context: Context = { ...typed, args: ['resume', job] };
   const { terminal } = context;
   const { dryRun = false, yes = false, json = false } = flags;
   const mistakes: string[] = [];
