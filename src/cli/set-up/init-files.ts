@@ -119,12 +119,13 @@ npx searchflow jobs                    # status, resume, cancel, export: npx sea
 ## Each night
 
 \`\`\`sh
-./companies.sh --cron '0 3 * * *' --tz Europe/Berlin --refresh-after 30d --max-cost 5 --yes
+npx searchflow enrich companies.csv --url-column website --cron '0 3 * * *' --tz Europe/Berlin --refresh-after 30d --max-cost 5 --yes
 npx searchflow worker                  # runs the schedule: keep it running, under systemd or in tmux
 npx searchflow schedule list
 \`\`\`
 
-A run reads the file again and buys new rows, and rows whose answer is older than 30 days.
+A run reads the file again and buys new rows, and rows whose answer is older than 30 days. The results are in the warehouse; with a store in
+PostgreSQL, a schedule writes no CSV. To write one: \`npx searchflow export companies --csv out/companies.csv\`
 
 ## PostgreSQL
 
