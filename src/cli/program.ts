@@ -9,6 +9,7 @@ import { addMend } from './mend/mend-program.js';
 import { addMonitors } from './monitors/monitor-program.js';
 import { helpGroups, withExamples } from './options/options.js';
 import { addPublish } from './publish/publish-program.js';
+import { addReport } from './report/report-program.js';
 import { addJobs } from './rows/job-commands.js';
 import { addAgentRows, addEnrich } from './rows/row-commands.js';
 import { addSchedules } from './schedules/schedule-program.js';
@@ -60,6 +61,7 @@ export function buildProgram(
   addMend(program, chosen);
   addInspection(program, chosen);
   addPublish(program, chosen);
+  addReport(program, chosen);
   program.commandsGroup(helpGroups.events);
   addEvents(program, chosen);
   program.commandsGroup(helpGroups.agents);

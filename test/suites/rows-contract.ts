@@ -904,6 +904,72 @@ export function rowsContract(make: MakeWarehouse): void {
       expect(await warehouse.summary('brands-1')).not.toHaveProperty('schemaChanges');
     });
 
+    it('adds up the figures of a report, which equal the figures of SQL', async () => {
+      service = new Service((url) =>
+        url.includes('d.')
+          ? { status: 'error', error_tag: 'CRAWL_NOT_FOUND', http_status: 404, result: null }
+          : { result: { url, title: url.includes('a.') ? null : '<b>title</b>' } },
+      );
+      const rows = [...letters, 'i,https://A.com/other?q=1', 'bad,nope'];
+      await runJob(dir, warehouse, await stageText(dir, csv(...rows)), service);
+      const base = {
+        job: 'brands-1',
+        generation: 'g',
+        scheduled: false,
+        phase: 'done',
+        reason: null,
+        message: null,
+      } as const;
+      const counts = {
+        rows: 10,
+        success: 8,
+        error: 1,
+        invalid: 1,
+        missing: 0,
+        vanished: 0,
+        requests: 9,
+        costMicros: 9000,
+      };
+      for (const nth of [1, 2, 3])
+        await warehouse.recordRun({
+          ...base,
+          ...counts,
+          run: `r${nth}`,
+          startedAt: nth * 1000,
+          endedAt: nth * 1000 + 500,
+        });
+      const times = service.asked.map((_, index) => ({ requestId: `request-${index + 1}`, seconds: index + 1 }));
+      const figures = await warehouse.figures({
+        ...{ job: 'brands-1', since: Date.now() + 86_400_000, stepMs: 3_600_000, times, mostHosts: 2, mostRuns: 2 },
+      });
+      expect(figures.summary).toEqual(await warehouse.summary('brands-1'));
+      const tags = await test.objects(
+        'SELECT status, error_tag AS tag, count(*) AS rows FROM brands GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2',
+      );
+      expect(figures.tags).toEqual(
+        tags.map(({ status, tag, rows: number }) => ({ status, tag, rows: Number(number) })),
+      );
+      expect(figures.loads).toMatchObject([{ rows: 10, failed: 2 }]);
+      expect(figures.viewRows).toBe(10);
+      for (const column of ['title', 'error_tag', 'status', 'response', 'fetched_at']) {
+        const [found] = await test.objects(`SELECT count(*) FILTER (WHERE ${column} IS NULL) AS nulls FROM brands`);
+        expect(figures.nulls).toContainEqual({ column, nulls: Number(found?.nulls) });
+      }
+      const [slowest, next] = figures.hosts;
+      // Two requests of a.com: the first and the last one. The host with two requests comes first.
+      expect(slowest).toEqual({ host: 'a.com', rows: 2, failed: 0, requests: 2, seconds: 5, slowest: 9 });
+      expect(next).toEqual({ host: 'h.com', rows: 1, failed: 0, requests: 1, seconds: 8, slowest: 8 });
+      expect(figures.hosts).toHaveLength(2);
+      expect(figures.runs.map(({ run }) => run)).toEqual(['r3', 'r2']);
+      const { generation, ...recorded } = base;
+      expect(figures.runs[0]).toEqual({ ...recorded, ...counts, run: 'r3', startedAt: 3000, endedAt: 3500 });
+      expect(generation).toBe('g');
+      expect((await warehouse.lastRuns(1)).map(({ run }) => run)).toEqual(['r3']);
+      await expect(
+        warehouse.figures({ ...{ job: 'nope', since: 0, stepMs: 1, times: [], mostHosts: 1, mostRuns: 1 } }),
+      ).rejects.toThrow('There is no job nope');
+    });
+
     it('records an unknown outcome once', async () => {
       const outcome: UnknownOutcome = {
         book: 'b/1',

@@ -5,7 +5,10 @@ import type { Json } from '../text/json.js';
 import type { ColumnType } from './column-type.js';
 import type { RowPlaces } from './loaded-row.js';
 import type { FoundMisfit, RowMisfit } from './on-misfit.js';
+import type { FiguresQuery, RecordedRun, RowFigures, RunRecord, WarehouseSummary } from './row-figures.js';
 import type { SchemaChange } from './schema-changes.js';
+
+export type { RunRecord, WarehouseSummary } from './row-figures.js';
 
 /** The facts of a row job that its warehouse keeps. */
 export interface JobRecord {
@@ -90,31 +93,6 @@ export interface KnownAnswer {
   readonly outcome: UnitOutcome;
 }
 
-/**
- * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
- * column; absent: none, or not counted. `quarantined`: successes that are left out of the job's view, because they have misfits; absent:
- * none.
- */
-export interface WarehouseSummary {
-  readonly rows: number;
-  readonly success: number;
-  readonly error: number;
-  readonly invalid: number;
-  /** Rows of this generation that are not loaded yet. */
-  readonly missing: number;
-  /** Rows of an earlier input that are missing from the current input. Such rows are kept, with a time in `vanished_at`. */
-  readonly vanished: number;
-  readonly tags: Readonly<Record<string, number>>;
-  readonly misfits?: Readonly<Record<string, number>>;
-  readonly quarantined?: number;
-  /** Rows among `error` and `invalid` that a person discarded. `tags` leaves them out. Absent: none. */
-  readonly discarded?: number;
-  /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
-  readonly schemaChanges?: readonly SchemaChange[];
-  /** The publish at the end of the latest recorded run; absent: none. */
-  readonly published?: PublishOutcome;
-}
-
 /** Loaded rows of a job; rows with stale answers are not counted. */
 export interface LoadedRows {
   /** Rows with an error, in all slices. */
@@ -173,24 +151,6 @@ export const usualCsv: CsvForm = { delimiter: ',', bom: false };
 /** Whether a CSV can be written with this delimiter: one ASCII character other than NUL, a double quote and a line break. */
 export const isCsvDelimiter = (text: string): boolean =>
   text.length === 1 && text > '\0' && text < '\u0080' && !/["\r\n]/.test(text);
-
-/** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
-export interface RunRecord
-  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished' | 'quarantined'> {
-  readonly job: string;
-  /** Id of the first run of the job's workflow. */
-  readonly run: string;
-  readonly scheduled: boolean;
-  readonly generation: string;
-  readonly startedAt: number;
-  readonly endedAt: number;
-  readonly phase: 'done' | 'stopped';
-  /** Why the run stopped: `reason` as a code, `message` as a sentence. */
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly requests: number;
-  readonly costMicros: number;
-}
 
 /** An answer with misread fields, from the rows of a job. */
 export interface MisreadAnswer {
@@ -293,6 +253,10 @@ export interface RowWarehouse extends RowPlaces {
   recordPublish(job: string, run: string, outcome: PublishOutcome): Promise<void>;
   /** Rejects with `JobNotLoaded` where the job or its warehouse does not exist. Never creates a file. */
   summary(job: string): Promise<WarehouseSummary>;
+  /** Sums for a report on the job; the database adds up. Rejects with `JobNotLoaded` like `summary`. */
+  figures(query: FiguresQuery): Promise<RowFigures>;
+  /** The newest recorded runs of all jobs; none without a warehouse. Never creates a file. */
+  lastRuns(most: number): Promise<readonly RecordedRun[]>;
   /**
    * Writes the enriched CSV: rows in the order of the input, input columns unchanged, result columns added, and a column of the extra cells
    * if rows of the input have more cells than its header. Replaces the file in one step. Default: {@link usualCsv}.

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SlotOwner } from '../../core/limiter/slots.js';
+import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../core/purchase/attempts.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
@@ -20,13 +21,14 @@ import type {
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
+import { fileActivity, fileRequestTimes } from '../spend/file-activity.js';
 import { FileCaps } from '../spend/file-caps.js';
 import { SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
 import { Reserve } from './reserve.js';
-import type { Segment } from './segment.js';
+import { readSegment, type Segment } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type DamagedSegment, SegmentStore } from './segment-store.js';
 import { bytesOf, LINE_END, type UnitLine } from './segment-writer.js';
@@ -308,6 +310,20 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
 
   async usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]> {
     return this.#sums.usage(this.#team, by, since, until);
+  }
+
+  readonly report: JournalReport = {
+    activity: (query) => fileActivity(this.#files(), this.#team, query),
+    days: async (job, since, until) => this.#sums.days(this.#team, job, since, until),
+    requestTimes: (job, since, most) => fileRequestTimes(this.#files(), this.#team, { job, since, most }),
+  };
+
+  /** The files of lines, for readers that read them again instead of keeping every purchase in memory. */
+  #files() {
+    return this.#segments.segments.map(({ name }) => ({
+      name,
+      read: (each: Parameters<typeof readSegment>[1]) => void readSegment(this.#segments.lineFile(name), each),
+    }));
   }
 
   async close(): Promise<void> {

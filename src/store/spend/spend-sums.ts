@@ -1,3 +1,4 @@
+import type { DayUsage } from '../../core/purchase/activity.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import {
   ANSWERS_KEPT,
@@ -157,6 +158,22 @@ export class SpendSums {
     }
     const names = [...groups.keys()].sort();
     return names.map((group) => ({ group, ...(groups.get(group) as Amounts) }));
+  }
+
+  /** See `JournalReport.days`. */
+  days(team: string, job: string | null, since: number, until: number): readonly DayUsage[] {
+    const days = new Map<string, Amounts & { readonly day: string; readonly operation: string }>();
+    for (const cell of this.#cells.values()) {
+      if (cell.team !== team || (job !== null && cell.job !== job)) continue;
+      if (cell.day < startOfDay(since) || cell.day >= until) continue;
+      const { operation } = cell;
+      const day = new Date(cell.day).toISOString().slice(0, 10);
+      add(
+        found(days, `${day} ${operation}`, () => ({ day, operation, ...nothing() })),
+        cell,
+      );
+    }
+    return [...days.keys()].sort().map((name) => days.get(name) as DayUsage);
   }
 
   #cell(asked: Asked): Cell {

@@ -42,7 +42,7 @@ import { outcomes, runs } from './row-tables.js';
 export function createRowStore(
   database: RowDatabase,
   say: (sentence: string) => void = () => undefined,
-): Omit<RowWarehouse, keyof RowPlaces | 'exportCsv' | 'exportParquet' | 'close'> {
+): Omit<RowWarehouse, keyof RowPlaces | 'exportCsv' | 'exportParquet' | 'figures' | 'lastRuns' | 'close'> {
   const { shown, transaction } = database;
   const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
     if (!(await database.exists())) throw unknownJob(job, shown);
@@ -224,7 +224,7 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
  * See `RowWarehouse.summary`. `success + error + invalid + missing = rows`: answers to other options are not counted, so their rows are
  * missing. Earlier versions of rows are not counted either.
  */
-async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
+export async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
   const [record] = await tx.rows<{ rows: unknown; changes: string | null; published: string | null }>(
     `SELECT j.rows, CAST(r.schema_changes AS text) AS changes, CAST(r.published AS text) AS published
      FROM searchflow_jobs j LEFT JOIN searchflow_runs r ON r.job = j.job

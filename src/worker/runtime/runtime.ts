@@ -65,6 +65,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     team: teamView(store),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
+    report: async (wish) => (await import('./report.js')).readReport(parts, wish),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();
       const { client } = await parts.connect();

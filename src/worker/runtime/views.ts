@@ -4,6 +4,7 @@ import type { OtherLimit } from '../../core/processes/presence.js';
 import type { Published } from '../../core/publish/publish-request.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
+import type { Report, ReportWish } from '../../core/report/report.js';
 import type { JobSummary, Resumption } from '../../core/rows/job.js';
 import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
@@ -143,6 +144,8 @@ export interface Runtime {
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */
   clean(wish: CleanWish): Promise<Cleaned>;
+  /** Reads the figures of a report from store and warehouses. Starts no server. */
+  report(wish: ReportWish): Promise<Report>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */
   workflows(options?: { readonly worker?: boolean }): Promise<WorkflowAccess>;
   /**

@@ -1,6 +1,7 @@
 import type { Limiter, LimiterView } from '../../core/limiter/limiter.js';
 import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
+import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory } from '../../core/purchase/attempts.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
@@ -10,6 +11,7 @@ import type { LimitReservation } from '../team/limit-owner.js';
 
 /** The journal with the sums of the purchases in it. */
 export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
+  readonly report: JournalReport;
   /** Whether `prune` with the same arguments would remove anything. */
   prunable(segmentPrefix: string, before: number): Promise<boolean>;
   /** Bytes of the bodies that `prune` with the same arguments would remove. */

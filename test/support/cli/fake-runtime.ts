@@ -164,6 +164,9 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
       ...{ changed: true, tables: [{ name: 'brands', rows: 200, total: 200 }] },
     }),
     checkPublish: async () => undefined,
+    report: async () => {
+      throw new Error('there is no report');
+    },
     reparse: async () => ({ answers: 0, understood: 0, rows: 0 }),
     summary: async () => ({ ...summary, requests: 0, costMicros: 0 }),
     known: async () => [],

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { ActivityQuery, JournalReport } from '../../../src/core/purchase/activity.js';
 import type { Intent, Journal } from '../../../src/core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCap } from '../../../src/core/purchase/spend.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
 /** A journal that also knows the spending of its team. */
-export type PurchaseJournal = Journal & Spend;
+export type PurchaseJournal = Journal & Spend & { readonly report: JournalReport };
 
 /** Today's date in UTC, as usage by day shows it. */
 const today = () => new Date().toISOString().slice(0, 10);
@@ -220,6 +221,63 @@ export function spendContract(
       expect(await groups(midnight + 86_400_000)).toBe(0);
       expect(await groups(0, midnight)).toBe(0);
       expect(await groups(0, midnight + 1)).toBe(1);
+    });
+
+    it('adds up requests, answers, refusals and lost answers for a report, and leaves out what was never sent', async () => {
+      const { journal, reopen } = await open();
+      const inCalls = { segment: 'calls/2026-11-21', operation: 'search' };
+      await land(journal, await ask(journal, 3), 3, 2900);
+      await land(journal, await ask(journal, 1, inCalls), 1, 7000);
+      const refused = 'POST /contents: 429 Too Many Requests (RATE_LIMIT_EXCEEDED): slower (retry in 7 s)';
+      await journal.miss(await ask(journal, 1), refused, 'never');
+      await journal.miss(await ask(journal, 1), 'POST /contents: 503 Service Unavailable', 'never');
+      await journal.miss(await ask(journal, 1), 'held back before it was sent', 'never');
+      await journal.miss(await ask(journal, 2), 'connection reset', 'maybe');
+      await ask(journal, 4);
+      const now = Date.now();
+      const query: ActivityQuery = {
+        ...{ job: null, since: now - 3_600_000, until: now + 3_600_000, stepMs: 86_400_000, windowMs: 86_400_000 },
+        shares: [{ operation: 'search', bucket: 'searches', units: 2 }],
+        usual: { bucket: 'all', units: 1 },
+      };
+      const all = {
+        requests: 5,
+        units: 5,
+        active: 1,
+        busiest: 5,
+        answered: 1,
+        limited: 1,
+        waitSeconds: 7,
+        failed: 1,
+        lost: 1,
+      };
+      const searches = { bucket: 'searches', requests: 1, units: 2, answered: 1, limited: 0, lost: 0 };
+      expect(await journal.report.activity(query)).toMatchObject([{ bucket: 'all', ...all }, searches]);
+      const back = await reopen();
+      const [contents, other] = await back.report.activity({ ...query, job: 'job' });
+      expect(contents).toMatchObject({ bucket: 'all', requests: 5, answered: 1, limited: 1, failed: 1 });
+      expect(contents?.slowest).toBeGreaterThanOrEqual(0);
+      expect(other).toBeUndefined();
+      expect(await back.report.activity({ ...query, until: now - 1_800_000 })).toEqual([]);
+
+      const days = await back.report.days(null, now, now + 1);
+      const line = { day: today(), openMicros: 0, unknownOutcomes: 0, unknownMicros: 0 };
+      expect(days).toEqual([
+        {
+          ...line,
+          operation: 'contents',
+          requests: 1,
+          units: 3,
+          landedMicros: 2900,
+          unknownOutcomes: 2,
+          unknownMicros: 6000,
+        },
+        { ...line, operation: 'search', requests: 1, units: 1, landedMicros: 7000 },
+      ]);
+      expect((await back.report.days('calls', now, now + 1)).map(({ operation }) => operation)).toEqual(['search']);
+      const times = await back.report.requestTimes('job', now - 3_600_000, 10);
+      expect(times).toEqual([{ requestId: expect.stringMatching(/^req-/), seconds: expect.any(Number) }]);
+      expect(await back.report.requestTimes('job', now - 3_600_000, 0)).toEqual([]);
     });
 
     it('does not count units that ended without a purchase', async () => {

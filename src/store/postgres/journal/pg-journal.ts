@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { JournalReport } from '../../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../../core/purchase/attempts.js';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
@@ -30,6 +31,7 @@ import {
 } from './journal-values.js';
 import { Notifier } from './notifier.js';
 import { historyOf } from './pg-history.js';
+import { createPgReport } from './pg-report.js';
 import { prunableBytes, prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
 import { createPgSpend } from './pg-spend.js';
 import { isUnregistered, ProcessHeartbeat } from './process-heartbeat.js';
@@ -68,6 +70,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   readonly #heartbeat: ProcessHeartbeat;
   readonly #spend: Spend;
   readonly #notifier: Notifier;
+  readonly report: JournalReport;
   /** Operations of the intents that this process has in flight. */
   readonly #operations = new Map<string, string>();
 
@@ -78,6 +81,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     this.#heartbeat = heartbeat;
     this.#spend = createPgSpend(postgres, team);
     this.#notifier = new Notifier(postgres);
+    this.report = createPgReport(postgres, team);
   }
 
   /** Opens the journal. The caller closes `postgres` after the journal. */

@@ -8,7 +8,7 @@ const groups: Readonly<Record<UsageGroup, string>> = {
   day: `to_char(day, 'YYYY-MM-DD') COLLATE "C"`,
 };
 
-const dayOf = (at: number): string => new Date(startOfDay(at)).toISOString().slice(0, 10);
+export const dayOf = (at: number): string => new Date(startOfDay(at)).toISOString().slice(0, 10);
 
 /** The spending and caps of a team, from sums that the journal updates in the transactions of its purchases. */
 export function createPgSpend(postgres: Postgres, team: string): Spend {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
+import { createFigures } from '../../report/row-figures.js';
 import type { RowDatabase } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { createRowPlaces } from '../../traces/create-row-places.js';
@@ -46,6 +47,7 @@ export function createDuckDbRows(options: {
     ...createRowStore(database, say),
     failedRows: (job, filter) => onceFree(() => places.failedRows(job, filter)),
     placeOf: (job, name) => onceFree(() => places.placeOf(job, name)),
+    ...createFigures(database),
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
     ...createExports({
       file: warehouse.file,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
+import { createFigures } from '../../report/row-figures.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
@@ -34,6 +35,7 @@ export function createPostgresRows(
   return {
     ...createRowStore(database, say),
     ...createRowPlaces(database),
+    ...createFigures(database),
     ...createExports({
       file: null,
       say,

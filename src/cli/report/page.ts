@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { Liquid } from 'liquidjs';
+import type { Chart } from './charts.js';
+
+export interface Cell {
+  readonly text: string;
+  /** `number`: aligned to the right; `bad`: in the colour of problems. */
+  readonly kind?: 'number' | 'bad' | 'number bad';
+}
+
+/** A part of the page. Texts are plain texts; the page escapes them. */
+export interface Section {
+  readonly title: string;
+  readonly lead?: string | null;
+  readonly chart?: Chart | null;
+  /** What the colours and lines of the chart are. */
+  readonly legend?: readonly { readonly mark: string; readonly text: string }[];
+  readonly head?: readonly Cell[];
+  readonly rows?: readonly (readonly Cell[])[];
+  readonly note?: string | null;
+}
+
+export interface Page {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly facts: readonly { readonly name: string; readonly value: string }[];
+  /** Sentences that the reader must not miss. */
+  readonly warnings: readonly string[];
+  readonly figures: readonly {
+    readonly name: string;
+    readonly value: string;
+    readonly more: string;
+    readonly isBad?: boolean;
+  }[];
+  readonly sections: readonly Section[];
+  readonly foot: readonly string[];
+}
+
+const style = `
+:root { color-scheme: light dark; --page: #f6f7f9; --card: #ffffff; --text: #1c2430; --muted: #5d6877; --line: #dfe3e9;
+  --series-1: #2563a8; --series-2: #d9822b; --series-3: #3f9c6b; --series-4: #8a5cc2; --series-5: #b8486b; --series-6: #6b7f92;
+  --series-soft: #bcd3ec; --good: #3f9c6b; --bad: #c0392b; --warn: #fff4e0; }
+@media (prefers-color-scheme: dark) { :root { --page: #12161c; --card: #1b2129; --text: #e6eaf0; --muted: #9aa6b5; --line: #323b47;
+  --series-1: #6ea8e8; --series-2: #f0a860; --series-3: #6fc79a; --series-4: #b793e6; --series-5: #e58aa8; --series-6: #9fb0c1;
+  --series-soft: #2f4d6e; --good: #6fc79a; --bad: #ff8a7a; --warn: #3a2f1c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+main { max-width: 920px; margin: 0 auto; padding: 28px 20px 48px; }
+header { margin-bottom: 20px; }
+h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
+h2 { font-size: 18px; margin: 0 0 6px; overflow-wrap: anywhere; }
+p { margin: 0 0 10px; overflow-wrap: anywhere; }
+.muted, .note, .legend, footer { color: var(--muted); }
+.note, .legend, footer { font-size: 13px; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 12px 0 0; font-size: 14px; }
+.facts dt { color: var(--muted); }
+.facts dd { margin: 0; overflow-wrap: anywhere; }
+.warning { background: var(--warn); border: 1px solid var(--line); border-left: 4px solid var(--series-2); border-radius: 6px; padding: 10px 14px; }
+.figures { display: grid; grid-template-columns: repeat(4, 1fr); gap: 12px; margin: 0 0 16px; }
+.figure, section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
+.figure { padding: 12px 14px; min-width: 0; }
+.figure b { display: block; font-size: 22px; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }
+.figure span { display: block; font-size: 13px; color: var(--muted); overflow-wrap: anywhere; }
+section { padding: 18px 20px; margin: 0 0 16px; break-inside: avoid; }
+.bad { color: var(--bad); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; margin: 8px 0 4px; }
+th, td { text-align: left; vertical-align: top; padding: 5px 14px 5px 0; border-bottom: 1px solid var(--line);
+  overflow-wrap: anywhere; min-width: 8em; }
+th.number, td.number { min-width: 0; }
+th { font-weight: 600; color: var(--muted); font-size: 13px; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th:last-child, td:last-child { padding-right: 0; }
+tr:last-child td { border-bottom: 0; }
+.chart { display: block; max-width: 100%; height: auto; margin: 6px 0; }
+.chart text { white-space: pre; }
+.narrow { display: none; }
+.legend { list-style: none; padding: 0; margin: 0 0 8px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
+.legend svg { vertical-align: -1px; margin-right: 6px; }
+@media (max-width: 640px) { main { padding: 18px 12px 32px; } h1 { font-size: 21px; } section { padding: 14px; }
+  .figures { grid-template-columns: repeat(2, 1fr); gap: 8px; } .wide { display: none; } .narrow { display: block; }
+  .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 6px; } th, td { padding-right: 10px; } }
+@media print { body { background: none; } }
+`;
+
+const source = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{{ policy }}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>{{ page.title }}</title>
+<style>{{ style | raw }}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>{{ page.title }}</h1>
+<p class="muted">{{ page.subtitle }}</p>
+<dl class="facts">
+{%- for fact in page.facts %}
+<dt>{{ fact.name }}</dt><dd>{{ fact.value }}</dd>
+{%- endfor %}
+</dl>
+</header>
+{%- for warning in page.warnings %}
+<p class="warning">{{ warning }}</p>
+{%- endfor %}
+<div class="figures">
+{%- for figure in page.figures %}
+<div class="figure"><span>{{ figure.name }}</span><b{% if figure.isBad %} class="bad"{% endif %}>{{ figure.value }}</b><span>{{ figure.more }}</span></div>
+{%- endfor %}
+</div>
+{%- for section in page.sections %}
+<section>
+<h2>{{ section.title }}</h2>
+{%- if section.lead %}
+<p>{{ section.lead }}</p>
+{%- endif %}
+{%- if section.chart %}
+<div class="wide">{{ section.chart.wide | raw }}</div>
+<div class="narrow">{{ section.chart.narrow | raw }}</div>
+{%- endif %}
+{%- if section.legend %}
+<ul class="legend">
+{%- for item in section.legend %}
+<li><svg width="12" height="12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="var(--{{ item.mark }})"/></svg>{{ item.text }}</li>
+{%- endfor %}
+</ul>
+{%- endif %}
+{%- if section.rows.size > 0 %}
+<div class="scroll"><table>
+<thead><tr>{% for cell in section.head %}<th class="{{ cell.kind }}" scope="col">{{ cell.text }}</th>{% endfor %}</tr></thead>
+<tbody>
+{%- for row in section.rows %}
+<tr>{% for cell in row %}<td class="{{ cell.kind }}">{{ cell.text }}</td>{% endfor %}</tr>
+{%- endfor %}
+</tbody>
+</table></div>
+{%- endif %}
+{%- if section.note %}
+<p class="note">{{ section.note }}</p>
+{%- endif %}
+</section>
+{%- endfor %}
+<footer>
+{%- for sentence in page.foot %}
+<p>{{ sentence }}</p>
+{%- endfor %}
+</footer>
+</main>
+</body>
+</html>
+`;
+
+/** The page needs nothing from elsewhere and runs nothing; only its own style sheet applies. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'`;
+
+/** Returns one HTML page without script. Every text is escaped; only the charts are HTML already. */
+export function renderPage(page: Page): string {
+  const engine = new Liquid({ outputEscape: 'escape', ownPropertyOnly: true, strictFilters: true });
+  return String(engine.parseAndRenderSync(source, { page, policy, style }));
+}

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { dirname, resolve } from 'node:path';
+import type { Report } from '../../core/report/report.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { writeDurably } from '../../files/write-durably.js';
+import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { parseDay, parseLastDay } from '../options/day-option.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+import { reportData } from './report-data.js';
+
+export interface ReportFlags {
+  readonly out?: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly open?: boolean;
+  readonly json?: boolean;
+}
+
+const DAY_MS = 86_400_000;
+const MOST_DAYS = 366;
+const TEAM = 'team';
+
+/** `searchflow report JOB|team`: writes the figures of a job or of the team as one HTML file. Needs no Temporal server. */
+export async function report(context: Context, what: string, flags: ReportFlags): Promise<ExitCode> {
+  const { terminal } = context;
+  const { range, mistakes } = rangeOf(flags, Date.now());
+  const out = flags.out;
+  if (out !== undefined && out !== '-' && !/\.html?$/i.test(out))
+    mistakes.push(`--out: '${printable(out)}' must end with .html, or be - for stdout.`);
+  if (out === '-' && flags.json) mistakes.push('--out - and --json both write to stdout. Name a file for --out.');
+  if (flags.open && out === '-') mistakes.push('--open needs a file. Name a file for --out.');
+  if (flags.open && flags.json && out === undefined) mistakes.push('--open needs a file. Name a file for --out.');
+  const config: RuntimeConfig = settings(context, {}, mistakes);
+  return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
+    const found = await runtime.report({ job: what === TEAM ? null : what, ...range });
+    if (flags.json) terminal.data(JSON.stringify(reportData(found)));
+    if (flags.json && out === undefined) return exitCodes.ok;
+    const [{ renderPage }, { reportPage }] = await Promise.all([import('./page.js'), import('./report-page.js')]);
+    const html = renderPage(reportPage(found));
+    if (stopped.aborted) return exitCodes.ok;
+    if (out === '-') {
+      terminal.data(html);
+      return exitCodes.ok;
+    }
+    const file = resolve(context.cwd, out ?? `out/${fileName(found)}-report.html`);
+    makeFolder(dirname(file), 0o777);
+    await writeDurably(file, html);
+    terminal.say(`Written: ${printable(file, 1000)}`);
+    if (flags.open) await openFile(context, file);
+    return exitCodes.ok;
+  });
+}
+
+function rangeOf({ since, until }: ReportFlags, now: number) {
+  const mistakes: string[] = [];
+  const wrong = (flag: string, text: string) =>
+    mistakes.push(`${flag}: '${printable(text)}' must be a UTC date (2026-11-21) or an age in days or weeks (7d, 2w).`);
+  const first = parseDay(since, now);
+  const last = until === undefined ? now - (now % DAY_MS) + DAY_MS : parseLastDay(until, now);
+  if (first === null) wrong('--since', since);
+  if (last === null) wrong('--until', until ?? '');
+  if (first !== null && last !== null) {
+    if (first >= last)
+      mistakes.push(`--since ${since} must not be after ${until === undefined ? 'today' : `--until ${until}`}.`);
+    else if (last - first > MOST_DAYS * DAY_MS)
+      mistakes.push(`A report has at most ${MOST_DAYS} days. Pass a later --since.`);
+  }
+  return { mistakes, range: { since: first ?? 0, until: last ?? 0 } };
+}
+
+/** A name without characters that a file system refuses. */
+const fileName = ({ job }: Report): string => (job?.job ?? TEAM).replace(/[^\w.-]/g, '_');
+
+const OPEN_MS = 5000;
+
+/** Opens a file with the program of the platform. Without a terminal nobody looks at a browser, so nothing is opened. */
+async function openFile({ terminal, env }: Context, file: string): Promise<void> {
+  if (!terminal.live) {
+    terminal.say('Not opened: stderr is not a terminal.');
+    return;
+  }
+  const [command, args] = opener(process.platform, file);
+  const problem = await new Promise<string | null>((done) => {
+    const child = spawn(command, args, { stdio: 'ignore', detached: true, env: env as NodeJS.ProcessEnv });
+    child.once('error', (error) => done(error.message));
+    child.once('exit', (code) => done(code === 0 ? null : `exit code ${code}`));
+    child.unref();
+    setTimeout(done, OPEN_MS, null).unref();
+  });
+  if (problem !== null)
+    terminal.say(`Not opened: ${command} failed (${printable(problem)}). Open the file in a browser.`);
+}
+
+/** The program that opens a file, without a shell. */
+export function opener(platform: NodeJS.Platform, file: string): readonly [command: string, args: string[]] {
+  if (platform === 'darwin') return ['open', [file]];
+  if (platform === 'win32') return ['explorer.exe', [file]];
+  return ['xdg-open', [file]];
+}

@@ -1,0 +1,107 @@
+import type { PublishOutcome } from '../publish/publish-request.js';
+import type { RequestTime } from '../purchase/activity.js';
+import type { SchemaChange } from './schema-changes.js';
+
+/**
+ * Counts of rows by status. Keys of `tags` are error tags. `misfits`: by column, the number of values that do not fit the type of their
+ * column; absent: none, or not counted. `quarantined`: successes that are left out of the job's view, because they have misfits; absent:
+ * none.
+ */
+export interface WarehouseSummary {
+  readonly rows: number;
+  readonly success: number;
+  readonly error: number;
+  readonly invalid: number;
+  /** Rows of this generation that are not loaded yet. */
+  readonly missing: number;
+  /** Rows of an earlier input that are missing from the current input. Such rows are kept, with a time in `vanished_at`. */
+  readonly vanished: number;
+  readonly tags: Readonly<Record<string, number>>;
+  readonly misfits?: Readonly<Record<string, number>>;
+  readonly quarantined?: number;
+  /** Rows among `error` and `invalid` that a person discarded. `tags` leaves them out. Absent: none. */
+  readonly discarded?: number;
+  /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
+  readonly schemaChanges?: readonly SchemaChange[];
+  /** The publish at the end of the latest recorded run; absent: none. */
+  readonly published?: PublishOutcome;
+}
+
+/** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */
+export interface RunRecord
+  extends Pick<WarehouseSummary, 'rows' | 'success' | 'error' | 'invalid' | 'missing' | 'vanished' | 'quarantined'> {
+  readonly job: string;
+  /** Id of the first run of the job's workflow. */
+  readonly run: string;
+  readonly scheduled: boolean;
+  readonly generation: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly phase: 'done' | 'stopped';
+  /** Why the run stopped: `reason` as a code, `message` as a sentence. */
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly requests: number;
+  readonly costMicros: number;
+}
+
+export interface FiguresQuery {
+  readonly job: string;
+  /** Unix ms. Loads before this time are added up in the first part. */
+  readonly since: number;
+  /** Length of a part of the time, in ms. */
+  readonly stepMs: number;
+  /** Times of requests, for the hosts of their rows. */
+  readonly times: readonly RequestTime[];
+  readonly mostHosts: number;
+  readonly mostRuns: number;
+}
+
+/** Rows with this status and error tag. */
+export interface TagCount {
+  readonly status: string;
+  readonly tag: string | null;
+  readonly rows: number;
+}
+
+/** Rows of the current input that were loaded in a part of the time. */
+export interface LoadStep {
+  /** Start of the part, Unix ms. */
+  readonly at: number;
+  readonly rows: number;
+  readonly failed: number;
+}
+
+/** Number of rows of the job's view in which a column is NULL. */
+export interface NullCount {
+  readonly column: string;
+  readonly nulls: number;
+}
+
+/** The requests of the rows of a host, of those whose time is known. A request counts for each host of its rows. */
+export interface HostTimes {
+  readonly host: string;
+  readonly rows: number;
+  readonly failed: number;
+  readonly requests: number;
+  /** Mean time of the requests of its rows, and the longest one, in seconds. */
+  readonly seconds: number;
+  readonly slowest: number;
+}
+
+/** A run as the warehouse recorded it. */
+export type RecordedRun = Omit<RunRecord, 'generation'>;
+
+/** What a report reads from the warehouse of a job. The database adds up: memory does not grow with the rows. */
+export interface RowFigures {
+  readonly summary: WarehouseSummary;
+  readonly tags: readonly TagCount[];
+  readonly loads: readonly LoadStep[];
+  /** Rows of the job's view, and the columns that may be NULL. */
+  readonly viewRows: number;
+  readonly nulls: readonly NullCount[];
+  /** The slowest hosts first; hosts with one request are last, because the request may be slow for another host. */
+  readonly hosts: readonly HostTimes[];
+  /** The newest first. */
+  readonly runs: readonly RecordedRun[];
+}

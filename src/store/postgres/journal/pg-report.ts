@@ -1,0 +1,70 @@
+import {
+  type ActivityStep,
+  type DayUsage,
+  type JournalReport,
+  LIMITED,
+  NAMED_WAIT,
+  type RequestTime,
+  SENT,
+} from '../../../core/purchase/activity.js';
+import { identifier, type Postgres } from '../../../postgres/index.js';
+import { dayOf } from './pg-spend.js';
+
+/** What a report reads from the journal of a team. PostgreSQL adds up; only sums are sent. */
+export function createPgReport(postgres: Postgres, team: string): JournalReport {
+  const schema = identifier(postgres.address.schema);
+  const number = (expression: string) => `coalesce(${expression}, 0)::double precision`;
+  const seconds = (of: 'sum' | 'max') =>
+    number(`${of}(greatest(0, extract(epoch FROM closed_at - at))) FILTER (WHERE state = 'landed')`);
+  const isLimited = `state = 'never' AND reason ~ '${LIMITED}'`;
+  return {
+    activity: ({ job, since, until, stepMs, windowMs, shares, usual }) =>
+      postgres.query<ActivityStep>(
+        `WITH sent AS (
+           SELECT coalesce(s.bucket, $6) AS bucket, coalesce(s.units, $7) AS units, state, reason, at, closed_at,
+             floor(extract(epoch FROM at) * 1000 / $5::double precision) AS nth
+           FROM ${schema}.purchases LEFT JOIN json_to_recordset($8::json) AS s(operation text, bucket text, units double precision)
+             USING (operation)
+           WHERE team = $1 AND ($2::text IS NULL OR job = $2) AND state <> 'settled'
+             AND at >= to_timestamp($3::double precision / 1000) AND at < to_timestamp($4::double precision / 1000)
+             AND (state <> 'never' OR reason ~ '${SENT}')
+         ), windows AS (
+           SELECT bucket, nth, sum(units) AS units FROM sent
+           GROUP BY bucket, nth, floor(extract(epoch FROM at) * 1000 / $9::double precision)
+         ), busy AS (
+           SELECT bucket, nth, count(*) AS active, max(units) AS busiest FROM windows GROUP BY bucket, nth
+         )
+         SELECT bucket, (nth * $5::double precision)::double precision AS at, ${number('count(*)')} AS requests,
+           ${number('sum(units)')} AS units, ${number('max(active)')} AS active, ${number('max(busiest)')} AS busiest,
+           ${number("count(*) FILTER (WHERE state = 'landed')")} AS answered,
+           ${seconds('sum')} AS seconds, ${seconds('max')} AS slowest,
+           ${number(`count(*) FILTER (WHERE ${isLimited})`)} AS limited,
+           ${number(`sum(substring(reason FROM '${NAMED_WAIT}')::double precision) FILTER (WHERE ${isLimited})`)} AS "waitSeconds",
+           ${number(`count(*) FILTER (WHERE state = 'never' AND NOT (${isLimited}))`)} AS failed,
+           ${number("count(*) FILTER (WHERE state = 'unknown')")} AS lost
+         FROM sent JOIN busy USING (bucket, nth) GROUP BY bucket, nth ORDER BY bucket COLLATE "C", nth`,
+        [team, job, since, until, stepMs, usual.bucket, usual.units, JSON.stringify(shares), windowMs],
+      ),
+
+    days: (job, since, until) =>
+      postgres.query<DayUsage>(
+        `SELECT to_char(day, 'YYYY-MM-DD') AS day, operation, ${number('sum(requests)')} AS requests, ${number('sum(units)')} AS units,
+           ${number('sum(landed_micros)')} AS "landedMicros", ${number('sum(open_micros)')} AS "openMicros",
+           ${number('sum(unknown_outcomes)')} AS "unknownOutcomes", ${number('sum(unknown_micros)')} AS "unknownMicros"
+         FROM ${schema}.spend
+         WHERE team = $1 AND ($2::text IS NULL OR job = $2) AND day >= $3::date AND day <= $4::date
+         GROUP BY day, operation ORDER BY day, operation`,
+        [team, job, dayOf(since), dayOf(until - 1)],
+      ),
+
+    requestTimes: (job, since, most) =>
+      postgres.query<RequestTime>(
+        `SELECT request_id AS "requestId", greatest(0, extract(epoch FROM closed_at - at))::double precision AS seconds
+         FROM ${schema}.purchases
+         WHERE team = $1 AND job = $2 AND state = 'landed' AND request_id IS NOT NULL
+           AND at >= to_timestamp($3::double precision / 1000)
+         ORDER BY at DESC LIMIT $4`,
+        [team, job, since, most],
+      ),
+  };
+}

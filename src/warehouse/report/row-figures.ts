@@ -1,0 +1,155 @@
+import type {
+  FiguresQuery,
+  HostTimes,
+  LoadStep,
+  NullCount,
+  RecordedRun,
+  RowFigures,
+  TagCount,
+} from '../../core/rows/row-figures.js';
+import type { RowWarehouse, WarehouseSummary } from '../../core/rows/row-warehouse.js';
+import { viewNames } from '../rows/job-view.js';
+import type { RowDatabase, RowTransaction } from '../rows/row-sql.js';
+import { readJob, summarize, unknownJob } from '../rows/row-store.js';
+import { identifier } from '../shared/duckdb-quote.js';
+
+type Job = Awaited<ReturnType<typeof readJob>>;
+
+/** Rows of the current input, with answers to the current options. */
+const CURRENT = 'job = $1 AND vanished_at IS NULL AND outdated_at IS NULL';
+
+/** Returns `RowWarehouse.figures` and `RowWarehouse.lastRuns`. All databases get the same statements. */
+export function createFigures({
+  shown,
+  exists,
+  transaction,
+}: Pick<RowDatabase, 'shown' | 'exists' | 'transaction'>): Pick<RowWarehouse, 'figures' | 'lastRuns'> {
+  return {
+    async figures(query) {
+      if (!(await exists())) throw unknownJob(query.job, shown);
+      return transaction('readAll', async (tx) => {
+        const summary = await summarize(tx, query.job, shown);
+        return rowFigures(tx, query, await readJob(tx, query.job, shown), summary);
+      });
+    },
+    lastRuns: async (most) => ((await exists()) ? transaction('read', (tx) => lastRuns(tx, most)) : []),
+  };
+}
+
+async function rowFigures(
+  tx: RowTransaction,
+  query: FiguresQuery,
+  job: Job,
+  summary: WarehouseSummary,
+): Promise<RowFigures> {
+  return {
+    summary,
+    tags: await tagCounts(tx, query),
+    loads: await loadSteps(tx, query),
+    ...(await nullCounts(tx, job)),
+    hosts: await hostTimes(tx, query),
+    runs: await lastRuns(tx, query.mostRuns, query.job),
+  };
+}
+
+async function tagCounts({ rows }: RowTransaction, { job }: FiguresQuery): Promise<TagCount[]> {
+  const found = await rows<{ status: string; tag: string | null; count: unknown }>(
+    `SELECT status, error_tag AS tag, count(*) AS count FROM row_store WHERE ${CURRENT} GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+    [job],
+  );
+  return found.map(({ status, tag, count }) => ({ status, tag, rows: Number(count) }));
+}
+
+async function loadSteps({ rows, dialect }: RowTransaction, { job, since, stepMs }: FiguresQuery): Promise<LoadStep[]> {
+  const step = 'CAST($3 AS double precision)';
+  const found = await rows<{ nth: unknown; count: unknown; failed: unknown }>(
+    `SELECT floor(greatest(${dialect.millis('loaded_at')}, CAST($2 AS double precision)) / ${step}) AS nth, count(*) AS count,
+       count(*) FILTER (WHERE status <> 'success') AS failed
+     FROM row_store WHERE ${CURRENT} GROUP BY 1 ORDER BY 1`,
+    [job, since, stepMs],
+  );
+  return found.map(({ nth, count, failed }) => ({
+    ...{ at: Number(nth) * stepMs, rows: Number(count), failed: Number(failed) },
+  }));
+}
+
+/** Columns in one statement: each column reads the answers of all rows. */
+const COLUMNS_AT_ONCE = 50;
+const MOST_COLUMNS = 200;
+
+/** Columns of a CSV are texts and never NULL. */
+async function nullCounts(
+  { rows, dialect }: RowTransaction,
+  job: Job,
+): Promise<Pick<RowFigures, 'viewRows' | 'nulls'>> {
+  const { view } = dialect;
+  const names = viewNames(view, job.columns, job.results);
+  const { from, shown } = view.read(job.results, job.where);
+  const own = job.types ? names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const) : [];
+  const results = names.results.map((name, index) => [name, shown[index] as string] as const);
+  const all = [...results, ...own].slice(0, MOST_COLUMNS);
+  const nulls: NullCount[] = [];
+  let viewRows = 0;
+  for (let first = 0; first < all.length; first += COLUMNS_AT_ONCE) {
+    const some = all.slice(first, first + COLUMNS_AT_ONCE);
+    const counts = some.map(([, value], index) => `count(${value}) AS ${identifier(`c${index}`)}`);
+    const [found = {}] = await rows<Record<string, unknown>>(`SELECT count(*) AS n, ${counts.join(', ')} FROM ${from}`);
+    viewRows = Number(found.n);
+    nulls.push(...some.map(([column], index) => ({ column, nulls: viewRows - Number(found[`c${index}`]) })));
+  }
+  return { viewRows, nulls };
+}
+
+const HOST = ['://', '/', '?', '#'].reduce(
+  (url, mark, nth) => `split_part(${url}, '${mark}', ${nth === 0 ? 2 : 1})`,
+  'e.url',
+);
+
+async function hostTimes(
+  { rows, dialect }: RowTransaction,
+  { job, times, mostHosts }: FiguresQuery,
+): Promise<HostTimes[]> {
+  if (times.length === 0) return [];
+  const relation = dialect.records('$2', [
+    { name: 'request', type: 'text', is: '' },
+    { name: 'seconds', type: 'number', is: '' },
+  ]);
+  const found = await rows<Record<keyof HostTimes, unknown>>(
+    `SELECT host, count(*) AS rows, count(*) FILTER (WHERE status = 'error') AS failed, count(DISTINCT request) AS requests,
+       avg(seconds) AS seconds, max(seconds) AS slowest
+     FROM (SELECT lower(${HOST}) AS host, e.status, r.request, r.seconds
+       FROM row_store e JOIN ${relation} ON r.request = e.request_id
+       WHERE e.job = $1 AND e.vanished_at IS NULL AND e.outdated_at IS NULL AND e.url LIKE 'http%') h
+     WHERE host <> '' GROUP BY host ORDER BY count(DISTINCT request) > 1 DESC, 5 DESC, 1 LIMIT ${Number(mostHosts)}`,
+    [job, dialect.json(JSON.stringify(times.map(({ requestId, seconds }) => ({ request: requestId, seconds }))))],
+  );
+  return found.map(({ host, ...numbers }) => ({
+    host: String(host),
+    ...(Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, Number(value)])) as Omit<
+      HostTimes,
+      'host'
+    >),
+  }));
+}
+
+/** The newest recorded runs, of one job or of all jobs. */
+async function lastRuns({ rows, dialect }: RowTransaction, most: number, job?: string): Promise<RecordedRun[]> {
+  const counts = ['rows', 'success', 'error', 'invalid', 'missing', 'vanished', 'requests', 'cost_micros'];
+  const found = await rows<Record<string, unknown>>(
+    `SELECT job, run, scheduled, phase, reason, message, ${counts.join(', ')}, ${dialect.millis('started_at')} AS started,
+       ${dialect.millis('ended_at')} AS ended
+     FROM searchflow_runs ${job === undefined ? '' : 'WHERE job = $1'} ORDER BY ended_at DESC, run LIMIT ${Number(most)}`,
+    job === undefined ? [] : [job],
+  );
+  return found.map((row) => {
+    const number = (name: string) => Number(row[name]);
+    const text = (name: string) => (row[name] === null ? null : String(row[name]));
+    return {
+      ...{ job: String(row.job), run: String(row.run), scheduled: row.scheduled === true },
+      ...{ phase: row.phase === 'done' ? 'done' : 'stopped', reason: text('reason'), message: text('message') },
+      ...{ rows: number('rows'), success: number('success'), error: number('error'), invalid: number('invalid') },
+      ...{ missing: number('missing'), vanished: number('vanished'), requests: number('requests') },
+      ...{ costMicros: number('cost_micros'), startedAt: number('started'), endedAt: number('ended') },
+    };
+  });
+}

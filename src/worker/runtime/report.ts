@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { operationTable } from '../../api/index.js';
+import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
+import type { ActivityQuery, ActivityStep, RateShare } from '../../core/purchase/activity.js';
+import type { Report, ReportedJob, ReportedStream, ReportWish } from '../../core/report/report.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { RecordedRun } from '../../core/rows/row-figures.js';
+import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { rateProfileOf } from '../config/rate-setting.js';
+import { findJob } from '../staging/find-job.js';
+import { readEventStatus } from '../warehouse/event-status.js';
+import { jobStatuses } from './job-lists.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** Lengths of steps, in ms. */
+const STEPS = [2, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1000);
+const MOST_STEPS = 48;
+/** Purchases within this time are counted by the minute, others by the day. */
+const NEAR_MS = 3 * DAY_MS;
+/** The windows for purchases within this time, in ms. */
+const WINDOWS = [
+  { within: 10 * MINUTE_MS, windowMs: 2000 },
+  { within: 240 * MINUTE_MS, windowMs: 10_000 },
+] as const;
+const MOST_TIMES = 20_000;
+const MOST_HOSTS = 12;
+const MOST_RUNS = 20;
+const MOST_UNKNOWN = 30;
+const MOST_JOBS = 30;
+/** Longest wait for a worker to close its DuckDB file. A worker closes the file a quarter of a second after its last load. */
+const PATIENCE_MS = 8000;
+const AGAIN_MS = 200;
+
+/** Reads the figures of a report from store and warehouses, without Temporal's help. Databases add up, so memory does not grow with the rows. */
+export async function readReport(parts: RuntimeParts, { job, since, until }: ReportWish): Promise<Report> {
+  const { config, store } = parts;
+  const entry = job === null ? null : await findJob(store.entries, job);
+  const id = entry?.staged.job ?? null;
+  const journal = await store.journal();
+  const profile = rateProfileOf(config);
+  const shares = sharesOf(profile.buckets, profile);
+  const usual = { bucket: bucketsFor(profile, 'default')[0]?.name ?? 'all', units: 1 };
+  const read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) =>
+    journal.report.activity({ ...query, job: id, shares, usual });
+  const { active, windowMs, activity } = await zoom(read, since, until);
+  const missing: string[] = [];
+  const times = id === null ? [] : await journal.report.requestTimes(id, since, MOST_TIMES);
+  const figures =
+    entry === null
+      ? null
+      : await patiently(() =>
+          parts.warehouses.of(entry.staged).figures({
+            ...{ job: entry.staged.job, since: active.since, stepMs: active.stepMs, times },
+            ...{ mostHosts: MOST_HOSTS, mostRuns: MOST_RUNS },
+          }),
+        );
+  const unknown = id === null ? [] : [...(await journal.totals(`${id}/`)).unknown];
+  const newestFirst = unknown.sort((a, b) => b.intendedAt - a.intendedAt);
+  const usage = new Map((await journal.usage('job', since, until)).map((line) => [line.group, line]));
+  const entries = entry === null ? [...(await store.entries.all())].reverse().slice(0, MOST_JOBS) : [entry];
+  const statuses = await jobStatuses(parts, entries);
+  const jobs: ReportedJob[] = [];
+  for (const [nth, one] of entries.entries()) {
+    const { staged } = one;
+    const { phase = null, message = null } = statuses[nth] ?? {};
+    jobs.push({
+      ...{ job: staged.job, name: staged.name, phase: phase ?? one.state.phase, message },
+      rows: figures?.summary ?? one.state.counts ?? (await countedNow(parts, one, missing)),
+      usage: usage.get(staged.job) ?? null,
+    });
+  }
+  const [found] = jobs;
+  return {
+    job:
+      entry === null || !found
+        ? null
+        : { ...found, operation: entry.staged.operation, input: entry.staged.input, into: entry.staged.into },
+    origin: entry?.staged.origin ?? config.origin,
+    team: config.team ?? null,
+    at: Date.now(),
+    ...{ since, until, active },
+    limits: { profile: profile.name, windowMs, buckets: profile.buckets },
+    activity,
+    days: await journal.report.days(id, since, until),
+    caps: await journal.caps(),
+    spent: await journal.spent(),
+    unknown: newestFirst.slice(0, MOST_UNKNOWN),
+    unknownCount: unknown.length,
+    figures,
+    jobs: entry === null ? jobs : [],
+    runs: figures?.runs ?? (await teamRuns(parts, entries, missing)),
+    streams: entry === null ? await streamsOf(parts, missing) : [],
+    missing,
+  };
+}
+
+/** The share of each operation in the bucket that it fills first. A search may count against further buckets, by a type that no record has. */
+function sharesOf(buckets: readonly RateBucket[], profile: { readonly name: string }): readonly RateShare[] {
+  return Object.values(operationTable).flatMap(({ name, paid, weight, rateClass }) => {
+    if (!paid) return [];
+    const ofClass = typeof rateClass === 'string' ? rateClass : name;
+    const all = bucketsFor({ ...profile, buckets }, ofClass);
+    const lowest = [...all].sort((a, b) => a.qps - b.qps)[0];
+    return lowest ? [{ operation: name, bucket: lowest.name, units: weight }] : [];
+  });
+}
+
+type Read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) => Promise<readonly ActivityStep[]>;
+
+/** Finds the time with purchases, and divides it into at most `MOST_STEPS` steps of minutes or days. */
+async function zoom(read: Read, since: number, until: number) {
+  const days = await read({ since, until, stepMs: DAY_MS, windowMs: MINUTE_MS });
+  if (days.length === 0) return { active: { since, until, stepMs: DAY_MS }, windowMs: MINUTE_MS, activity: days };
+  const times = days.map(({ at }) => at);
+  const [first, last] = [Math.min(...times), Math.max(...times) + DAY_MS];
+  if (last - first > NEAR_MS) {
+    const stepMs = DAY_MS * Math.ceil((last - first) / DAY_MS / MOST_STEPS);
+    return { active: { since: first, until: last, stepMs }, windowMs: MINUTE_MS, activity: merged(days, stepMs) };
+  }
+  const minutes = await read({ since: first, until: last, stepMs: MINUTE_MS, windowMs: MINUTE_MS });
+  const rough = spanOf(minutes, MINUTE_MS);
+  const finer = WINDOWS.find(({ within }) => rough.until - rough.since <= within);
+  const windowMs = finer?.windowMs ?? MINUTE_MS;
+  const fine = finer ? await read({ ...rough, stepMs: windowMs, windowMs }) : minutes;
+  const { since: from, until: to } = spanOf(fine, windowMs);
+  const stepMs =
+    STEPS.find((step) => step % windowMs === 0 && (to - from) / step <= MOST_STEPS) ?? (STEPS.at(-1) as number);
+  const start = from - (from % stepMs);
+  const end = to + ((stepMs - (to % stepMs)) % stepMs);
+  return { active: { since: start, until: end, stepMs }, windowMs, activity: merged(fine, stepMs) };
+}
+
+/** The time from the first to the last step. */
+function spanOf(steps: readonly ActivityStep[], stepMs: number) {
+  const starts = steps.map(({ at }) => at);
+  return { since: Math.min(...starts), until: Math.max(...starts) + stepMs };
+}
+
+/** Adds up steps to longer steps. */
+function merged(steps: readonly ActivityStep[], stepMs: number): readonly ActivityStep[] {
+  const sums = new Map<string, ActivityStep>();
+  for (const step of steps) {
+    const at = step.at - (step.at % stepMs);
+    const name = `${step.bucket} ${at}`;
+    const sum = sums.get(name);
+    const add = (field: keyof ActivityStep) => (Number(sum?.[field] ?? 0) as number) + Number(step[field]);
+    sums.set(name, {
+      ...{ bucket: step.bucket, at, requests: add('requests'), units: add('units'), active: add('active') },
+      busiest: Math.max(sum?.busiest ?? 0, step.busiest),
+      ...{ answered: add('answered'), seconds: add('seconds') },
+      slowest: Math.max(sum?.slowest ?? 0, step.slowest),
+      ...{ limited: add('limited'), waitSeconds: add('waitSeconds'), failed: add('failed'), lost: add('lost') },
+    });
+  }
+  return [...sums.values()];
+}
+
+/** Repeats a read while another process has the warehouse, for a few seconds. */
+async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!(error instanceof WarehouseBusy) || Date.now() > until) throw error;
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
+/** A report on the team has the figures that can be read. */
+async function orMissing<T>(missing: string[], read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable)) throw error;
+    if (!missing.includes(error.message)) missing.push(error.message);
+    return null;
+  }
+}
+
+const countedNow = ({ warehouses }: RuntimeParts, { staged }: JobEntry, missing: string[]) =>
+  orMissing(missing, () => warehouses.of(staged).summary(staged.job));
+
+/** The newest runs in the warehouses of these jobs. */
+async function teamRuns({ warehouses }: RuntimeParts, entries: readonly JobEntry[], missing: string[]) {
+  const places = new Map(entries.map(({ staged }) => [`${staged.host ?? ''} ${staged.into}`, staged]));
+  const runs: RecordedRun[] = [];
+  for (const staged of places.values())
+    runs.push(...((await orMissing(missing, () => patiently(() => warehouses.of(staged).lastRuns(MOST_RUNS)))) ?? []));
+  return runs.sort((a, b) => b.endedAt - a.endedAt).slice(0, MOST_RUNS);
+}
+
+/** The streams of events that the store knows, by their warehouses. */
+async function streamsOf({ config, store }: RuntimeParts, missing: string[]): Promise<readonly ReportedStream[]> {
+  const places = new Map((await store.entries.walks()).map((walk) => [`${walk.origin} ${walk.into}`, walk]));
+  const streams: ReportedStream[] = [];
+  for (const { origin, into } of places.values()) {
+    const status = await orMissing(missing, () => readEventStatus({ ...config, origin }, into));
+    for (const { stream, watermark, completedAt, pending } of status?.streams ?? [])
+      streams.push({ ...{ stream, into, upTo: watermark, completedAt }, pending: pending.length });
+  }
+  return streams;
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseHTML } from 'linkedom';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { renderPage } from '../../../src/cli/report/page.js';
+import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
+import { reportPage } from '../../../src/cli/report/report-page.js';
+import type { Report, ReportWish } from '../../../src/core/report/report.js';
+import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
+import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
+
+const pageOf = (figures: Report) => renderPage(reportPage(figures));
+
+describe.each([
+  ['a job', hostileReport],
+  ['the team', hostileTeam],
+])('a report on %s with hostile texts', (_about, figures) => {
+  const html = pageOf(figures);
+  const { document } = parseHTML(html);
+
+  it('has no script, no other element that acts, and no attribute with code', () => {
+    const elements = [...document.querySelectorAll('*')];
+    const allowed =
+      /^(html|head|meta|title|style|body|main|header|footer|section|h1|h2|p|dl|dt|dd|div|span|b|ul|li|table|thead|tbody|tr|th|td|svg|g|rect|line|path|text|tspan|circle)$/i;
+    expect(elements.map(({ tagName }) => tagName).filter((name) => !allowed.test(name))).toEqual([]);
+    const attributes = elements.flatMap((element) => [...element.attributes].map(({ name }) => name));
+    expect(attributes.filter((name) => /^(on|style$|src|href|xlink)/i.test(name))).toEqual([]);
+    expect(html).not.toMatch(/<script|<iframe|<img|<link|javascript:/i);
+  });
+
+  it('forbids everything but its own style sheet', () => {
+    const policy = document.querySelector('meta[http-equiv]')?.getAttribute('content') ?? '';
+    const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? '';
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(policy).toBe(`default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`);
+    expect(html.match(/<style/g)).toHaveLength(1);
+    expect(style).not.toMatch(/url\(|@import|http/);
+  });
+
+  it('shows the texts as texts, without marks that change their direction', () => {
+    expect(document.body.textContent).toContain('<iframe src="https://evil.example/">');
+    expect(document.body.textContent).toContain('{{ page.title }}');
+    for (const mark of ['\u202e', '\0', '\u001b']) expect(html).not.toContain(mark);
+  });
+
+  it('has each chart for a phone and for a desk', () => {
+    expect(document.querySelectorAll('.wide svg').length).toBe(document.querySelectorAll('.narrow svg').length);
+    expect(document.querySelectorAll('.wide svg').length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('a report', () => {
+  it('has a section for each kind of figures, and says what is derived', () => {
+    const titles = (figures: Report) =>
+      [...parseHTML(pageOf(figures)).document.querySelectorAll('h2')].map(({ textContent }) => textContent);
+    const common = ['Dollars by day and operation', 'Use of the rate limit', 'Waits, answers 429 and failures'];
+    expect(titles(hostileReport)).toEqual([
+      ...['Progress', 'Rows by status and error', ...common, 'Slowest hosts', 'Null rate of columns'],
+      ...['Values that do not fit their column', 'Unknown outcomes', 'Last runs'],
+    ]);
+    expect(titles(hostileTeam)).toEqual(['Jobs', ...common, 'Lag of events', 'Last runs']);
+    expect(pageOf(hostileReport)).toContain('the metric searchflow_grant_wait_seconds');
+  });
+
+  it('shows an empty job without charts and without figures that are not numbers', () => {
+    const summary = { rows: 0, success: 0, error: 0, invalid: 0, missing: 0, vanished: 0, tags: {} };
+    const figures = { summary, tags: [], loads: [], viewRows: 0, nulls: [], hosts: [], runs: [] };
+    const html = pageOf({ ...hostileReport, figures, activity: [], days: [], runs: [], unknown: [], unknownCount: 0 });
+    expect(html).not.toMatch(/NaN|Infinity|undefined/);
+    expect(parseHTML(html).document.querySelectorAll('.wide svg')).toHaveLength(0);
+  });
+
+  it('is opened by the program of the platform, without a shell', () => {
+    expect(opener('darwin', '/a b.html')).toEqual(['open', ['/a b.html']]);
+    expect(opener('win32', 'C:\\a&b.html')).toEqual(['explorer.exe', ['C:\\a&b.html']]);
+    expect(opener('linux', '/a;b.html')).toEqual(['xdg-open', ['/a;b.html']]);
+  });
+});
+
+describe('searchflow report', () => {
+  function setting() {
+    const cwd = mkdtempSync(join(tmpdir(), 'searchflow-report-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+    const wishes: ReportWish[] = [];
+    const { runtime } = fakeRuntime({
+      report: async (wish) => {
+        wishes.push(wish);
+        return wish.job === null ? hostileTeam : hostileReport;
+      },
+    });
+    const { context, out, err } = fakeContext(runtime);
+    const run = (what: string, flags: Partial<ReportFlags> = {}) =>
+      report({ ...context, cwd }, what, { since: '30d', ...flags });
+    return { cwd, wishes, run, out, err };
+  }
+
+  it('writes a file below out, with a safe name, and prints its path', async () => {
+    const { cwd, run, out, err } = setting();
+    expect(await run('brands')).toBe(0);
+    const file = join(cwd, 'out', `${hostileReport.job?.job.replace(/[^\w.-]/g, '_')}-report.html`);
+    expect(err()).toBe(`Written: ${file}\n`);
+    expect(out()).toBe('');
+    expect(readFileSync(file, 'utf8')).toBe(pageOf(hostileReport));
+  });
+
+  it('asks for whole days, for a job or for the team', async () => {
+    const { wishes, run } = setting();
+    await run('team', { since: '2026-11-01', until: '2026-11-02', json: true });
+    await run('brands', { since: '2026-11-01', until: '2026-11-02', json: true });
+    const range = { since: Date.UTC(2026, 10, 1), until: Date.UTC(2026, 10, 3) };
+    expect(wishes).toEqual([
+      { job: null, ...range },
+      { job: 'brands', ...range },
+    ]);
+  });
+
+  it('prints figures as JSON and writes no file without --out; - writes the page to stdout', async () => {
+    const json = setting();
+    expect(await json.run('brands', { json: true })).toBe(0);
+    expect(existsSync(join(json.cwd, 'out'))).toBe(false);
+    expect(JSON.parse(json.out())).toMatchObject({
+      ...{ kind: 'report', about: 'job', at: '2026-11-25T12:00:00.000Z', unknownCount: 2 },
+      caps: { dayDollars: 1, monthDollars: null },
+      unknown: [{ units: 1, estimateDollars: 0.005, intendedAt: '2026-11-25T12:00:00.000Z' }],
+      limits: { windowSeconds: 10 },
+      runs: [{ costDollars: 0.72 }],
+    });
+    const page = setting();
+    expect(await page.run('brands', { out: '-' })).toBe(0);
+    expect(page.out()).toContain('<!doctype html>');
+  });
+
+  it('opens nothing without a terminal', async () => {
+    const { run, err } = setting();
+    expect(await run('team', { open: true, out: 'x.html' })).toBe(0);
+    expect(err()).toContain('Not opened: stderr is not a terminal.');
+  });
+
+  it.each([
+    [{ out: 'companies.csv' }, "--out: 'companies.csv' must end with .html"],
+    [{ out: '-', json: true }, 'both write to stdout'],
+    [{ out: '-', open: true }, '--open needs a file'],
+    [{ open: true, json: true }, '--open needs a file'],
+    [{ since: 'yesterday' }, "--since: 'yesterday' must be a UTC date"],
+    [{ since: '2026-11-02', until: '2026-11-01' }, '--since 2026-11-02 must not be after --until 2026-11-01.'],
+    [{ since: '2020-01-01' }, 'A report has at most 366 days.'],
+  ])('refuses %j in a sentence, before it reads anything', async (flags, sentence) => {
+    const { run, wishes } = setting();
+    await expect(run('brands', flags)).rejects.toThrow(sentence);
+    expect(wishes).toEqual([]);
+  });
+});
