@@ -32,6 +32,7 @@ const sourcesHash = () =>
       'package-lock.json',
       'scripts/build.mjs',
       'scripts/bundle-command.mjs',
+      'scripts/output-schemas.mjs',
     ].map((file) => inRoot(file)),
   ]);
 
@@ -51,6 +52,7 @@ export function build(say) {
   copyOthers();
   bundleWorkflows();
   bundleCommand();
+  if (!run([inRoot('scripts', 'output-schemas.mjs'), dist])) throw new Error('The JSON Schemas could not be written.');
   writeFileSync(stamp, hash);
   say(`Built in ${seconds(started)} s.`);
 }

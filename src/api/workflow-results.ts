@@ -15,59 +15,34 @@ import type { SchemaChange } from '../core/rows/schema-changes.js';
 import type { StopAtFailed } from '../core/rows/stop-at-failed.js';
 import type { AgentRunResult, ResearchResult, RunProgress, RunRequest } from '../core/runs/agent-run.js';
 import type { ScheduledOutcome } from '../core/schedules/schedule.js';
-import type { Json } from '../core/text/json.js';
-
-/** A schema whose type is exactly `T`: a missing field, an extra field or another type does not compile. */
-type Exactly<T, S extends z.ZodType> = [T] extends [z.output<S>]
-  ? [z.output<S>] extends [T]
-    ? [keyof T] extends [keyof z.output<S>]
-      ? S
-      : never
-    : never
-  : never;
-const of =
-  <T>() =>
-  <S extends z.ZodType>(schema: S & Exactly<T, S>): z.ZodType<T> =>
-    schema as z.ZodType as z.ZodType<T>;
-
-const json = z.unknown() as z.ZodType<Json>;
-const list = <T>(item: z.ZodType<T>) => z.array(item) as z.ZodType as z.ZodType<readonly T[]>;
-const text = z.string();
-const maybeText = text.nullable();
-const flag = z.boolean();
-/** A whole number from 0. */
-const count = z.int().min(0);
-/** A number with a fraction, such as dollars, seconds or Unix ms. */
-const number = z.number();
-const counts = z.record(z.string(), count);
+import { count, counts, flag, json, list, maybeText, number, of, text } from './exact-schema.js';
 
 const jobPhase = z.enum(['planning', 'running', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
 const pauseReason = z.enum(pauseReasons);
 
-export const jobProgress = of<JobProgress>()(
-  z.object({
-    phase: jobPhase,
-    pausedFor: pauseReason.nullable(),
-    landing: flag.optional(),
-    message: maybeText,
-    job: text,
-    rows: count,
-    rowsDone: count,
-    slices: count,
-    slicesDone: count,
-    failed: count,
-    retrying: count.optional(),
-    requests: count,
-    costMicros: number,
-    earlierMicros: number,
-    maxCostMicros: number.nullable().optional(),
-    stopAtFailed: of<Required<StopAtFailed>>()(z.object({ percent: number, after: count })).optional(),
-    unknownOutcomes: count,
-    startedAt: number,
-  }),
-);
+export const jobProgressFields = {
+  phase: jobPhase,
+  pausedFor: pauseReason.nullable(),
+  landing: flag.optional(),
+  message: maybeText,
+  job: text,
+  rows: count,
+  rowsDone: count,
+  slices: count,
+  slicesDone: count,
+  failed: count,
+  retrying: count.optional(),
+  requests: count,
+  costMicros: number,
+  earlierMicros: number,
+  maxCostMicros: number.nullable().optional(),
+  stopAtFailed: of<Required<StopAtFailed>>()(z.object({ percent: number, after: count })).optional(),
+  unknownOutcomes: count,
+  startedAt: number,
+};
+export const jobProgress = of<JobProgress>()(z.object(jobProgressFields));
 
-const schemaChange = of<SchemaChange>()(
+export const schemaChange = of<SchemaChange>()(
   z.object({
     of: z.enum(['input', 'output']),
     name: text,
@@ -77,7 +52,7 @@ const schemaChange = of<SchemaChange>()(
   }),
 );
 
-const published = of<PublishOutcome>()(
+export const publishOutcome = of<PublishOutcome>()(
   z.object({ to: text, error: maybeText, publish: maybeText, rows: count, changed: flag }),
 );
 
@@ -94,7 +69,7 @@ const warehouse = of<WarehouseSummary>()(
     quarantined: count.optional(),
     discarded: count.optional(),
     schemaChanges: list(schemaChange).optional(),
-    published: published.optional(),
+    published: publishOutcome.optional(),
   }),
 );
 
@@ -108,7 +83,7 @@ export const jobSummary = of<JobSummary>()(
     limit: count.optional(),
     into: text,
     csv: maybeText,
-    published: published.optional(),
+    published: publishOutcome.optional(),
     warehouse,
     requests: count,
     costMicros: number,
@@ -123,24 +98,23 @@ export const jobSummary = of<JobSummary>()(
 
 const walkCounts = { pages: count, events: count, added: count, changed: count };
 
-export const walkProgress = of<WalkProgress>()(
-  z.object({
-    phase: jobPhase,
-    pausedFor: pauseReason.nullable(),
-    message: maybeText,
-    stream: text,
-    windows: count,
-    windowsDone: count,
-    share: number.nullable(),
-    lengthMs: number.optional(),
-    etaMs: number.nullable(),
-    startedAt: number,
-    ...walkCounts,
-  }),
-);
+export const walkProgressFields = {
+  phase: jobPhase,
+  pausedFor: pauseReason.nullable(),
+  message: maybeText,
+  stream: text,
+  windows: count,
+  windowsDone: count,
+  share: number.nullable(),
+  lengthMs: number.optional(),
+  etaMs: number.nullable(),
+  startedAt: number,
+  ...walkCounts,
+};
+export const walkProgress = of<WalkProgress>()(z.object(walkProgressFields));
 
 const differences = { missing: count, changed: count, gone: count };
-const verification = of<Verification>()(
+export const verification = of<Verification>()(
   z.object({ ...differences, days: list(z.object({ ...differences, day: text })) }),
 );
 
@@ -180,19 +154,18 @@ export const runProgress = of<RunProgress>()(
   }),
 );
 
-export const agentRunResult = of<AgentRunResult>()(
-  z.object({
-    runId: text,
-    status: text,
-    stopReason: maybeText,
-    text: maybeText,
-    structured: json,
-    grounding: list(json),
-    usage: json,
-    error: json,
-    ...bought,
-  }),
-);
+export const agentRunResultFields = {
+  runId: text,
+  status: text,
+  stopReason: maybeText,
+  text: maybeText,
+  structured: json,
+  grounding: list(json),
+  usage: json,
+  error: json,
+  ...bought,
+};
+export const agentRunResult = of<AgentRunResult>()(z.object(agentRunResultFields));
 
 export const researchResult = of<ResearchResult>()(
   z.object({ taskId: maybeText, status: maybeText, task: json, ...bought }),
@@ -239,9 +212,8 @@ const effect = {
   others: count,
   examples: list(monitorEffect),
 };
-export const batchSummary = of<BatchSummary>()(
-  z.object({ ...batchFields, into: text, effect: z.object(effect).nullable() }),
-);
+export const batchSummaryFields = { ...batchFields, into: text, effect: z.object(effect).nullable() };
+export const batchSummary = of<BatchSummary>()(z.object(batchSummaryFields));
 
 export const createdMonitor = of<CreatedMonitorResult>()(
   z.object({
@@ -252,9 +224,15 @@ export const createdMonitor = of<CreatedMonitorResult>()(
   }),
 );
 
-export const monitorExport = of<MonitorExport>()(
-  z.object({ into: text, monitors: count, read: count, added: count, again: count, results: count }),
-);
+export const monitorExportFields = {
+  into: text,
+  monitors: count,
+  read: count,
+  added: count,
+  again: count,
+  results: count,
+};
+export const monitorExport = of<MonitorExport>()(z.object(monitorExportFields));
 
 export const agentRunSync = of<AgentRunSync>()(
   z.object({

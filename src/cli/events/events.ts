@@ -1,3 +1,4 @@
+import type { EventStatusOutput, WalkOutput } from '../../api/outputs/index.js';
 import type { Differences, StreamListing, Verification } from '../../core/events/event-warehouse.js';
 import type { WalkHeartbeat, WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import type { EventStatus } from '../../worker/warehouse/event-status.js';
@@ -200,7 +201,7 @@ export function statusData(
   into: string,
   origin: string,
   now: number,
-): object {
+): EventStatusOutput {
   const { streams = [], types = [] } = held ?? {};
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   const since = (at: number | null) => (at === null ? null : Math.max(0, Math.round((now - at) / 1000)));
@@ -216,7 +217,7 @@ export function statusData(
     events: types.reduce((sum, one) => sum + one.events, 0),
     streams: streams.map(({ pending, lengthMs: _, ...one }) => ({
       ...one,
-      kind: one.stream.split(' ', 1)[0],
+      kind: one.stream.split(' ', 1)[0] ?? '',
       watermark: iso(one.watermark),
       lagSeconds: since(one.watermark),
       completedAt: iso(one.completedAt),
@@ -232,7 +233,7 @@ export function statusData(
 }
 
 /** Returns the summary of a walk as JSON fields. */
-export function walkData(job: string, summary: WalkSummary): object {
+export function walkData(job: string, summary: WalkSummary): WalkOutput {
   const { watermark } = summary;
   return { kind: 'events', job, ...summary, watermark: watermark === null ? null : new Date(watermark).toISOString() };
 }

@@ -1,3 +1,4 @@
+import type { PausedWalkOutput } from '../../api/outputs/index.js';
 import type { WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -27,9 +28,9 @@ export async function watchWalk(
   const { terminal } = context;
   const followed = await followJob(context, session, handle, new WalkProgressReader()).catch(withResumeHint);
   if (followed.kind === 'parked') {
-    const { pausedFor, message, ...progress } = followed.progress;
-    if (manner.json)
-      terminal.data(JSON.stringify({ kind: 'paused', job: handle.job, pausedFor, message, ...progress }));
+    const { pausedFor, message } = followed.progress;
+    const output: PausedWalkOutput = { kind: 'paused', job: handle.job, ...followed.progress };
+    if (manner.json) terminal.data(JSON.stringify(output));
     const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), context.env);
     terminal.say(`Paused (${pausedFor}): ${why}`);
     terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(context.args, context.env)}`);

@@ -1,3 +1,4 @@
+import type { BatchOutput, DecisionOutput } from '../../api/outputs/index.js';
 import {
   type BatchMonitorsInput,
   type BatchProgress,
@@ -91,6 +92,8 @@ export async function decide(
     context.terminal.say(
       `${printable(job)} was ${decision === 'approve' ? 'approved' : 'rejected'} by ${printable(by)}.`,
     );
+    const output: DecisionOutput = { kind: 'decision', job: handle.job, decision, by };
+    if (session.runtime.clientOnly && flags.json) context.terminal.data(JSON.stringify(output));
     if (session.runtime.clientOnly) return exitCodes.ok;
     const code = await watch(context, session, handle, { asks: false, approves: false, json: flags.json ?? false, by });
     return decision === 'reject' ? exitCodes.ok : code;
@@ -184,7 +187,8 @@ const endCodes: Readonly<Partial<Record<BatchSummary['phase'], ExitCode>>> = {
 
 function showEffect({ terminal }: Context, summary: BatchSummary, { json }: Manner): ExitCode {
   terminal.show('');
-  if (json) terminal.data(JSON.stringify({ kind: 'batch', ...summary }));
+  const output: BatchOutput = { kind: 'batch', ...summary };
+  if (json) terminal.data(JSON.stringify(output));
   else terminal.say(effectText(summary));
   if (summary.phase === 'done') return (summary.effect?.missed ?? 0) === 0 ? exitCodes.ok : exitCodes.failed;
   return endCodes[summary.phase] ?? exitCodes.failed;

@@ -1,3 +1,4 @@
+import type { MonitorExportOutput } from '../../api/outputs/index.js';
 import type { MonitorExport } from '../../core/monitors/monitor-export.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
@@ -32,7 +33,8 @@ export async function exportRuns(
     const { name, work } = control.exportWork(input);
     await runtime.work.own({ job: name, workflowId: work.workflowId });
     const done = await (await control.export(input)).result();
-    if (flags.json) terminal.data(JSON.stringify({ kind: 'export', ...done }));
+    const output: MonitorExportOutput = { kind: 'export', ...done };
+    if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(exportText(done));
     return exitCodes.ok;
   };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
+import type { CreatedMonitorOutput, DeletedMonitorOutput } from '../../api/outputs/index.js';
 import { next, type PageEnvelope, startWalk } from '../../core/events/walk.js';
 import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js';
 import type { Json } from '../../core/text/json.js';
@@ -52,7 +53,8 @@ async function showCreated(
 ): Promise<ExitCode> {
   const { terminal, cwd } = context;
   const id = printable(made.monitor.id);
-  if (json) terminal.data(JSON.stringify({ kind: 'monitor', ...made }));
+  const output: CreatedMonitorOutput = { kind: 'monitor', ...made };
+  if (json) terminal.data(JSON.stringify(output));
   else terminal.data(id);
   if (made.adopted)
     terminal.say('The answer of the service was lost; the monitor that it created was found and adopted.');
@@ -118,7 +120,9 @@ export async function remove(
       return exitCodes.usage;
     }
     await control.call({ operation: 'deleteMonitor', input: { id } });
-    terminal.say(`Deleted ${printable(id)}.`);
+    const output: DeletedMonitorOutput = { kind: 'deleted', id };
+    if (flags.json) terminal.data(JSON.stringify(output));
+    else terminal.say(`Deleted ${printable(id)}.`);
     return exitCodes.ok;
   });
 }

@@ -1,3 +1,4 @@
+import type { PausedOutput } from '../../api/outputs/index.js';
 import type { JobProgress } from '../../core/rows/job.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import { printable } from '../text/printable.js';
@@ -17,7 +18,7 @@ export function pausedText(progress: JobProgress, args: readonly string[], env: 
 }
 
 /** Returns the pause as JSON fields; dollars are exact to six decimals. */
-export function pausedData(progress: JobProgress): object {
+export function pausedData(progress: JobProgress): PausedOutput {
   const {
     job,
     pausedFor,

@@ -1,3 +1,4 @@
+import type { PlanOutput } from '../../api/outputs/index.js';
 import { passesFree } from '../../core/purchase/freshness.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isLongRunning } from '../../core/rows/row-operation.js';
@@ -149,12 +150,12 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
 }
 
 /** Returns the rows after `--limit` as JSON fields. */
-export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): object {
+export function restData({ rows, toBuy, requests, estimateMicros }: RestPlan): NonNullable<PlanOutput['rest']> {
   return { rows, toBuy, requests, dollars: estimateMicros / 1e6 };
 }
 
 /** Returns the plan as JSON fields; dollars are exact to six decimals. */
-export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): object {
+export function planData(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 'origin'>): PlanOutput {
   const { staged } = plan;
   const most = atMost(plan);
   return {

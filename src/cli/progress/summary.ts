@@ -1,3 +1,4 @@
+import type { SummaryOutput } from '../../api/outputs/index.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary } from '../../core/rows/job.js';
@@ -229,7 +230,7 @@ function unknownLines(ending: Ending): string[] {
 }
 
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */
-export function summaryData(ending: Ending): object {
+export function summaryData(ending: Ending): SummaryOutput {
   const { summary, bill } = ending;
   const {
     rows,

@@ -1,3 +1,4 @@
+import type { PublishOutput } from '../../api/outputs/index.js';
 import type { PublishMode, PublishPartition } from '../../core/publish/publish-request.js';
 import { placeOrProblem } from '../../worker/config/publish-step.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -27,7 +28,8 @@ export async function publish(context: Context, what: string, flags: PublishFlag
   const config = settings(context, from === null ? {} : { into: from, intoFlag: '--from' }, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const done = await runtime.publish({ what, from, to, mode, key, partition });
-    if (json) context.terminal.data(JSON.stringify({ kind: 'publish', ...done }));
+    const output: PublishOutput = { kind: 'publish', ...done };
+    if (json) context.terminal.data(JSON.stringify(output));
     else if (!done.changed)
       context.terminal.say(
         `${printable(done.target)} has these rows of run ${printable(done.run)} already. Nothing was written.`,

@@ -1,3 +1,4 @@
+import type { JobsOutput } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun } from '../../worker/config/runtime-types.js';
@@ -106,7 +107,7 @@ function nextText({ schedules, startedBy }: JobListing, { now, hasServer }: Show
   return next.at <= now ? 'now' : `in ${duration((next.at - now) / 1000)}`;
 }
 
-function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): object {
+function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): JobsOutput[number] {
   const next = schedules?.[0]?.at ?? null;
   return {
     ...job,

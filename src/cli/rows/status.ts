@@ -1,3 +1,4 @@
+import type { ProgressOutput, StateOutput, StatusSummaryOutput } from '../../api/outputs/index.js';
 import { isUnderWay } from '../../core/rows/job.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
@@ -38,12 +39,12 @@ export async function status(context: Context, job: string, flags: { readonly js
     if (shown !== null && isUnderWay(shown.progress.phase)) {
       const totalCostMicros = await runtime.rows.costMicros(job);
       const { progress, running } = shown;
-      const data = { kind: 'progress', ...progress, totalCostMicros, running, ...statusData(found) };
+      const data: ProgressOutput = { kind: 'progress', ...progress, totalCostMicros, running, ...statusData(found) };
       terminal.data(flags.json ? JSON.stringify(data) : runningText(found, shown, totalCostMicros));
       return exitCodes.ok;
     }
     if (found.isUnopened) {
-      if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
+      if (flags.json) terminal.data(JSON.stringify(stateData(found)));
       else terminal.data(`${statusLine(found, Date.now())}\nNo worker has read its input yet.`);
       return exitCodes.ok;
     }
@@ -52,14 +53,15 @@ export async function status(context: Context, job: string, flags: { readonly js
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
       const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-      if (flags.json) terminal.data(JSON.stringify({ ...summaryData(end), ...statusData(found) }));
+      const data: StatusSummaryOutput = { ...summaryData(end), ...statusData(found) };
+      if (flags.json) terminal.data(JSON.stringify(data));
       else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
     } catch (error) {
       // The state is shown even if the warehouse cannot be read.
       if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof Silent))
         throw error;
       if (error instanceof Silent) abandon();
-      if (flags.json) terminal.data(JSON.stringify({ kind: 'status', job: found.job, ...statusData(found) }));
+      if (flags.json) terminal.data(JSON.stringify(stateData(found)));
       else
         terminal.data(`${statusLine(found, Date.now())}\nIts rows cannot be counted now: ${printable(error.message)}`);
     }
@@ -67,7 +69,9 @@ export async function status(context: Context, job: string, flags: { readonly js
   });
 }
 
-function statusData({ phase, message, since }: JobStatus): object {
+const stateData = (found: JobStatus): StateOutput => ({ kind: 'status', job: found.job, ...statusData(found) });
+
+function statusData({ phase, message, since }: JobStatus): Omit<StateOutput, 'kind' | 'job'> {
   return {
     phase,
     since: since === null ? null : new Date(since).toISOString(),

@@ -1,3 +1,4 @@
+import type { KeptScheduleOutput } from '../../api/outputs/index.js';
 import { parseAddress } from '../../core/connections/postgres-address.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -52,7 +53,8 @@ export async function keepSchedule(
       'The schedule stores no user or password. Its worker needs them in SEARCHFLOW_WAREHOUSE_URL, SEARCHFLOW_SOURCE_URL, PGUSER and PGPASSWORD, or .pgpass.',
     );
   }
-  if (data) terminal.data(JSON.stringify({ kind: 'schedule', made, ...scheduleData(view) }));
+  const output: KeptScheduleOutput = { kind: 'schedule', made, ...scheduleData(view) };
+  if (data) terminal.data(JSON.stringify(output));
   return exitCodes.ok;
 }
 

@@ -1,3 +1,4 @@
+import type { ScheduleOutput } from '../../api/outputs/index.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import type { ScheduledRun } from '../../core/schedules/schedule.js';
@@ -84,12 +85,12 @@ function costText({ work }: ScheduleView): string {
 }
 
 /** Returns a schedule as JSON fields. Times are in ISO 8601, costs in micro-dollars as in the summaries. */
-export function scheduleData(view: ScheduleView): object {
+export function scheduleData(view: ScheduleView): ScheduleOutput {
   const { work, next, runs, ...rest } = view;
   return {
     ...rest,
     workflow: work.workflow,
-    input: work.input,
+    input: { ...work.input },
     next: next.map(moment),
     runs: runs.map(({ at, ...run }) => ({ at: moment(at), ...run })),
   };

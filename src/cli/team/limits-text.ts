@@ -1,3 +1,4 @@
+import type { LimitsOutput } from '../../api/outputs/index.js';
 import type { LimiterView } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
@@ -103,7 +104,15 @@ function spendText(spend: PeriodSpend, cap: number | null): string {
 }
 
 /** Returns the limits as JSON fields; dollars as numbers, times in ISO 8601. */
-export function limitsData({ config, limiter, others = [], slots, caps, spent, workerElsewhere }: Limits): object {
+export function limitsData({
+  config,
+  limiter,
+  others = [],
+  slots,
+  caps,
+  spent,
+  workerElsewhere,
+}: Limits): LimitsOutput {
   const period = (spend: PeriodSpend, cap: number | null) => ({
     since: new Date(spend.since).toISOString(),
     dollars: spend.landedMicros / 1e6,

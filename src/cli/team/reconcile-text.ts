@@ -1,3 +1,4 @@
+import type { ReconciliationOutput } from '../../api/outputs/index.js';
 import type { ReconciledDay, Reconciliation } from '../../core/purchase/reconcile.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
@@ -120,7 +121,7 @@ function unexplained({ day, unexplainedMicros, prices }: ReconciledDay, { today 
 const toDollars = (micros: number): number => micros / 1e6;
 
 /** Returns the comparison as JSON fields; dollars are exact to six decimals. */
-export function reconciliationData({ days, changes, agrees }: Reconciliation, about: Compared): object {
+export function reconciliationData({ days, changes, agrees }: Reconciliation, about: Compared): ReconciliationOutput {
   const data = (one: Sums) => ({
     journalDollars: toDollars(one.journalMicros),
     serviceDollars: toDollars(one.billedMicros),

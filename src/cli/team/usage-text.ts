@@ -1,3 +1,4 @@
+import type { UsageOutput } from '../../api/outputs/index.js';
 import type { UsageGroup, UsageLine } from '../../core/purchase/spend.js';
 import { count, dollars } from '../text/amounts.js';
 import { columns } from '../text/columns.js';
@@ -45,7 +46,7 @@ export function usageText(by: UsageGroup, lines: readonly UsageLine[]): string {
 }
 
 /** Returns requests and cost as JSON fields; dollars are exact to six decimals. */
-export function usageData(by: UsageGroup, lines: readonly UsageLine[]): object {
+export function usageData(by: UsageGroup, lines: readonly UsageLine[]): UsageOutput {
   const data = ({ requests, units, landedMicros, openMicros, unknownOutcomes, unknownMicros }: Sums) => ({
     requests,
     units,

@@ -9,7 +9,7 @@ import { type PackedPackage, packPackage } from '../../support/package/packed.js
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
 const entries = Object.keys(manifest.exports)
-  .filter((path) => path !== './package.json')
+  .filter((path) => !path.endsWith('.json'))
   .map((path) => `searchflow${path.slice(1)}`);
 
 let packed: PackedPackage;
@@ -26,6 +26,7 @@ it('the package contains all files that run and a reader needs, and no developme
     'CHANGELOG.md',
     'dist/bin/searchflow.js',
     'dist/worker/workflow-bundle.js',
+    'dist/schemas/enrich.json',
   ]) {
     expect(packed.files).toContain(file);
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { checkOutput } from './check-output.js';
 
 const main = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
 
@@ -71,5 +72,6 @@ export async function runCommand(
   const running = startCommand(args, options);
   running.child.stdin?.end(options.input ?? '');
   const code = await running.ended;
+  checkOutput(args, running.out());
   return { code, out: running.out(), err: running.err() };
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { checkOutput } from './check-output.js';
 import type { RuntimeAnswers } from './fake-runtime.js';
 import { fakeContext, fakeRuntime } from './fake-runtime.js';
 
@@ -60,5 +61,6 @@ export async function typeCommand(
       refusal = text;
       return saidAlready(error) ?? failed;
     });
+  checkOutput(words, shown.out());
   return { code, out: shown.out(), err: shown.err(), refusal, usage, asked, calls, config };
 }

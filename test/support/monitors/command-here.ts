@@ -4,6 +4,7 @@ import { buildProgram } from '../../../src/cli/program.js';
 import type { Context, ExitCode } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import { watchInterrupts } from '../../../src/cli/shared/signals.js';
+import { checkOutput } from '../cli/check-output.js';
 import { fakeRuntime } from '../cli/fake-runtime.js';
 import { fakeTerminal } from '../cli/fake-terminal.js';
 
@@ -52,5 +53,7 @@ export async function commandHere(
       return code;
     }
   };
-  return { code: await run(), out: out(), err: err() };
+  const code = await run();
+  checkOutput(['monitors', ...args], out());
+  return { code, out: out(), err: err() };
 }

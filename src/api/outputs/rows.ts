@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { publishModes, publishPartitions } from '../../core/publish/publish-request.js';
+import { pauseReasons } from '../../core/rows/job.js';
+import { onMisfitChoices } from '../../core/rows/on-misfit.js';
+import { fileFormats } from '../../core/rows/source-fields.js';
+import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
+import { jobProgressFields, publishOutcome, schemaChange } from '../workflow-results.js';
+
+/** Rows after `--limit`. */
+const rest = z.object({ rows: count, toBuy: count, requests: count, dollars: number });
+const badRows = list(z.object({ row: count, tag: text, message: text }));
+const pausedFor = z.enum(pauseReasons).nullable();
+/** State of a job; `waiting`: no worker answers for it. */
+const phase = z.enum(['planning', 'running', 'waiting', 'paused', 'done', 'stopped', 'failed', 'cancelled']);
+
+/** `--dry-run`: what a run would buy. */
+export const plan = z.object({
+  kind: z.literal('plan'),
+  job: text,
+  name: text,
+  service: z.enum(['live', 'sandbox']),
+  origin: text,
+  operation: text,
+  status: z.enum(['new', 'unfinished', 'changed', 'complete']),
+  rows: count,
+  limit: count.nullable(),
+  rest: rest.nullable(),
+  urlColumn: z.object({ name: maybeText, by: text, filled: count, urls: count, withoutScheme: count }).nullable(),
+  key: list(text).optional(),
+  distinctUrls: count.optional(),
+  distinctRequests: count.optional(),
+  alreadyBought: count,
+  badRows: count,
+  toBuy: count,
+  requests: count,
+  dollars: number,
+  dollarsAreMost: flag,
+  maxDollars: number.nullable(),
+  stopAtFailed: z.object({ percent: number, after: count }).nullable(),
+  onMisfit: z.enum(onMisfitChoices),
+  publish: z
+    .object({
+      to: text,
+      mode: z.enum(publishModes).optional(),
+      key: list(text).optional(),
+      partition: z.enum(publishPartitions).optional(),
+    })
+    .nullable(),
+  seconds: number,
+  into: text,
+  notes: list(text),
+  badRowExamples: badRows,
+});
+
+/** Fields of `status` beside those of a summary or a progress. */
+const since = {
+  since: maybeText,
+  failure: maybeText.optional(),
+  stopped: maybeText.optional(),
+  message: maybeText,
+};
+
+const summaryFields = {
+  kind: z.literal('summary'),
+  job: text,
+  name: text,
+  phase,
+  origin: text,
+  rows: count,
+  limit: count.optional(),
+  byStatus: z.object({ success: count, error: count, invalid: count, missing: count, vanished: count }),
+  tags: counts,
+  misfits: counts,
+  quarantined: count,
+  schemaChanges: list(schemaChange),
+  published: publishOutcome.nullable(),
+  requests: count,
+  dollars: number,
+  estimatedDollars: number,
+  totalDollars: number,
+  sandboxBill: z.object({ dollars: number, requests: count }).nullable(),
+  unknownOutcomes: count,
+  unknownDollars: number.nullable(),
+  unknownOutcomeExamples: list(
+    z.object({ operation: text, urls: count, at: text, dollarsAtMost: number, reason: text }),
+  ),
+  badRowExamples: badRows,
+  rest: rest.optional(),
+  into: text,
+  csv: maybeText,
+  seconds: number,
+};
+/** The rows and the cost of a job at its end. */
+export const summary = z.object(summaryFields);
+
+/** A job that waits for a person. */
+export const paused = z.object({
+  kind: z.literal('paused'),
+  job: text,
+  pausedFor,
+  message: maybeText,
+  rows: count,
+  rowsDone: count,
+  dollars: number,
+  earlierDollars: number,
+  maxDollars: number.nullable(),
+  unknownOutcomes: count,
+});
+
+const heartbeat = z.object({
+  slice: count,
+  units: count,
+  landed: count,
+  failed: count,
+  costMicros: number,
+  earlierMicros: number,
+  waitingFor: maybeText,
+});
+/** A running job. */
+export const progress = z.object({
+  kind: z.literal('progress'),
+  ...jobProgressFields,
+  phase,
+  totalCostMicros: number,
+  running: list(heartbeat),
+  ...since,
+});
+/** A job of which no more is known now than its state. */
+export const state = z.object({ kind: z.literal('status'), job: text, phase, ...since });
+export const statusSummary = z.object({ ...summaryFields, ...since });
+
+export const jobs = list(
+  z.object({
+    job: text,
+    name: text,
+    origin: text,
+    input: maybeText,
+    into: maybeText,
+    format: z.enum(fileFormats).optional(),
+    sql: text.optional(),
+    table: text.optional(),
+    rows: count.nullable(),
+    phase: phase.nullable(),
+    since: maybeText,
+    dollars: number.nullable(),
+  }),
+);

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { weekdays } from '../../core/monitors/quiet-hours.js';
+import { flag, list, number, text } from '../exact-schema.js';
+import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
+import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../workflow-results.js';
+
+/** The result of an agent run. */
+export const agentResult = z.object(agentRunResultFields);
+/** `--stream`: a line for each event of the service, then the result. */
+export const streamedResult = z.object({ kind: z.literal('result'), ...agentRunResultFields });
+export const agentEvent = agentRunEvent;
+
+/** Agent runs as the service returns them. */
+export const agentRuns = list(agentRun);
+export const agent = agentRun;
+
+/** Monitors, or runs of a monitor, as the service returns them. */
+export const serviceObject = z.looseObject({ id: text });
+export const serviceObjects = list(serviceObject);
+
+export const deletedMonitor = z.object({ kind: z.literal('deleted'), id: text });
+
+export const createdMonitor = z.object({
+  kind: z.literal('monitor'),
+  monitor: z.looseObject({ id: text }),
+  adopted: flag,
+  secret: z.enum(['kept', 'missing']),
+  others: list(text),
+});
+
+/** The effect of a batch. */
+export const batch = z.object({ kind: z.literal('batch'), ...batchSummaryFields });
+
+/** A decision on a batch that another process runs. */
+export const decision = z.object({
+  kind: z.literal('decision'),
+  job: text,
+  decision: z.enum(['approve', 'reject']),
+  by: text,
+});
+
+/** What an export of monitors loaded. */
+export const monitorRuns = z.object({ kind: z.literal('export'), ...monitorExportFields });
+
+const filter = z.object({
+  status: text.optional(),
+  name: text.optional(),
+  metadata: z.record(z.string(), text).optional(),
+});
+const day = z.enum(weekdays);
+export const quietHours = list(
+  z.object({
+    input: z.object({
+      origin: text.optional(),
+      name: text,
+      hours: z.object({ tz: text, from: text, until: text, days: list(day), untilDay: day.nullable() }),
+      filter,
+      into: text,
+      host: text.optional(),
+      restore: flag.optional(),
+      now: number.optional(),
+    }),
+    next: list(number),
+  }),
+);

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { publishModes } from '../../core/publish/publish-request.js';
+import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
+import { jobSummary, monitorExport, walkSummary } from '../workflow-results.js';
+
+const period = z.object({
+  since: text,
+  dollars: number,
+  openDollars: number,
+  unknownDollars: number,
+  countedDollars: number,
+  capDollars: number.nullable(),
+});
+
+/** Rate, block, slots, cost and caps of a team. */
+export const limits = z.object({
+  kind: z.literal('limits'),
+  origin: text,
+  store: maybeText,
+  team: maybeText,
+  concurrency: count,
+  otherLimits: list(z.object({ host: text, pid: count })),
+  profile: text,
+  qps: number,
+  effectiveQps: number,
+  buckets: list(z.object({ name: text, qps: number, effectiveQps: number, used: number })),
+  blockedUntil: maybeText,
+  blockReason: maybeText,
+  heldBy: text.optional(),
+  waiting: count,
+  slots: z.object({ limit: count, held: count, elsewhere: count, waiting: count, leftRunning: count }),
+  workerElsewhere: count.nullable(),
+  day: period,
+  month: period,
+});
+
+const sums = {
+  requests: count,
+  units: count,
+  dollars: number,
+  openDollars: number,
+  unknownOutcomes: count,
+  unknownDollars: number,
+};
+
+/** Requests and cost, by job, operation or day; each line has its group under that name. */
+export const usage = z.object({
+  kind: z.literal('usage'),
+  by: z.enum(['job', 'operation', 'day']),
+  lines: list(z.object({ job: text.optional(), operation: text.optional(), day: text.optional(), ...sums })),
+  total: z.object(sums),
+});
+
+const compared = {
+  journalDollars: number,
+  serviceDollars: number,
+  differenceDollars: number,
+  unknownOutcomes: count,
+  unknownAtMostDollars: number,
+  explained: z.object({
+    unknownOutcomesDollars: number,
+    pricesDollars: number,
+    otherDayDollars: number,
+    roundingDollars: number,
+  }),
+  unexplainedDollars: number,
+};
+
+/** `--reconcile`: the journal and the service's bill, day by day. */
+export const reconciliation = z.object({
+  kind: z.literal('reconciliation'),
+  origin: text,
+  team: maybeText,
+  agrees: flag,
+  days: list(
+    z.object({
+      day: text,
+      ...compared,
+      keys: list(z.object({ id: maybeText, name: maybeText, serviceDollars: number })),
+      prices: list(z.object({ id: text, name: text, quantity: number, dollars: number })),
+    }),
+  ),
+  priceChanges: list(z.object({ day: text, name: text, beforeDollars: number, afterDollars: number })),
+  total: z.object(compared),
+});
+
+/** What a publish wrote. */
+export const publish = z.object({
+  kind: z.literal('publish'),
+  id: text,
+  at: text,
+  run: text,
+  mode: z.enum(publishModes),
+  target: text,
+  changed: flag,
+  tables: list(z.object({ name: text, rows: count, total: count })),
+});
+
+const scheduleFields = {
+  name: text,
+  job: text,
+  when: text,
+  paused: flag,
+  note: maybeText,
+  next: list(text),
+  queued: count,
+  workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns']),
+  // The input of the workflow: docs/workflow-inputs.json describes its fields.
+  input: z.looseObject({}),
+  runs: list(
+    z.object({
+      workflowId: text,
+      at: text,
+      phase: z.enum(['done', 'stopped', 'skipped', 'running', 'waiting', 'failed', 'cancelled', 'forgotten']),
+      message: maybeText,
+      summary: z.union([jobSummary, walkSummary, monitorExport]).nullable(),
+    }),
+  ),
+};
+
+/** A schedule with its last runs. */
+export const schedule = z.object(scheduleFields);
+
+/** `--every`, `--cron`: the schedule that was created or changed. */
+export const keptSchedule = z.object({ kind: z.literal('schedule'), made: flag, ...scheduleFields });

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, it } from 'vitest';
+import { outputSchema, schemaFile } from '../../../scripts/output-schemas.mjs';
+import { commandOutputs } from '../../../src/api/outputs/index.js';
+import { buildProgram } from '../../../src/cli/program.js';
+import { checkOutput, commandOf } from '../../support/cli/check-output.js';
+import { commandsIn } from '../../support/cli/wrong-lines.js';
+
+it('each command with --json has a schema, and no other has one', () => {
+  const withJson = commandsIn(buildProgram('0.0.0', () => undefined))
+    .filter(({ options }) => options.some(({ long }) => long === '--json'))
+    .map((command) => {
+      const path: string[] = [];
+      for (let one = command; one.parent; one = one.parent) path.unshift(one.name());
+      return path.join(' ');
+    });
+  // If this fails for your new command: describe its output in src/api/outputs, add it to commandOutputs in
+  // src/api/outputs/index.ts, type the output in src/cli with it, and list it in docs/scripts.md.
+  expect(Object.keys(commandOutputs).sort()).toEqual(withJson.sort());
+});
+
+it('an unknown field, a wrong type and a missing field do not fit', () => {
+  const total = { requests: 1, units: 1, dollars: 1, openDollars: 0, unknownOutcomes: 0, unknownDollars: 0 };
+  const usage = { kind: 'usage', by: 'job', lines: [], total };
+  const check = (changed: object) => () => checkOutput(['usage', '--json'], JSON.stringify({ ...usage, ...changed }));
+  expect(check({})).not.toThrow();
+  for (const wrong of [{ more: 1 }, { by: 'week' }, { total: { ...total, units: '1' } }, { lines: undefined }])
+    expect(check(wrong)).toThrow('does not fit its schema');
+  expect(() => checkOutput(['worker', '--json'], '{}')).toThrow('has no schema');
+  expect(commandOf(['--quiet', 'monitors', 'quiet', 'list', '--json'])).toBe('monitors quiet list');
+});
+
+it('the JSON Schema of the package compiles, allows the fields of later versions, and is listed in docs/scripts.md', () => {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/scripts.md', import.meta.url)), 'utf8');
+  const ajv = new Ajv2020({ strict: false });
+  for (const [command, schema] of Object.entries(commandOutputs)) {
+    const file = schemaFile(command);
+    expect(() => ajv.compile(outputSchema(command, schema))).not.toThrow();
+    expect(page).toContain(`| \`${command}\` | \`${file}\` |`);
+  }
+  const usage = ajv.getSchema('searchflow/schemas/usage.json');
+  const total = { requests: 1, units: 1, dollars: 1, openDollars: 0, unknownOutcomes: 0, unknownDollars: 0 };
+  expect(usage?.({ kind: 'usage', by: 'job', lines: [], total, later: 1 })).toBe(true);
+  expect(usage?.({ kind: 'usage', by: 'week', lines: [], total })).toBe(false);
+});
