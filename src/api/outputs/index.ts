@@ -4,8 +4,8 @@ import * as rows from './rows.js';
 import * as service from './service.js';
 import * as team from './team.js';
 
-const rowsRun = z.union([rows.plan, rows.summary, rows.paused, team.keptSchedule]);
-const walkRun = z.union([events.walk, events.pausedWalk]);
+const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, team.keptSchedule]);
+const walkRun = z.union([events.walk, events.pausedWalk, rows.started]);
 
 /**
  * The output of `--json` of each command, by the words of the command. A command with `--stream` prints a line for each event, and each line
@@ -17,11 +17,12 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   'agent rows': rowsRun,
   jobs: rows.jobs,
   status: z.union([rows.progress, rows.statusSummary, rows.state, events.eventStatus]),
-  resume: z.union([rows.summary, rows.paused, events.walk, events.pausedWalk]),
+  resume: z.union([rows.summary, rows.paused, walkRun]),
+  wait: z.union([rows.summary, rows.paused, rows.state, events.walk, events.pausedWalk, service.monitorRuns]),
   publish: team.publish,
   'events sync': z.union([walkRun, team.keptSchedule]),
   'events backfill': walkRun,
-  'events verify': walkRun,
+  'events verify': z.union([events.walk, events.pausedWalk]),
   'events status': events.eventStatus,
   'agent run': z.union([service.agentResult, service.streamedResult, service.agentEvent]),
   'agent list': service.agentRuns,
@@ -35,7 +36,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   'monitors approve': z.union([service.batch, service.decision]),
   'monitors reject': z.union([service.batch, service.decision]),
   'monitors quiet list': service.quietHours,
-  'monitors export': z.union([service.monitorRuns, team.keptSchedule]),
+  'monitors export': z.union([service.monitorRuns, rows.started, team.keptSchedule]),
   'schedule list': z.array(team.schedule),
   'schedule show': team.schedule,
   limits: team.limits,
@@ -47,6 +48,7 @@ export type PlanOutput = Shape<typeof rows.plan>;
 export type SummaryOutput = Shape<typeof rows.summary>;
 export type PausedOutput = Shape<typeof rows.paused>;
 export type ProgressOutput = Shape<typeof rows.progress>;
+export type StartedOutput = Shape<typeof rows.started>;
 export type StateOutput = Shape<typeof rows.state>;
 export type StatusSummaryOutput = Shape<typeof rows.statusSummary>;
 export type JobsOutput = Shape<typeof rows.jobs>;

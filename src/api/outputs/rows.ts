@@ -116,6 +116,9 @@ const heartbeat = z.object({
   earlierMicros: number,
   waitingFor: maybeText,
 });
+/** `--detach`: the job, which the workers run. `done`: all its rows are loaded, and nothing was started. */
+export const started = z.object({ kind: z.literal('started'), job: text, state: z.enum(['started', 'done']) });
+
 /** A running job. */
 export const progress = z.object({
   kind: z.literal('progress'),

@@ -12,6 +12,7 @@ export interface EventFlags {
   readonly qps?: string;
   readonly rateProfile?: string;
   readonly json?: boolean;
+  readonly detach?: boolean;
 }
 
 export interface RangeFlags {

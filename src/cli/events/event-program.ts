@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { many, withExamples, withQps } from '../options/options.js';
+import { many, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -11,11 +11,11 @@ const walks = () => import('./events-walk.js');
 export function addEvents(program: Command, chosen: Chosen): void {
   const events = program.command('events').description('webset events and their current state, in a warehouse');
   withExamples(events, 'searchflow events sync', 'searchflow events status');
-  const sync = withSchedule(withWalk(events.command('sync')))
+  const sync = withSchedule(withDetach(withWalk(events.command('sync'))))
     .description('load new events; the first run loads all')
     .action((flags) => chosen(async (context) => (await walks()).sync(context, flags)));
   withExamples(sync, 'searchflow events sync', 'searchflow events sync --every 15m');
-  const backfill = withRange(withWalk(events.command('backfill')))
+  const backfill = withRange(withDetach(withWalk(events.command('backfill'))))
     .description('load a range of the past, several windows at once; run the same command again to resume')
     .action((flags) => chosen(async (context) => (await walks()).backfill(context, flags)));
   withExamples(backfill, 'searchflow events backfill --from 2026-01-01 --until 2026-01-31');

@@ -2,6 +2,7 @@ import type { WalkInput } from '../../core/events/walk-job.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { EventControl, type EventTarget } from '../../worker/control/event-control.js';
 import { serviceText } from '../progress/plan.js';
+import { SCHEDULED_DETACH, showStarted } from '../progress/started.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
 import type { ScheduleFlags } from '../schedules/schedule-flags.js';
 import { toScheduleWish } from '../schedules/schedule-wish.js';
@@ -19,6 +20,7 @@ export async function sync(context: Context, flags: EventFlags & ScheduleFlags):
   const mistakes: string[] = [];
   const wish = toScheduleWish(flags, mistakes);
   const input = { kind: 'sync', ...toWalkOptions(flags, mistakes) } as const;
+  if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   if (wish === null) return run(context, flags, input, mistakes);
   const config = settings(context, flags, mistakes);
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
@@ -67,7 +69,12 @@ async function run(
     noteTypes(context, input);
     const control = new EventControl(access, context.cwd);
     const walk: WalkInput & EventTarget = { ...input, ...control.target(flags.into) };
-    const { json = false } = flags;
+    const { json = false, detach = false } = flags;
+    if (detach) {
+      await session.runtime.work.checkDetached(control.work(walk));
+      const { handle } = await control.start(walk, { detached: true });
+      return showStarted(context, { job: handle.job, state: 'started' }, json);
+    }
     await session.runtime.work.own(control.work(walk));
     const { handle, joined } = await control.start(walk);
     session.working(handle.job);
@@ -75,7 +82,7 @@ async function run(
     terminal.note(`${handle.job} ${what}: webset events of ${serviceText(config)} into ${printable(walk.into)}.`);
     return watchWalk(context, session, handle, { json, strict });
   };
-  return withAccess(context, flags, mistakes, work, { loads: true, owns: true });
+  return withAccess(context, flags, mistakes, work, { loads: true, owns: true, detached: flags.detach });
 }
 
 function noteTypes({ terminal }: Context, { types }: Pick<WalkInput, 'types'>): void {

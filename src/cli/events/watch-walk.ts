@@ -16,6 +16,8 @@ export interface WalkManner {
   readonly json: boolean;
   /** Whether a verification with differences fails although it repaired all of them. */
   readonly strict?: boolean;
+  /** Whether any pause ends the watch, also that by a person. */
+  readonly untilPaused?: boolean;
 }
 
 /** Watches a walk and shows its summary. Returns the exit code. */
@@ -26,7 +28,7 @@ export async function watchWalk(
   manner: WalkManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const followed = await followJob(context, session, handle, new WalkProgressReader()).catch(withResumeHint);
+  const followed = await followJob(context, session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
   if (followed.kind === 'parked') {
     const { pausedFor, message } = followed.progress;
     const output: PausedWalkOutput = { kind: 'paused', job: handle.job, ...followed.progress };

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { many, withExamples, withQps } from '../options/options.js';
+import { many, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
@@ -17,7 +17,7 @@ export function addMonitors(program: Command, chosen: Chosen): void {
   addSingle(monitors, chosen);
   addBatches(monitors, chosen);
   addQuiet(monitors, chosen);
-  const write = withSchedule(withQps(withFilter(monitors.command('export'))))
+  const write = withDetach(withSchedule(withQps(withFilter(monitors.command('export')))))
     .description('load monitors, their runs and results into a warehouse; later exports load only what is new')
     .option('--into <address>', 'DuckDB file, or postgres://host/database (default: out/monitors.duckdb)')
     .option('--json', 'one JSON object on stdout')

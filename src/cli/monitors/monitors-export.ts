@@ -1,6 +1,7 @@
 import type { MonitorExportOutput } from '../../api/outputs/index.js';
 import type { MonitorExport } from '../../core/monitors/monitor-export.js';
 import type { MonitorControl } from '../../worker/control/monitor-control.js';
+import { SCHEDULED_DETACH, showStarted } from '../progress/started.js';
 import { keepSchedule } from '../schedules/keep-schedule.js';
 import type { ScheduleFlags } from '../schedules/schedule-flags.js';
 import { toScheduleWish } from '../schedules/schedule-wish.js';
@@ -18,6 +19,7 @@ export async function exportRuns(
     ScheduleFlags & {
       readonly into?: string;
       readonly json?: boolean;
+      readonly detach?: boolean;
       readonly qps?: string;
     },
 ): Promise<ExitCode> {
@@ -25,23 +27,30 @@ export async function exportRuns(
   const mistakes: string[] = [];
   const filter = toFilter(flags, mistakes);
   const wish = toScheduleWish(flags, mistakes);
+  if (wish !== null && flags.detach) mistakes.push(SCHEDULED_DETACH);
   const loads = wish?.timing !== 'never';
   const exports = async (control: MonitorControl, { runtime }: Session) => {
     const input = { filter, ...control.target(flags.into) };
     if (wish !== null) await keepSchedule(context, await runtime.workflows(), wish, control.exportWork(input));
     if (!loads) return exitCodes.ok;
     const { name, work } = control.exportWork(input);
-    await runtime.work.own({ job: name, workflowId: work.workflowId });
+    const own = { job: name, workflowId: work.workflowId };
+    if (flags.detach) {
+      await runtime.work.checkDetached(own);
+      await control.export(input, { detached: true });
+      return showStarted(context, { job: name, state: 'started' }, flags.json ?? false);
+    }
+    await runtime.work.own(own);
     const done = await (await control.export(input)).result();
     const output: MonitorExportOutput = { kind: 'export', ...done };
     if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(exportText(done));
     return exitCodes.ok;
   };
-  return withMonitors(context, flags, mistakes, exports, { loads, owns: true });
+  return withMonitors(context, flags, mistakes, exports, { loads, owns: true, detached: flags.detach });
 }
 
-function exportText({ monitors, added, again, results, into }: MonitorExport): string {
+export function exportText({ monitors, added, again, results, into }: MonitorExport): string {
   const reread = again > 0 ? `, ${some(again, 'run')} updated` : '';
   return `${some(monitors, 'monitor')}: ${some(added, 'new run')}${reread}, ${some(results, 'result')}. Written: ${printable(into)}`;
 }

@@ -35,6 +35,14 @@ export function withCsvForm(command: Command): Command {
     .option('--no-csv-bom', 'write the enriched CSV without a byte order mark');
 }
 
+/** Adds `--detach`, for commands that start long work. */
+export function withDetach(command: Command): Command {
+  return command.option(
+    '--detach',
+    'start the work on the workers, print its id and return; needs `searchflow worker`',
+  );
+}
+
 /** Adds `--qps`, for commands whose calls are free. */
 export function withQps(command: Command): Command {
   return command.option('--qps <n>', "this process's share of the team's rate, in requests per second (default: 10)");

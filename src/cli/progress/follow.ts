@@ -66,13 +66,14 @@ const PARKED_AFTER_MS = 2000;
 
 /**
  * Watches a job and shows its progress until the job ends, or until it is paused for a reason that needs a person (credits, key, budget,
- * rate). This command then gives up the ownership of the job. A job that a person paused is still watched.
+ * rate). This command then gives up the ownership of the job. A job that a person paused is still watched, unless `untilPaused`.
  */
 export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
   { terminal }: Context,
   { runtime, stopped }: Pick<Session, 'runtime' | 'stopped'>,
   handle: Followable<Progress, Heartbeat, Summary>,
   reader: Pick<ProgressReader<Progress, Heartbeat>, 'line'>,
+  { untilPaused = false }: { readonly untilPaused?: boolean } = {},
 ): Promise<Followed<Progress, Summary>> {
   type End = Followed<Progress, Summary>;
   const view = new ProgressView(terminal);
@@ -87,7 +88,8 @@ export async function followJob<Progress extends Parkable, Heartbeat, Summary>(
       for (const refusal of refusals) reported.add(refusal);
       const at = Date.now();
       view.update(reader.line(at, progress, running, blockedText(limits, at)), at);
-      const waits = progress.phase === 'paused' && progress.pausedFor !== 'person' && !progress.landing;
+      const waits =
+        progress.phase === 'paused' && (untilPaused || progress.pausedFor !== 'person') && !progress.landing;
       parkedSince = waits ? (parkedSince ?? at) : null;
       return parkedSince !== null && at - parkedSince >= PARKED_AFTER_MS ? { kind: 'parked', progress } : null;
     };

@@ -8,6 +8,7 @@ import { walkNamed } from '../events/walk-named.js';
 import { watchWalk } from '../events/watch-walk.js';
 import { type FailureLimitFlags, readFailureLimit } from '../options/failure-limit-option.js';
 import { readMaxCost } from '../options/max-cost-option.js';
+import { showStarted } from '../progress/started.js';
 import { checkConnection } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -48,6 +49,7 @@ export async function resume(
   job: string,
   flags: FailureLimitFlags & {
     readonly json?: boolean;
+    readonly detach?: boolean;
     readonly qps?: string;
     readonly maxCost?: string;
     readonly redrive?: boolean;
@@ -59,10 +61,12 @@ export async function resume(
   const maxCostDollars = readMaxCost(flags.maxCost, mistakes);
   const stopAtFailed = readFailureLimit(flags, mistakes);
   const config = settings(context, flags, mistakes);
-  return withRuntime(context, config, { sends: true }, async (session) => {
+  const { json = false, detach: detached = false } = flags;
+  return withRuntime(context, config, { sends: !detached }, async (session) => {
+    if (detached) await session.runtime.work.checkDetached();
     await refuseOtherService(session.runtime, job, config.origin);
     await checkConnection(config);
-    session.working();
+    if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
       if (flags.redrive) throw new UsageError('--redrive is for jobs of rows, not for events.');
@@ -70,20 +74,31 @@ export async function resume(
       if (stopAtFailed !== undefined) throw new UsageError('--stop-at-failed is for jobs of rows, not for events.');
       if (flags.onMisfit) throw new UsageError('--on-misfit is for jobs of rows, not for events.');
       if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
-      session.working(walk.job);
-      await session.runtime.work.own(walk);
+      if (detached) await session.runtime.work.checkDetached(walk);
+      else {
+        session.working(walk.job);
+        await session.runtime.work.own(walk);
+      }
       const control = new EventControl(await session.runtime.workflows(), context.cwd);
-      return watchWalk(context, session, await control.resume(walk), { json: flags.json ?? false });
+      const handle = await control.resume(walk, { detached });
+      return detached
+        ? showStarted(context, { job: walk.job, state: 'started' }, json)
+        : watchWalk(context, session, handle, { json });
     }
-    const handle = await session.runtime.rows.resume(job, {
+    const how = {
       maxCostDollars,
       ...(flags.redrive ? { redrive: true } : {}),
       ...(flags.skipRefused ? { skipRefused: true } : {}),
       ...(stopAtFailed ? { stopAtFailed } : {}),
       ...(flags.onMisfit ? { onMisfit: flags.onMisfit } : {}),
-    });
+    };
+    if (detached) {
+      const started = await session.runtime.rows.resume(job, how, { detached });
+      return showStarted(context, { job: started.job, state: 'started' }, json);
+    }
+    const handle = await session.runtime.rows.resume(job, how);
     session.working(handle.job);
-    return watchToEnd(context, config, session, handle, { json: flags.json ?? false, csv: null, badRows: [] });
+    return watchToEnd(context, config, session, handle, { json, csv: null, badRows: [] });
   });
 }
 

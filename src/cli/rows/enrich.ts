@@ -1,5 +1,6 @@
 import type { ConfigFlags } from '../../worker/config/config.js';
 import { readFailedRows } from '../options/failed-rows-option.js';
+import { SCHEDULED_DETACH } from '../progress/started.js';
 import type { ScheduleFlags } from '../schedules/schedule-flags.js';
 import { toScheduleWish } from '../schedules/schedule-wish.js';
 import type { Context, ExitCode } from '../shared/context.js';
@@ -12,6 +13,7 @@ export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFl
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  readonly detach?: boolean;
   /** `true` if the flag has no value. */
   readonly failOnFailedRows?: true | string;
 }
@@ -24,10 +26,15 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
+  const { json = false, dryRun = false, yes = false, detach = false } = flags;
+  if (detach && wish !== null) mistakes.push(SCHEDULED_DETACH);
+  if (detach && failedRows !== null)
+    mistakes.push('--fail-on-failed-rows needs a run that this command watches. Pass it to `searchflow wait`.');
+  if (detach && (dryRun || flags.reparse))
+    mistakes.push(`--detach starts a run, and ${dryRun ? '--dry-run' : '--reparse'} starts none. Pass one of them.`);
   const source = file ?? flags.from;
   const config = settings(context, source === undefined ? flags : { ...flags, source }, mistakes);
-  const { json = false, dryRun = false, yes = false } = flags;
-  const manner = { json, dryRun, yes, asksAlways: false, failedRows };
+  const manner = { json, dryRun, yes, detach, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)
     : scheduleRows(context, config, request, wish, manner);

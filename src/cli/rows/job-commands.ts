@@ -40,9 +40,20 @@ export function addJobs(program: Command, chosen: Chosen): void {
         'keep: values that do not fit their column no longer pause the job; stop: they do (default: unchanged)',
       ).choices(['keep', 'stop']),
     )
+    .option('--detach', 'resume the job on the workers, print its id and return; needs `searchflow worker`')
     .option('--json', 'the summary as one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await control()).resume(context, job, flags)));
   withExamples(resume, 'searchflow resume companies', 'searchflow resume companies --max-cost 20');
+  const wait = withJobName(program.command('wait'))
+    .description('wait until a job ends or pauses, with the exit code of its own command; Ctrl-C ends only the wait')
+    .option('--timeout <duration>', 'maximum wait, such as 2h; then exit code 7 (default: no limit)')
+    .option(
+      '--fail-on-failed-rows [n|%]',
+      'exit code 3 if more than n rows, or n% of the tried rows, fail; without a value: if any row fails',
+    )
+    .option('--json', 'the summary as one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./wait.js')).wait(context, job, flags)));
+  withExamples(wait, 'searchflow wait companies', 'searchflow wait companies --timeout 2h --json');
   const cancel = withJobName(program.command('cancel'))
     .description('cancel a job; paid results are kept')
     .action((job) => chosen(async (context) => (await control()).cancel(context, job)));

@@ -60,7 +60,7 @@ export function addAgentRows(agent: Command, chosen: Chosen): void {
     .option('--query <template>', 'template of the query, such as "Find the CEO of {{name}}"');
   withRequest(command);
   withJob(command).action((file: string | undefined, flags: EnrichCommandFlags) =>
-    chosen(async (context) => (await import('./agent-rows.js')).agentRows(context, file, flags)),
+    chosen(async (context) => (await import('./enrich.js')).enrich(context, file, { ...flags, op: 'agent' })),
   );
   withExamples(
     command,
@@ -156,6 +156,7 @@ function withJob(command: Command): Command {
         .option('--reparse', 'parse again the paid answers that could not be parsed; nothing is bought')
         .option('--dry-run', 'the plan with cost and time only; nothing is bought')
         .option('--yes', 'no confirmation prompts')
+        .option('--detach', 'start the job on the workers, print its id and return; needs `searchflow worker`')
         .option(
           '--fail-on-failed-rows [n|%]',
           'exit code 3 if more than n rows, or n% of the tried rows, fail; without a value: if any row fails',

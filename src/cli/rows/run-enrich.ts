@@ -21,6 +21,7 @@ import {
   serviceText,
   urlColumnText,
 } from '../progress/plan.js';
+import { showStarted } from '../progress/started.js';
 import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
@@ -37,6 +38,8 @@ export interface EnrichManner {
   readonly yes: boolean;
   /** Whether every purchase on the real service needs a confirmation, however small it is. */
   readonly asksAlways: boolean;
+  /** Whether the workers run the job, and this command returns at once. */
+  readonly detach?: boolean;
   /** The number or percentage of failed rows that is allowed. Null or absent: any number. */
   readonly failedRows?: FailedRows | null;
 }
@@ -53,10 +56,12 @@ export async function runEnrich(
 ): Promise<ExitCode> {
   const { terminal } = context;
   if (request.input === '-' && terminal.asks) terminal.note('Reading rows from the terminal; press Ctrl-D to end.');
-  return withRuntime(context, config, { sends: !manner.dryRun }, async (session) => {
+  const { detach: detached = false } = manner;
+  return withRuntime(context, config, { sends: !manner.dryRun && !detached }, async (session) => {
+    if (detached) await session.runtime.work.checkDetached();
     if (!manner.dryRun) await checkWarehouse(config, request.into);
     const runs = !manner.dryRun && !request.reparse && isAgreed(config, manner);
-    const plan = await session.runtime.rows.plan(request, { isAgreed: runs });
+    const plan = await session.runtime.rows.plan(request, { isAgreed: runs && !detached });
     if (manner.dryRun) {
       if (manner.json) terminal.data(JSON.stringify(planData(plan, config)));
       else terminal.data(planText(plan, config));
@@ -66,12 +71,21 @@ export async function runEnrich(
     if (plan.request.publish && plan.status !== 'complete') await session.runtime.rows.checkPublish(plan);
     terminal.note(announcement(plan, config));
     for (const note of notesOf(plan)) terminal.note(`Note: ${note}`);
-    if (plan.status === 'complete') return finishComplete(context, config, session, plan, request.csv, manner);
+    if (plan.status === 'complete') {
+      const code = await finishComplete(context, config, session, plan, request.csv, manner);
+      return detached ? showStarted(context, { job: plan.staged.job, state: 'done' }, manner.json) : code;
+    }
     if (plan.toBuy > 0 && !(await agreed(context, config, purchaseOf(plan, manner)))) {
       terminal.say('Nothing was bought.');
       return exitCodes.usage;
     }
     if (plan.toBuy > 0) await checkConnection(config);
+    if (detached) {
+      const { job } = await session.runtime.rows.start(plan, { detached });
+      if (session.runtime.shared && request.csv !== null)
+        terminal.note(`${printable(request.csv)} is written by \`searchflow wait\` on this machine.`);
+      return showStarted(context, { job, state: 'started' }, manner.json);
+    }
     session.working();
     const handle = await session.runtime.rows.start(plan);
     session.working(handle.job, canBeEnded(plan.staged.operation) ? RUNS_CONTINUE : undefined);
@@ -126,7 +140,7 @@ async function finishComplete(
   session: Session,
   plan: JobPlan,
   wanted: string | null,
-  { json, failedRows }: EnrichManner,
+  { json, failedRows, detach }: EnrichManner,
 ): Promise<ExitCode> {
   const { runtime, sandbox } = session;
   const { job } = plan.staged;
@@ -135,12 +149,14 @@ async function finishComplete(
   const summary = await withPublish(session, found, plan.request);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
-  if (json) context.terminal.data(JSON.stringify(summaryData(ending)));
-  else context.terminal.say(summaryText(ending));
+  if (!json) context.terminal.say(summaryText(ending));
+  else if (!detach) context.terminal.data(JSON.stringify(summaryData(ending)));
   return codeOf(summary, failedRows ?? null);
 }
 
 interface WatchManner extends Pick<EnrichManner, 'json' | 'failedRows'> {
+  /** Whether any pause ends the watch, also that by a person. */
+  readonly untilPaused?: boolean;
   readonly csv: string | null;
   readonly badRows: readonly BadRow[];
   /** Absent for a job that another command planned. */
@@ -171,11 +187,11 @@ export async function watchToEnd(
   config: RuntimeConfig,
   session: Session,
   handle: JobHandle,
-  { json, csv, badRows, failedRows, plan }: WatchManner,
+  { json, csv, badRows, failedRows, plan, untilPaused }: WatchManner,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { runtime, sandbox } = session;
-  const followed = await followJob(context, session, handle, new RowProgressReader());
+  const followed = await followJob(context, session, handle, new RowProgressReader(), { untilPaused });
   if (followed.kind === 'parked') {
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
@@ -208,7 +224,7 @@ async function withPublish(
 }
 
 /** Returns the exit code of a summary. Up to the allowed number, failed rows are data and not a failure. */
-function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
+export function codeOf({ phase, stoppedFor, warehouse }: JobSummary, allowed: FailedRows | null): ExitCode {
   if (phase === 'failed') return exitCodes.failed;
   if (phase !== 'done') return exitCodeOfPause(stoppedFor);
   return allowed !== null && tooManyFailed(warehouse, allowed) ? exitCodes.failedRows : exitCodes.ok;

@@ -69,7 +69,7 @@ export async function status(context: Context, job: string, flags: { readonly js
   });
 }
 
-const stateData = (found: JobStatus): StateOutput => ({ kind: 'status', job: found.job, ...statusData(found) });
+export const stateData = (found: JobStatus): StateOutput => ({ kind: 'status', job: found.job, ...statusData(found) });
 
 function statusData({ phase, message, since }: JobStatus): Omit<StateOutput, 'kind' | 'job'> {
   return {

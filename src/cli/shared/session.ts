@@ -17,6 +17,8 @@ export interface Session {
   readonly stopped: AbortSignal;
   /** Declares that work has started. From then on, Ctrl-C prints how to resume the work, and then `note`. */
   working(job?: string, note?: string): void;
+  /** Declares that this command only waits for work of others. From then on, Ctrl-C ends only the wait. */
+  watching(job: string): void;
   /** Declares that a database does not answer. Closing then waits for nothing. */
   abandon(): void;
 }
@@ -61,6 +63,7 @@ export async function withRuntime(
   let isWorking = false;
   let worksOn: string | null = null;
   let noted: string | null = null;
+  let watched: string | null = null;
   let abandoned = false;
   let stoppedAt: number | null = null;
   let stoppedBy: StopSignal | null = null;
@@ -85,6 +88,9 @@ export async function withRuntime(
         isWorking = true;
         worksOn = job ?? worksOn;
         noted = note ?? noted;
+      },
+      watching: (job) => {
+        watched = job;
       },
       abandon: () => {
         abandoned = true;
@@ -155,6 +161,10 @@ export async function withRuntime(
   async function stopOn(name: StopSignal): Promise<ExitCode> {
     const again = `To resume:\n  ${resumeCommand(context.args, context.env)}`;
     const code = signalExitCodes[name];
+    if (watched !== null) {
+      terminal.say(`Stopped waiting; ${watched} is not affected. ${again.replace('To resume', 'To wait again')}`);
+      return code;
+    }
     if (!isWorking) {
       terminal.say('Stopped; nothing was bought.');
       return code;

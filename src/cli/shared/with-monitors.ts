@@ -3,7 +3,7 @@ import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import type { Context, ExitCode } from './context.js';
 import type { Session } from './session.js';
-import { withAccess } from './with-access.js';
+import { type AccessOptions, withAccess } from './with-access.js';
 
 /** Flags of a command on monitors that override settings. */
 export interface MonitorSettingFlags {
@@ -17,7 +17,7 @@ export async function withMonitors(
   flags: MonitorSettingFlags,
   mistakes: readonly string[],
   work: (control: MonitorControl, session: Session, config: RuntimeConfig) => Promise<ExitCode>,
-  options: { readonly loads?: boolean; readonly owns?: boolean } = {},
+  options: AccessOptions = {},
 ): Promise<ExitCode> {
   const asMonitors = (access: WorkflowAccess, session: Session, config: RuntimeConfig) =>
     work(new MonitorControl(access, context.cwd), session, config);

@@ -36,6 +36,11 @@ export interface WorkflowAccess {
   readonly shared: boolean;
 }
 
+/** `detached`: the work belongs to the workers from its start, and this process runs no worker (`--detach`). */
+export interface Ownership {
+  readonly detached?: boolean;
+}
+
 /** Address of a database. `shown` names host, port, database and schema; only `url` has user and password. */
 export interface DatabaseAddress {
   readonly url: Secret;

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { DEFAULT_EVENT_WAREHOUSE, inputOfStream, streamOf, type WalkInput } from '../../core/events/walk-job.js';
-import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { WalkEntry } from '../../core/rows/job-entries.js';
 import { canonicalJson } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { warehouseFile, warehouseIdentity } from '../../warehouse/index.js';
-import type { RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
+import type { Ownership, RuntimeConfig, WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { walkName } from './find-walk.js';
@@ -62,22 +62,26 @@ export class EventControl {
   }
 
   /** Starts a walk. If the walk is already running, resumes it (`joined`). */
-  async start(walk: WalkInput & EventTarget): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
+  async start(
+    walk: WalkInput & EventTarget,
+    whose?: Ownership,
+  ): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { job, workflowId, input } = this.work(walk);
     await this.#access.allow(input);
-    return this.#start({ job, workflowId }, input);
+    return this.#start({ job, workflowId }, input, whose);
   }
 
   /** Resumes a running walk. A walk that is not running is started again from its position in the warehouse. */
-  async resume(walk: WalkEntry): Promise<WalkHandle> {
+  async resume(walk: WalkEntry, whose?: Ownership): Promise<WalkHandle> {
     const { stream, into, host, origin } = walk;
     const input = { ...inputOfStream(stream), into, origin, host };
-    return (await this.#start(walk, input)).handle;
+    return (await this.#start(walk, input, whose)).handle;
   }
 
   async #start(
     { job, workflowId }: Pick<WalkEntry, 'job' | 'workflowId'>,
     { kind, ...args }: WalkInput,
+    { detached = false }: Ownership = {},
   ): Promise<{ readonly handle: WalkHandle; readonly joined: boolean }> {
     const { client, config } = this.#access;
     const handle = new WalkHandle(client, workflowId, job);
@@ -87,7 +91,7 @@ export class EventControl {
         taskQueue: config.taskQueue,
         args: [args],
         ...staticSummary(`${kind} of webset events`),
-        memo: startedByCommand,
+        memo: detached ? startedByUs : startedByCommand,
       });
       return { handle, joined: false };
     } catch (error) {

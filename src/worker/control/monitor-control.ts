@@ -7,14 +7,14 @@ import type { CreatedMonitorResult } from '../../core/monitors/monitor-create.js
 import type { BatchSummary } from '../../core/monitors/monitor-effect.js';
 import type { ExportMonitorRunsInput, MonitorExport } from '../../core/monitors/monitor-export.js';
 import { DEFAULT_MONITOR_WAREHOUSE, monitorUpdates, monitorWorkflows } from '../../core/monitors/monitor-names.js';
-import { jobOfWorkflow, workflowIdOf } from '../../core/rows/job.js';
+import { jobOfWorkflow, startedByUs, workflowIdOf } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import type { ScheduledWork } from '../../core/schedules/schedule.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
 import { warehouseIdentity } from '../../warehouse/index.js';
-import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
+import { type Ownership, UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { hostOf, warehouseOf } from '../config/store-setting.js';
 import { QuietControl } from './quiet-control.js';
@@ -57,7 +57,12 @@ export class MonitorControl {
   async startBatch(input: BatchMonitorsInput, { owned }: { readonly owned: boolean }): Promise<BatchHandle> {
     const { origin } = this.#access.config;
     const handle = this.batch(this.batchWork(input).job);
-    await this.#start(monitorWorkflows.batchMonitors, handle.workflowId, { ...input, origin }, owned);
+    await this.#start(
+      monitorWorkflows.batchMonitors,
+      handle.workflowId,
+      { ...input, origin },
+      owned ? startedByCommand : undefined,
+    );
     return handle;
   }
 
@@ -100,9 +105,17 @@ export class MonitorControl {
   }
 
   /** Starts an export of runs, or attaches to it if it is already running. */
-  async export(input: ExportMonitorRunsInput): Promise<WorkflowHandle<MonitorExport, MonitorExport>> {
+  async export(
+    input: ExportMonitorRunsInput,
+    { detached = false }: Ownership = {},
+  ): Promise<WorkflowHandle<MonitorExport, MonitorExport>> {
     const { workflow, workflowId, input: named } = this.exportWork(input).work;
-    return this.#start(workflow, workflowId, named, true);
+    return this.#start(workflow, workflowId, named, detached ? startedByUs : startedByCommand);
+  }
+
+  /** An export that was started before, by its job. */
+  attachExport(job: string): WorkflowHandle<MonitorExport, MonitorExport> {
+    return new WorkflowHandle(this.#access.client, workflowIdOf(job), job);
   }
 
   /** The work of a schedule of an export, and the default name of that schedule. */
@@ -132,7 +145,7 @@ export class MonitorControl {
     workflow: string,
     workflowId: string,
     input: object,
-    owned = false,
+    memo?: typeof startedByUs | typeof startedByCommand,
   ): Promise<WorkflowHandle<P, R>> {
     const { client, config } = this.#access;
     await this.#access.allow(input);
@@ -142,7 +155,7 @@ export class MonitorControl {
       args: [input],
       ...staticSummary(`${workflow} of searchflow monitors`),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      ...(owned ? { memo: startedByCommand } : {}),
+      ...(memo ? { memo } : {}),
     });
     return new WorkflowHandle<P, R>(client, workflowId);
   }

@@ -39,6 +39,7 @@ import { openStore } from '../store/open-store.js';
 import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
+import { standHere } from '../team/standing-worker.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import { observedActivities, observedTransport } from './observed.js';
@@ -81,10 +82,12 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
     const working = await store.work();
     if (!working) throw new UsageError(folderTaken(config, store));
     const parts = await assembleParts(config, store, working);
+    const standing = store.shared ? null : standHere(config);
     return {
       ...parts,
       store,
       close: async () => {
+        standing?.release();
         await parts.close();
         await store.close();
       },

@@ -7,6 +7,7 @@ import type { Role, WorkOwners } from '../control/work-owners.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
+import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
 import { currentVersion } from '../team/worker-version.js';
 import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
@@ -32,6 +33,7 @@ export class WorkerHere {
   #takesOver = false;
   #pruning: { readonly stop: AbortController; readonly done: Promise<void> } | null = null;
   #status: StatusServer | null = null;
+  #standing: ReturnType<typeof standHere> | null = null;
   #closing = false;
 
   constructor(config: RuntimeConfig, store: Store, { connect, awaitAnswer }: ServerAccess, owners: WorkOwners) {
@@ -103,6 +105,7 @@ export class WorkerHere {
     const working = await this.#store.work();
     this.#refused = working === null ? 'folder' : null;
     if (working === null) return;
+    if (this.#role === 'worker' && !this.#store.shared) this.#standing = standHere(this.#config);
     // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
     await this.#awaitAnswer();
     const { exporterPort, installRuntime } = await import('./install-runtime.js');
@@ -206,6 +209,8 @@ export class WorkerHere {
     const status = this.#status;
     this.#status = null;
     await status?.close();
+    this.#standing?.release();
+    this.#standing = null;
   }
 
   async #takeQueueLocks({ client }: Temporal): Promise<void> {

@@ -15,6 +15,7 @@ import type {
   JobHandle,
   JobPlan,
   JobStatus,
+  Ownership,
   Reparsed,
   RetryPlan,
 } from '../config/runtime-types.js';
@@ -56,8 +57,8 @@ export class StoreRowJobs implements RowJobs {
     return (await this.#work.load()).start(plan);
   }
 
-  async resume(job: string, how: Resumption): Promise<JobHandle> {
-    return (await this.#work.load()).resume(job, how);
+  async resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {
+    return (await this.#work.load()).resume(job, how, whose);
   }
 
   async planRetry(job: string, selection: FailedSelection): Promise<RetryPlan> {

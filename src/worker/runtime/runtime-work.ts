@@ -5,7 +5,7 @@ import type { PublishStep } from '../../core/publish/publish-request.js';
 import { freshnessOf } from '../../core/purchase/freshness.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import type { Resumption, StagedJob } from '../../core/rows/job.js';
-import { workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
@@ -15,7 +15,7 @@ import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { whyNoKey } from '../config/publish-step.js';
 import { rateProfileOf } from '../config/rate-setting.js';
-import type { EnrichRequest, JobHandle, JobPlan, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
+import type { EnrichRequest, JobHandle, JobPlan, Ownership, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
@@ -28,6 +28,7 @@ import { keepsRequests, makePlan } from '../staging/plan.js';
 import { reparse } from '../staging/reparse.js';
 import { askedOf, forgetEarlierStages, isStaging, stageEnrichment, toRunInput } from '../staging/stage-job.js';
 import type { Store } from '../store/store.js';
+import { requireWorkers } from '../team/standing-worker.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import type { Warehouses } from '../warehouse/warehouses.js';
 import { withJobEnd } from './job-end.js';
@@ -126,23 +127,32 @@ export class RuntimeWork {
     this.#early.catch(() => undefined);
   }
 
-  async start(plan: JobPlan): Promise<JobHandle> {
+  /** See `OwnWork.checkDetached`. */
+  async checkDetached(work?: Work): Promise<void> {
+    await requireWorkers(this.#parts);
+    const owned = work && (await this.#store.entries.owned()).find(({ workflowId }) => workflowId === work.workflowId);
+    const owner = owned?.living[0];
+    if (owned && owner) throw new UsageError(notDetachedText(owned, owner));
+  }
+
+  async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const { staged } = plan;
     const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
     let claimed = await this.#claimJob(work, plan);
     try {
       // DuckDB is loaded while the server starts. If it cannot be loaded, its first use says so.
-      if (warehouseFile(staged.into) !== null)
+      if (warehouseFile(staged.into) !== null && !detached)
         this.#parts
           .awaitAnswer()
           .then(() => (this.clientOnly ? null : loadDuckDb()))
           .catch(() => undefined);
-      const starting = this.#early ?? this.#here.run();
+      const starting = detached ? null : (this.#early ?? this.#here.run());
       this.#early = null;
       await starting;
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+        if (detached) throw new UsageError(notDetachedText(staged, claimed.owner));
         if (!reported) this.#config.say(watchText(staged, claimed.owner));
         reported = true;
         const running = await runningFor(client, handle);
@@ -151,7 +161,9 @@ export class RuntimeWork {
         await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
-      return await this.#startOwned(plan, handle, claimed.before);
+      const started = await this.#startOwned(plan, handle, claimed.before, detached);
+      if (detached) await this.#owners.release(work.workflowId);
+      return started;
     } catch (error) {
       // Nothing runs under the entry that this command made, so the earlier entry is restored.
       const entry = { job: staged.job, now: claimed.before };
@@ -185,7 +197,12 @@ export class RuntimeWork {
     });
   }
 
-  async #startOwned({ staged, request }: JobPlan, handle: RowJobHandle, before: JobEntry | null): Promise<JobHandle> {
+  async #startOwned(
+    { staged, request }: JobPlan,
+    handle: RowJobHandle,
+    before: JobEntry | null,
+    detached: boolean,
+  ): Promise<JobHandle> {
     const { client } = await this.#connect();
     const how = {
       maxCostDollars: request.maxCostDollars,
@@ -201,7 +218,7 @@ export class RuntimeWork {
       staged,
       asksMore: asked.freshness !== undefined,
       shared: this.#store.shared,
-      warehouse: () => (this.clientOnly ? null : this.#warehouses.of(staged)),
+      warehouse: () => (this.clientOnly || detached ? null : this.#warehouses.of(staged)),
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
@@ -216,15 +233,14 @@ export class RuntimeWork {
     }
     await this.#store.stages.share(staged);
     const csv = request.csv === null ? null : resolve(request.csv);
-    await this.#startWorkflow(handle.workflowId, staged, asked, csv);
+    await this.#startWorkflow(handle.workflowId, staged, { asked, csv, detached });
     return this.#ending(handle, staged);
   }
 
   async #startWorkflow(
     workflowId: string,
     staged: StagedJob,
-    asked: JobEntry['asked'],
-    csv: string | null,
+    { asked, csv, detached }: Pick<JobEntry, 'asked' | 'csv'> & { readonly detached: boolean },
   ): Promise<void> {
     const input = toRunInput(staged, asked, csv, this.#store.shared);
     const { client } = await this.#connect();
@@ -238,7 +254,7 @@ export class RuntimeWork {
         staticDetails: `- from: ${staged.input}\n- into: ${staged.into}`,
         memo: {
           ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
-          ...startedByCommand,
+          ...(detached ? startedByUs : startedByCommand),
         },
       });
     } catch (error) {
@@ -248,7 +264,7 @@ export class RuntimeWork {
     }
   }
 
-  async resume(job: string, how: Resumption): Promise<JobHandle> {
+  async resume(job: string, how: Resumption, { detached = false }: Ownership = {}): Promise<JobHandle> {
     const {
       staged,
       workflowId = workflowIdOf(staged.job),
@@ -256,8 +272,10 @@ export class RuntimeWork {
       completed,
       asked,
     } = await findJob(this.#store.entries, job);
-    const { owner } = await this.#owners.claim({ job: staged.job, workflowId }, () => ({}));
-    await this.#here.run();
+    const work: Work = { job: staged.job, workflowId };
+    if (detached) await this.checkDetached(work);
+    const { owner } = await this.#owners.claim(work, () => ({}));
+    if (!detached) await this.#here.run();
     const { client } = await this.#connect();
     const handle = new RowJobHandle(client, staged.job, workflowId);
     let running = await runningFor(client, handle);
@@ -274,8 +292,9 @@ export class RuntimeWork {
     else if (owner === null) {
       // An earlier cancel that nobody has recorded as ended does not concern the new run.
       await forgetCancel(this.#store.entries, staged.job, workflowId);
-      await this.#startWorkflow(workflowId, staged, { ...asked, ...withoutUndefined(how) }, csv);
+      await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...withoutUndefined(how) }, csv, detached });
     } else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
+    if (detached) await this.#owners.release(workflowId);
     return this.#ending(handle, staged);
   }
 
@@ -411,6 +430,9 @@ const START_POLL_MS = 250;
 
 const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;
+
+const notDetachedText = ({ job }: Pick<Work, 'job'>, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job}, and ${job} ends with that command. Wait until it ends, or stop it. Nothing was started`;
 
 const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;

@@ -61,7 +61,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     },
     rows: new StoreRowJobs(parts, work),
     jobs: new StoreJobLists(parts),
-    work: ownWork(work, store),
+    work: ownWork(work, parts),
     team: teamView(store),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
@@ -105,11 +105,12 @@ async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temp
   }
 }
 
-const ownWork = (work: LazyWork, { entries }: Store): OwnWork => ({
+const ownWork = (work: LazyWork, parts: RuntimeParts): OwnWork => ({
   own: async (one) => (await work.load()).own(one),
+  checkDetached: async (one) => (await work.load()).checkDetached(one),
   owned: async () => work.opened?.owned() ?? [],
   isAbandoned: async (workflowId) =>
-    (await entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
+    (await parts.store.entries.owned()).find((one) => one.workflowId === workflowId)?.living.length === 0,
   release: async (workflowId) => work.opened?.release(workflowId),
   stop: async (until) => work.opened?.stop(until),
 });

@@ -21,6 +21,7 @@ import type {
   JobPlan,
   JobStatus,
   KnownJob,
+  Ownership,
   Reparsed,
   RetryPlan,
   RuntimeConfig,
@@ -42,12 +43,12 @@ export interface RowJobs {
   /** Throws `UsageError` if the publish at the end of the run is known to fail. Reads the target only. */
   checkPublish(plan: JobPlan): Promise<void>;
   /** Starts a job, resumes it if it is paused, or attaches to it if it is running. Starts server and worker as needed. */
-  start(plan: JobPlan): Promise<JobHandle>;
+  start(plan: JobPlan, whose?: Ownership): Promise<JobHandle>;
   /**
    * Resumes a job: continues a paused job, and starts a stopped, cancelled or failed job again. This command then owns the job, unless
    * another command owns it.
    */
-  resume(job: string, how: Resumption): Promise<JobHandle>;
+  resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle>;
   /** A job by its id, or by its name if that is unique, for status, pause and cancel. Throws `UsageError` if there is no such job. */
   attach(job: string): Promise<JobHandle>;
   /**
@@ -101,6 +102,11 @@ export interface JobLists {
 export interface OwnWork {
   /** Makes this command the owner of work that it is about to start, or a watcher if another command owns it; runs the worker here. */
   own(work: Work): Promise<void>;
+  /**
+   * Throws `UsageError` if work cannot belong to the workers from its start: no worker runs that does not end with a command, or another
+   * command owns `work`.
+   */
+  checkDetached(work?: Work): Promise<void>;
   /** The work that this command owns. */
   owned(): Promise<readonly Work[]>;
   /** Whether all commands that owned the work have ended, and no worker has taken it over. */

@@ -150,6 +150,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     discard: async () => ({ job: 'brands-1', name: 'brands', rows: 5, discarded: 5, failed: 0 }),
     retry: async () => fakeHandle({ result: async () => summary }),
     own: async () => undefined,
+    checkDetached: async () => undefined,
     owned: async () => [{ job: 'brands-1', workflowId: 'searchflow-brands-1' }],
     isAbandoned: async () => false,
     release: async () => undefined,

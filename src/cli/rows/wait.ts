@@ -1,0 +1,123 @@
+import type { MonitorExportOutput } from '../../api/outputs/index.js';
+import { isUnderWay } from '../../core/rows/job.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import type { JobStatus, RuntimeConfig } from '../../worker/config/runtime-types.js';
+import { MonitorControl } from '../../worker/control/monitor-control.js';
+import { walkNamed } from '../events/walk-named.js';
+import { watchWalk } from '../events/watch-walk.js';
+import { exportText } from '../monitors/monitors-export.js';
+import { parseDuration } from '../options/duration-option.js';
+import { type FailedRows, readFailedRows } from '../options/failed-rows-option.js';
+import { follow } from '../progress/follow.js';
+import { summaryData, summaryText } from '../progress/summary.js';
+import { answered } from '../shared/answered.js';
+import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { type Session, withRuntime } from '../shared/session.js';
+import { settings } from '../shared/settings.js';
+import { printable } from '../text/printable.js';
+import { codeOf, watchToEnd } from './run-enrich.js';
+import { stateData } from './status.js';
+import { statusLine } from './status-line.js';
+
+export interface WaitFlags {
+  readonly timeout?: string;
+  readonly failOnFailedRows?: true | string;
+  readonly json?: boolean;
+}
+
+/** Timers cannot be longer. */
+const MOST_MS = 24 * 86_400_000;
+const POLL_MS = 1000;
+
+/** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
+export async function wait(context: Context, job: string, flags: WaitFlags): Promise<ExitCode> {
+  const mistakes: string[] = [];
+  const failedRows = readFailedRows(flags.failOnFailedRows, mistakes);
+  const timeoutMs = flags.timeout === undefined ? null : parseDuration(flags.timeout);
+  if (flags.timeout !== undefined && (timeoutMs === null || timeoutMs > MOST_MS))
+    mistakes.push(`--timeout: '${flags.timeout}' must be a duration such as 90s, 30m or 2h, of at most 24d.`);
+  const config = settings(context, {}, mistakes);
+  const { json = false } = flags;
+  return withRuntime(context, config, { sends: false }, async (session) => {
+    session.watching(printable(job));
+    const late = new AbortController();
+    const waited: Session = { ...session, stopped: AbortSignal.any([session.stopped, late.signal]) };
+    // The texts of a pause name the command that resumes the job, not this one.
+    const about = { ...context, args: ['resume', job] };
+    const ended = waitFor(about, config, waited, job, { json, failedRows });
+    let timer: NodeJS.Timeout | undefined;
+    const timedOut = new Promise<null>((resolve) => {
+      if (timeoutMs !== null) timer = setTimeout(resolve, timeoutMs, null);
+    });
+    const code = await Promise.race([ended, timedOut]).finally(() => clearTimeout(timer));
+    if (code !== null) return code;
+    late.abort();
+    context.terminal.show('');
+    context.terminal.say(
+      `${printable(job)} has not ended after ${flags.timeout}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
+    );
+    return exitCodes.waiting;
+  });
+}
+
+interface WaitManner {
+  readonly json: boolean;
+  readonly failedRows: FailedRows | null;
+}
+
+async function waitFor(
+  context: Context,
+  config: RuntimeConfig,
+  session: Session,
+  job: string,
+  { json, failedRows }: WaitManner,
+): Promise<ExitCode> {
+  const { runtime } = session;
+  if (job.startsWith('monitors-export-')) return waitForExport(context, session, job, json);
+  const walk = await walkNamed(runtime, job);
+  if (walk) return watchWalk(context, session, walk, { json, untilPaused: true });
+  const found = await runtime.rows.status(job);
+  if (found.phase === 'waiting') context.terminal.note(statusLine(found, Date.now()));
+  else if (!isUnderWay(found.phase)) return showEnded(context, config, session, found, { json, failedRows });
+  const handle = await runtime.rows.attach(job);
+  return watchToEnd(context, config, session, handle, { json, failedRows, csv: null, badRows: [], untilPaused: true });
+}
+
+/** Shows a job that has ended already. */
+async function showEnded(
+  { terminal }: Context,
+  { origin }: RuntimeConfig,
+  { runtime }: Session,
+  found: JobStatus,
+  { json, failedRows }: WaitManner,
+): Promise<ExitCode> {
+  const { job, phase } = found;
+  if (phase === 'done') {
+    const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
+    const ending = { summary, unknown, bill: null, csv: summary.csv, origin, badRows: [], ran: false };
+    if (json) terminal.data(JSON.stringify(summaryData(ending)));
+    else terminal.say(summaryText(ending));
+    return codeOf(summary, failedRows);
+  }
+  if (json) terminal.data(JSON.stringify(stateData(found)));
+  terminal.say(statusLine(found, Date.now()));
+  if (phase === 'failed') return exitCodes.failed;
+  // The reason of a stop is in the result of its run, while Temporal keeps it.
+  const end = await answered(
+    () => runtime.rows.attach(job),
+    (handle) => handle.result(),
+  ).catch(() => null);
+  return end === null ? exitCodes.stopped : codeOf(end, failedRows);
+}
+
+/** Waits for an export of monitors, which is in no list of jobs. */
+async function waitForExport(context: Context, session: Session, job: string, json: boolean): Promise<ExitCode> {
+  const control = new MonitorControl(await session.runtime.workflows(), context.cwd);
+  const handle = control.attachExport(job);
+  const poll = async () => () => null;
+  const done = await follow({ poll, result: () => handle.result() }, { stopped: session.stopped, everyMs: POLL_MS });
+  const output: MonitorExportOutput = { kind: 'export', ...done };
+  if (json) context.terminal.data(JSON.stringify(output));
+  else context.terminal.say(exportText(done));
+  return exitCodes.ok;
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Running, runCommand, startCommand } from '../../support/cli/command.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-detach-'));
+let worker: Running;
+const run = (...args: string[]) => runCommand(args, { cwd });
+
+beforeAll(async () => {
+  const rows = Array.from({ length: 1200 }, (_, index) => `Name ${index},https://example-${index}.com`);
+  writeFileSync(join(cwd, 'rows.csv'), `name,site\n${rows.join('\n')}\n`);
+  writeFileSync(join(cwd, 'few.csv'), 'name,site\nExample,https://example.com\n');
+  const refused = await run('enrich', 'few.csv', '--detach');
+  expect(refused).toMatchObject({ code: 2, out: '', err: expect.stringContaining('searchflow worker') });
+  // One request a second: the job of 1,200 rows takes at least 12 seconds.
+  worker = startCommand(['worker', '--qps', '1'], { cwd });
+  await worker.says('Press Ctrl-C to stop');
+});
+afterAll(async () => {
+  worker.child.kill('SIGTERM');
+  await worker.ended;
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+it('a detached job outlives its command, a wait and a watching command, and wait has its exit code', async () => {
+  const { code, out } = await run('enrich', 'rows.csv', '--detach', '--quiet');
+  expect(code).toBe(0);
+  const job = out.trim();
+  const waiting = startCommand(['wait', job], { cwd });
+  await waiting.says('rows (');
+  waiting.child.kill('SIGINT');
+  expect(await waiting.ended).toBe(130);
+  expect(waiting.err()).toContain(`Stopped waiting; ${job} is not affected.`);
+  const watching = startCommand(['enrich', 'rows.csv'], { cwd });
+  await watching.says('rows (');
+  watching.child.kill('SIGINT');
+  expect(await watching.ended).toBe(130);
+  expect((await run('wait', job, '--timeout', '1s')).code).toBe(7);
+  expect((await run('pause', job)).code).toBe(0);
+  const paused = await run('wait', job, '--json');
+  expect([paused.code, JSON.parse(paused.out)]).toMatchObject([6, { kind: 'paused', pausedFor: 'person' }]);
+  expect(await run('resume', job, '--detach')).toMatchObject({ code: 0, out: `${job}\n` });
+  const done = await run('wait', job, '--json');
+  expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done', rows: 1200 }]);
+}, 180_000);
+
+it('walks and exports detach, too', async () => {
+  for (const line of ['events sync', 'monitors export']) {
+    const { code, out } = await run(...line.split(' '), '--detach', '--json');
+    const { job } = JSON.parse(out) as { job: string };
+    expect(code).toBe(0);
+    expect((await run('wait', job, '--json')).code).toBe(0);
+  }
+}, 180_000);

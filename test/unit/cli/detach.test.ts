@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { JobPhase } from '../../../src/core/rows/job.js';
+import { type JobStatus, UsageError } from '../../../src/worker/config/runtime-types.js';
+import { fakeHandle, listen, plan, progress, summary } from '../../support/cli/fake-runtime.js';
+import { typeCommand } from '../../support/cli/type-command.js';
+
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-detach-'));
+let service: Awaited<ReturnType<typeof listen>>;
+beforeAll(async () => {
+  service = await listen();
+  writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
+});
+afterAll(() => {
+  service.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+const type = (line: string, changes = {}) => typeCommand(cwd, line, changes);
+
+describe('--detach', () => {
+  it('starts the job on the workers after the plan and the confirmation, prints its id and does not watch it', async () => {
+    const never = { start: async () => fakeHandle() };
+    const started = await type('enrich in.csv --detach', never);
+    expect(started).toMatchObject({ code: 0, out: 'brands-1\n', refusal: '' });
+    expect(started.err).toContain('To wait for it:\n  searchflow wait brands-1');
+    expect(started.calls.slice(0, 3)).toEqual(['checkDetached', 'plan', 'start']);
+    expect(started.asked).toContainEqual(['start', plan, { detached: true }]);
+    const data = await type('agent rows in.csv --query {{name}} --detach --json', never);
+    expect(JSON.parse(data.out)).toEqual({ kind: 'started', job: 'brands-1', state: 'started' });
+    const dear = { ...never, plan: async () => ({ ...plan, estimateMicros: 20_000_000 }) };
+    expect(await type('enrich in.csv --detach', dear)).toMatchObject({ code: 2, out: '' });
+    const resumed = await type('resume brands --detach --max-cost 3', { resume: async () => fakeHandle() });
+    expect(resumed).toMatchObject({ code: 0, out: 'brands-1\n' });
+    expect(resumed.asked).toContainEqual(['resume', 'brands', { maxCostDollars: 3 }, { detached: true }]);
+  });
+
+  it('prints the id of a job whose rows are all loaded, and starts nothing', async () => {
+    const done = { plan: async () => ({ ...plan, status: 'complete', toBuy: 0 }) };
+    const { code, out, calls } = await type('enrich in.csv --detach --json', done);
+    expect([code, JSON.parse(out)]).toEqual([0, { kind: 'started', job: 'brands-1', state: 'done' }]);
+    expect(calls).not.toContain('start');
+  });
+
+  it.each([
+    'enrich in.csv --detach',
+    'agent rows in.csv --query x --detach',
+    'events sync --detach',
+    'events backfill --from 2026-11-01 --detach',
+    'monitors export --detach',
+    'resume brands --detach',
+  ])('%s without such a worker is refused before anything else', async (line) => {
+    const none = {
+      checkDetached: async () => {
+        throw new UsageError('--detach needs a worker');
+      },
+    };
+    const { code, calls, refusal } = await type(line, none);
+    expect({ code, refusal }).toEqual({ code: 2, refusal: '--detach needs a worker' });
+    expect(calls).toEqual(['checkDetached', 'close drain']);
+  });
+
+  it.each([
+    ['enrich in.csv --detach --every 1d', 'The runs of a schedule belong to the workers already'],
+    ['events sync --detach --every 1d', 'The runs of a schedule belong to the workers already'],
+    ['monitors export --detach --every 1d', 'The runs of a schedule belong to the workers already'],
+    ['enrich in.csv --detach --dry-run', '--dry-run starts none'],
+    ['enrich in.csv --detach --reparse', '--reparse starts none'],
+    ['enrich in.csv --detach --fail-on-failed-rows', 'Pass it to `searchflow wait`'],
+  ])('%s is refused', async (line, sentence) => {
+    const { code, refusal, config } = await type(line);
+    expect(refusal).toContain(sentence);
+    expect([code, config]).toEqual([2, undefined]);
+  });
+});
+
+describe('wait', () => {
+  const as = (phase: JobStatus['phase'], message: string | null = null) => ({
+    status: async (job: string) => ({ job: `${job}-1`, name: job, phase, message, since: null, shown: null }),
+  });
+  const paused = (pausedFor: 'person' | 'credits') => ({
+    ...as('running'),
+    attach: async () =>
+      fakeHandle({ progress: async () => ({ progress: { ...progress, phase: 'paused', pausedFor }, running: [] }) }),
+  });
+
+  it('ends with the job, and has the output and the exit code of its own command', async () => {
+    const ends = (phase: JobPhase) => ({
+      ...as('running'),
+      attach: async () => fakeHandle({ result: async () => ({ ...summary, phase, stoppedFor: 'budget' as const }) }),
+    });
+    const done = await type('wait brands --json', ends('done'));
+    expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { kind: 'summary', phase: 'done' }]);
+    expect((await type('wait brands --fail-on-failed-rows 4', ends('done'))).code).toBe(3);
+    expect((await type('wait brands', ends('stopped'))).code).toBe(5);
+  });
+
+  it('ends at a pause, also by a person, and names the command that resumes the job', async () => {
+    const credits = await type('wait brands --json', paused('credits'));
+    expect([credits.code, JSON.parse(credits.out)]).toMatchObject([4, { kind: 'paused', pausedFor: 'credits' }]);
+    const person = await type('wait brands', paused('person'));
+    expect(person).toMatchObject({ code: 6, err: expect.stringContaining('searchflow resume brands') });
+  });
+
+  it('of a job that has ended already returns at once', async () => {
+    expect((await type('wait brands', as('done'))).code).toBe(0);
+    expect((await type('wait brands --fail-on-failed-rows', as('done'))).code).toBe(3);
+    const failed = await type('wait brands --json', as('failed', 'the disk is full'));
+    expect([failed.code, JSON.parse(failed.out)]).toMatchObject([1, { kind: 'status', phase: 'failed' }]);
+    const cancelled = { ...as('cancelled'), attach: () => Promise.reject(new Error('gone')) };
+    expect((await type('wait brands', cancelled)).code).toBe(6);
+  });
+
+  it('ends after --timeout with exit code 7, and leaves the job alone', async () => {
+    const running = { ...as('running'), attach: async () => fakeHandle() };
+    const { code, err, calls } = await type('wait brands --timeout 0s', running);
+    expect([code, err]).toEqual([7, expect.stringContaining('brands has not ended after 0s, and is not affected')]);
+    expect(calls).not.toContain('stop');
+    expect((await type('wait brands --timeout 2')).refusal).toContain("--timeout: '2' must be a duration");
+  });
+});
