@@ -4,6 +4,9 @@ import * as rows from './rows.js';
 import * as service from './service.js';
 import * as team from './team.js';
 
+/** An object whose fields are not described yet. */
+export const anyOutput = z.looseObject({ kind: z.string() });
+
 const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, team.keptSchedule]);
 const walkRun = z.union([events.walk, events.pausedWalk, rows.started]);
 
@@ -41,6 +44,15 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   'schedule show': team.schedule,
   limits: team.limits,
   usage: z.union([team.usage, team.reconciliation]),
+  doctor: team.doctor,
+  failed: anyOutput,
+  trace: anyOutput,
+  retry: anyOutput,
+  report: anyOutput,
+  alerts: anyOutput,
+  'alerts test': anyOutput,
+  'alerts retry': anyOutput,
+  'agent sync': anyOutput,
 };
 
 type Shape<S extends z.ZodType> = z.output<S>;
@@ -60,6 +72,7 @@ export type UsageOutput = Shape<typeof team.usage>;
 export type ReconciliationOutput = Shape<typeof team.reconciliation>;
 export type PublishOutput = Shape<typeof team.publish>;
 export type ScheduleOutput = Shape<typeof team.schedule>;
+export type DoctorOutput = Shape<typeof team.doctor>;
 export type KeptScheduleOutput = Shape<typeof team.keptSchedule>;
 export type CreatedMonitorOutput = Shape<typeof service.createdMonitor>;
 export type DeletedMonitorOutput = Shape<typeof service.deletedMonitor>;

@@ -50,6 +50,7 @@ export const plan = z.object({
   into: text,
   notes: list(text),
   badRowExamples: badRows,
+  redrive: flag.optional(),
 });
 
 /** Fields of `status` beside those of a summary or a progress. */
@@ -75,6 +76,7 @@ const summaryFields = {
   schemaChanges: list(schemaChange),
   published: publishOutcome.nullable(),
   requests: count,
+  retried: z.object({ units: count, failedAgain: count }).optional(),
   dollars: number,
   estimatedDollars: number,
   totalDollars: number,
@@ -146,5 +148,10 @@ export const jobs = list(
     phase: phase.nullable(),
     since: maybeText,
     dollars: number.nullable(),
+    startedBy: maybeText.optional(),
+    nextRun: maybeText.optional(),
+    schedules: list(z.object({ name: text, next: maybeText, paused: flag }))
+      .nullable()
+      .optional(),
   }),
 );

@@ -123,3 +123,19 @@ export const schedule = z.object(scheduleFields);
 
 /** `--every`, `--cron`: the schedule that was created or changed. */
 export const keptSchedule = z.object({ kind: z.literal('schedule'), made: flag, ...scheduleFields });
+
+/** The findings of `doctor`. */
+export const doctor = z.object({
+  kind: z.literal('doctor'),
+  problems: count,
+  warnings: count,
+  checks: list(
+    z.object({
+      check: text,
+      level: z.enum(['ok', 'warning', 'problem', 'skipped']),
+      text,
+      mend: maybeText,
+      command: maybeText,
+    }),
+  ),
+});

@@ -1,3 +1,4 @@
+import type { DoctorOutput } from '../../api/outputs/index.js';
 import { examine } from '../../worker/doctor/examine.js';
 import type { Finding, Level } from '../../worker/doctor/finding.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -31,7 +32,7 @@ const levelsOf = (found: readonly Finding[]): Record<Level, number> => {
 };
 
 /** The object of `--json`. */
-export function doctorData(found: readonly Finding[]): object {
+export function doctorData(found: readonly Finding[]): DoctorOutput {
   const { problem, warning } = levelsOf(found);
   const checks = found.map(({ text, mend, command, ...rest }) => ({
     ...rest,

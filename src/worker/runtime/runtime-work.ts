@@ -129,7 +129,8 @@ export class RuntimeWork {
 
   /** See `OwnWork.checkDetached`. */
   async checkDetached(work?: Work): Promise<void> {
-    await requireWorkers(this.#parts);
+    const { connectIfRunning } = this.#parts;
+    await requireWorkers(this.#config, this.#store.shared, connectIfRunning);
     const owned = work && (await this.#store.entries.owned()).find(({ workflowId }) => workflowId === work.workflowId);
     const owner = owned?.living[0];
     if (owned && owner) throw new UsageError(notDetachedText(owned, owner));

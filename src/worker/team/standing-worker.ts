@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
-import type { RuntimeParts } from '../runtime/runtime-parts.js';
+import type { connectIfRunning } from '../temporal-server/running-server.js';
 import { workerOn } from './presence.js';
 
 const lockOf = ({ stateDir }: Pick<RuntimeConfig, 'stateDir'>): string => join(stateDir, 'standing-worker.lock');
@@ -15,8 +15,12 @@ export function standHere(config: Pick<RuntimeConfig, 'stateDir'>): { release():
  * Throws `UsageError` if no worker runs that does not end with a command: the worker of the folder or, with a shared store, a worker that
  * answers on the task queue. Starts no server.
  */
-export async function requireWorkers({ config, store: { shared }, connectIfRunning }: RuntimeParts): Promise<void> {
-  const server = shared ? await connectIfRunning() : null;
+export async function requireWorkers(
+  config: Pick<RuntimeConfig, 'stateDir' | 'taskQueue'>,
+  shared: boolean,
+  connect: () => ReturnType<typeof connectIfRunning>,
+): Promise<void> {
+  const server = shared ? await connect() : null;
   const isThere = shared ? server && (await workerOn(server.client, config.taskQueue)) : lockHolder(lockOf(config));
   if (isThere) return;
   const where = shared ? `answers on task queue ${config.taskQueue}` : `runs in ${config.stateDir}`;

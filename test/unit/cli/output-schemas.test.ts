@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import { outputSchema, schemaFile } from '../../../scripts/output-schemas.mjs';
-import { commandOutputs } from '../../../src/api/outputs/index.js';
+import { anyOutput, commandOutputs } from '../../../src/api/outputs/index.js';
 import { buildProgram } from '../../../src/cli/program.js';
 import { checkOutput, commandOf } from '../../support/cli/check-output.js';
 import { commandsIn } from '../../support/cli/wrong-lines.js';
 
-it('each command with --json has a schema, and no other has one', () => {
+it('each command with --json has a schema', () => {
   const withJson = commandsIn(buildProgram('0.0.0', () => undefined))
     .filter(({ options }) => options.some(({ long }) => long === '--json'))
     .map((command) => {
@@ -16,9 +16,11 @@ it('each command with --json has a schema, and no other has one', () => {
       for (let one = command; one.parent; one = one.parent) path.unshift(one.name());
       return path.join(' ');
     });
-  // If this fails for your new command: describe its output in src/api/outputs, add it to commandOutputs in
-  // src/api/outputs/index.ts, type the output in src/cli with it, and list it in docs/scripts.md.
-  expect(Object.keys(commandOutputs).sort()).toEqual(withJson.sort());
+  const without = withJson.filter((command) => !(command in commandOutputs));
+  expect(
+    without,
+    'Describe the output in src/api/outputs, add it to commandOutputs in src/api/outputs/index.ts, type the output in src/cli with it, and list it in docs/scripts.md.',
+  ).toEqual([]);
 });
 
 it('an unknown field, a wrong type and a missing field do not fit', () => {
@@ -35,7 +37,7 @@ it('an unknown field, a wrong type and a missing field do not fit', () => {
 it('the JSON Schema of the package compiles, allows the fields of later versions, and is listed in docs/scripts.md', () => {
   const page = readFileSync(fileURLToPath(new URL('../../../docs/scripts.md', import.meta.url)), 'utf8');
   const ajv = new Ajv2020({ strict: false });
-  for (const [command, schema] of Object.entries(commandOutputs)) {
+  for (const [command, schema] of Object.entries(commandOutputs).filter(([, one]) => one !== anyOutput)) {
     const file = schemaFile(command);
     expect(() => ajv.compile(outputSchema(command, schema))).not.toThrow();
     expect(page).toContain(`| \`${command}\` | \`${file}\` |`);
