@@ -15,7 +15,14 @@ import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
 import { allowedBy } from '../config/allowlist.js';
 import { whyNoKey } from '../config/publish-step.js';
 import { rateProfileOf } from '../config/rate-setting.js';
-import type { EnrichRequest, JobHandle, JobPlan, Ownership, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
+import type {
+  EnrichRequest,
+  JobHandle,
+  JobPlan,
+  Ownership,
+  RetryPlan,
+  RuntimeConfig,
+} from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
@@ -323,7 +330,7 @@ export class RuntimeWork {
       if ((await runningFor(client, handle)) !== null)
         throw new UsageError(`${staged.job} is running. Wait until it ends, then run retry again`);
       await this.#warehouses.of(staged).markRows(staged.job, 'retry', pick);
-      await this.#startWorkflow(workflowId, staged, asked, csv);
+      await this.#startWorkflow(workflowId, staged, { asked, csv, detached: false });
       return this.#ending(handle, staged);
     } catch (error) {
       const entry = { job: staged.job, now: before };
