@@ -47,7 +47,10 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   doctor: team.doctor,
   failed: anyOutput,
   trace: anyOutput,
-  retry: anyOutput,
+  retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
+  discard: anyOutput,
+  forget: anyOutput,
+  clean: anyOutput,
   report: anyOutput,
   alerts: anyOutput,
   'alerts test': anyOutput,
@@ -61,6 +64,7 @@ export type SummaryOutput = Shape<typeof rows.summary>;
 export type PausedOutput = Shape<typeof rows.paused>;
 export type ProgressOutput = Shape<typeof rows.progress>;
 export type StartedOutput = Shape<typeof rows.started>;
+export type RetryPlanOutput = Shape<typeof rows.retryPlan>;
 export type StateOutput = Shape<typeof rows.state>;
 export type StatusSummaryOutput = Shape<typeof rows.statusSummary>;
 export type JobsOutput = Shape<typeof rows.jobs>;

@@ -50,7 +50,7 @@ export const plan = z.object({
   into: text,
   notes: list(text),
   badRowExamples: badRows,
-  redrive: flag.optional(),
+  redrive: flag,
 });
 
 /** Fields of `status` beside those of a summary or a progress. */
@@ -73,10 +73,11 @@ const summaryFields = {
   tags: counts,
   misfits: counts,
   quarantined: count,
+  discarded: count,
   schemaChanges: list(schemaChange),
   published: publishOutcome.nullable(),
   requests: count,
-  retried: z.object({ units: count, failedAgain: count }).optional(),
+  retried: z.object({ units: count, failedAgain: count }),
   dollars: number,
   estimatedDollars: number,
   totalDollars: number,
@@ -155,3 +156,23 @@ export const jobs = list(
       .optional(),
   }),
 );
+
+/** `retry --dry-run`: what a retry of failed rows would buy. */
+export const retryPlan = z.object({
+  kind: z.literal('retryPlan'),
+  job: text,
+  name: text,
+  service: z.enum(['live', 'sandbox']),
+  origin: text,
+  operation: text,
+  rows: count,
+  toBuy: count,
+  toFollow: count,
+  requests: count,
+  dollars: number,
+  dollarsAreMost: flag,
+  tags: counts,
+  seconds: number,
+  into: text,
+  notes: list(text),
+});

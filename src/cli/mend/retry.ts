@@ -1,3 +1,4 @@
+import type { RetryPlanOutput } from '../../api/outputs/index.js';
 import { toMicros } from '../../core/text/money.js';
 import type { ConfigFlags } from '../../worker/config/config.js';
 import type { RetryPlan, RuntimeConfig } from '../../worker/config/runtime-types.js';
@@ -100,7 +101,7 @@ function retryText(plan: RetryPlan, config: RuntimeConfig): string {
   ].join('\n');
 }
 
-function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): object {
+function retryData(plan: RetryPlan, { service, origin }: RuntimeConfig): RetryPlanOutput {
   const { staged, rows, units, running, requests, estimateMicros, estimateIsMost, tags, seconds, notes } = plan;
   return {
     kind: 'retryPlan',

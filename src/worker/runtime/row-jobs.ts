@@ -53,8 +53,8 @@ export class StoreRowJobs implements RowJobs {
     if (publish) await checkPublish(this.#parts, publish, staged);
   }
 
-  async start(plan: JobPlan): Promise<JobHandle> {
-    return (await this.#work.load()).start(plan);
+  async start(plan: JobPlan, whose?: Ownership): Promise<JobHandle> {
+    return (await this.#work.load()).start(plan, whose);
   }
 
   async resume(job: string, how: Resumption, whose?: Ownership): Promise<JobHandle> {
