@@ -48,6 +48,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   failed: anyOutput,
   trace: anyOutput,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
+  init: anyOutput,
   discard: anyOutput,
   forget: anyOutput,
   clean: anyOutput,
