@@ -4,7 +4,7 @@
 set -eu
 
 for name in SEARCHFLOW_API_KEY EXA_API_KEY SEARCHFLOW_SERVICE_KEY SEARCHFLOW_STORE SEARCHFLOW_WAREHOUSE_URL SEARCHFLOW_SOURCE_URL \
-  TEMPORAL_API_KEY PGPASSWORD AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN; do
+  SEARCHFLOW_ALERT_URL SEARCHFLOW_ALERT_SECRET TEMPORAL_API_KEY PGPASSWORD AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN; do
   eval "file=\${${name}_FILE:-} set=\${${name}:+yes}"
   [ -n "$file" ] || continue
   if [ -n "$set" ]; then
@@ -25,5 +25,6 @@ for name in SEARCHFLOW_API_KEY EXA_API_KEY SEARCHFLOW_SERVICE_KEY SEARCHFLOW_STO
   unset "${name}_FILE" value
 done
 
-# With exec, node gets SIGTERM itself and drains; it needs no init process, because a worker has no child processes.
+# With exec, node gets SIGTERM itself and drains; it needs no init process: the only child process
+# of a worker, SEARCHFLOW_ALERT_COMMAND, is awaited.
 exec node "$(dirname "$0")/../../dist/bin/searchflow.js" "$@"

@@ -1,5 +1,6 @@
 import { createAgentRunSyncActivities } from './agents/agent-run-sync.js';
 import type { ActivityDeps } from './base/deps.js';
+import { createNoteAlert } from './base/note-alert.js';
 import { createWalkActivities } from './events/walk.js';
 import { createMonitorBatchActivities } from './monitors/monitor-batch.js';
 import { createMonitorCallActivities } from './monitors/monitor-call.js';
@@ -34,6 +35,7 @@ export function createActivities(deps: ActivityDeps) {
     enrichSlice: createEnrichSlice(deps),
     endRuns: createEndRuns(deps),
     ...createJobActivities(deps),
+    ...createNoteAlert(deps),
     ...createOperationActivities(deps),
     ...createAgentRunActivities(deps),
     ...createResearchRunActivities(deps),

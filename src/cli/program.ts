@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option, type OutputConfi
 import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
+import { addAlerts } from './alerts/alert-program.js';
 import { addEvents } from './events/event-program.js';
 import { addInspection } from './inspect/inspect-program.js';
 import { addLocal } from './local/local-program.js';
@@ -75,6 +76,7 @@ export function buildProgram(
   addSchedules(program, chosen);
   program.commandsGroup(helpGroups.team);
   addTeam(program, chosen);
+  addAlerts(program, chosen);
   program.commandsGroup(helpGroups.setUp);
   addSetUp(program, chosen);
   program.commandsGroup(helpGroups.local);

@@ -5,14 +5,19 @@ import {
   ChildWorkflowFailure,
   executeChild,
   setCurrentDetails,
+  workflowInfo,
 } from '@temporalio/workflow';
+import { jobOfWorkflow } from '../core/rows/job.js';
 import { pauseOf } from '../core/rows/pause.js';
 import type { ScheduledJobInput, ScheduledOutcome } from '../core/schedules/schedule.js';
 import { staticSummary } from '../core/text/static-summary.js';
 import { detailsText } from './shared/details-text.js';
 import { failureOf, messageOf } from './shared/failures.js';
+import { reportState } from './shared/note-alert.js';
 import { childMemo, publicInput } from './shared/public-input.js';
 import { setVersioning } from './shared/versioning.js';
+
+const kinds = { enrichCsv: 'rows', syncEvents: 'walk', exportMonitorRuns: 'export' } as const;
 
 /**
  * `scheduledJob`: executes one run of a schedule. The run starts the same job as a command would, under the fixed id of the job, and never
@@ -47,6 +52,13 @@ export async function scheduledJob(input: ScheduledJobInput, ...extra: []): Prom
     if (cause instanceof CancelledFailure || cause instanceof TerminatedFailure)
       return ended('stopped', `${workflowId} was cancelled or terminated; the next run continues`, null);
     const pause = pauseOf(failureOf(cause), null, null);
+    const failure = failureOf(cause).type;
+    await reportState({
+      ...{ job: jobOfWorkflow(workflowId), kind: kinds[workflow], scheduled: true, since: Date.now() },
+      // The job itself may have reported its failure, under the id of its run.
+      run: error.execution.runId ?? workflowInfo().runId,
+      ...(pause ? { phase: 'stopped', reason: pause.reason } : { phase: 'failed', failure }),
+    });
     if (pause) return ended('stopped', pause.message, null);
     if (!(cause instanceof ApplicationFailure)) throw error;
     throw ApplicationFailure.nonRetryable(messageOf(cause), cause.type, ...(cause.details ?? []));

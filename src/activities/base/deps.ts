@@ -1,5 +1,6 @@
 import type { Transport } from '../../api/transport.js';
 import type { AgentRunStore } from '../../core/agents/agent-run-sync.js';
+import type { AlertBook } from '../../core/alerts/outbox.js';
 import type { SecretStore } from '../../core/connections/secret-store.js';
 import type { EventWarehouse } from '../../core/events/event-warehouse.js';
 import type { Walk } from '../../core/events/walk-job.js';
@@ -50,6 +51,8 @@ export interface Publishing {
 /** The ports that the activities need. Code in `worker` provides the ports. */
 export interface ActivityDeps extends Here {
   readonly transport: Transport;
+  /** Events that a person must know of. */
+  readonly alerts: AlertBook;
   readonly journal: Journal;
   readonly limiter: Limiter;
   readonly purchase: Purchase;

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { listEventsEndpoint } from '../../api/endpoints/events.js';
+import { endOfWalk } from '../../core/alerts/job-alerts.js';
 import type { StreamState } from '../../core/events/event-warehouse.js';
 import {
   DEFAULT_EVENT_WAREHOUSE,
@@ -13,6 +14,7 @@ import {
   type WalkSummary,
 } from '../../core/events/walk-job.js';
 import { OVERLAP_MS, planSync, SETTLE_MS, type Span } from '../../core/events/walk-window.js';
+import { jobOfWorkflow } from '../../core/rows/job.js';
 import type { ActivityDeps, WalkDeps } from '../base/deps.js';
 import { sendFree } from '../base/free-call.js';
 import { type First, onlyFor, onlyForServed } from '../base/monitor-warehouses.js';
@@ -27,6 +29,8 @@ export interface FinishWalk {
   readonly before: WalkCounts;
   /** Why a scheduled run ends early; null: the run is complete. */
   readonly stopped: string | null;
+  /** The run, for its alert. Absent: there is no alert. */
+  readonly run?: { readonly id: string; readonly scheduled: boolean };
 }
 
 /** The numbers of the windows that are left; if none are left, the summary. */
@@ -38,7 +42,9 @@ export type WalkEnd =
 const WAREHOUSE = 'the warehouse';
 
 /** The activities of a page walk. */
-export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWalk' | 'host' | 'servedElsewhere'>) {
+export function createWalkActivities(
+  deps: WalkDeps & Pick<ActivityDeps, 'alerts' | 'noteWalk' | 'host' | 'servedElsewhere'>,
+) {
   return {
     /**
      * `openWalk`: continues the pending windows of an earlier run. If there are no such windows, begins a run. The run of a sync ends one
@@ -74,7 +80,7 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
      * `finishWalk`: returns the windows that the warehouse still lists as pending. If no window is pending, or if the run was stopped,
      * returns the summary of the run.
      */
-    async finishWalk({ walk, startedAt, before, stopped }: FinishWalk): Promise<WalkEnd> {
+    async finishWalk({ walk, startedAt, before, stopped, run }: FinishWalk): Promise<WalkEnd> {
       return withHeartbeat(async () => {
         onlyFor(deps, walk.origin);
         const warehouse = await waitingFor(WAREHOUSE, () => deps.events.warehouse(walk));
@@ -85,23 +91,26 @@ export function createWalkActivities(deps: WalkDeps & Pick<ActivityDeps, 'noteWa
           return verifies(walk) && stopped === null ? { verified: await warehouse.verified(walk) } : {};
         });
         const sum = (name: keyof WalkCounts) => Math.max(0, (known?.[name] ?? 0) - before[name]);
-        return {
-          pending: [],
-          summary: {
-            stream: walk.stream,
-            into: walk.into,
-            phase: stopped === null ? 'done' : 'stopped',
-            message: stopped,
-            watermark: known?.watermark ?? null,
-            windows: known?.windows ?? 0,
-            pages: sum('pages'),
-            events: sum('events'),
-            added: sum('added'),
-            changed: sum('changed'),
-            seconds: (Date.now() - startedAt) / 1000,
-            ...verified,
-          },
+        const summary: WalkSummary = {
+          stream: walk.stream,
+          into: walk.into,
+          phase: stopped === null ? 'done' : 'stopped',
+          message: stopped,
+          watermark: known?.watermark ?? null,
+          windows: known?.windows ?? 0,
+          pages: sum('pages'),
+          events: sum('events'),
+          added: sum('added'),
+          changed: sum('changed'),
+          seconds: (Date.now() - startedAt) / 1000,
+          ...verified,
         };
+        if (run) {
+          const job = jobOfWorkflow(Context.current().info.workflowExecution?.workflowId ?? '');
+          const about = { job, kind: 'walk' as const, run: run.id, origin: walk.origin, scheduled: run.scheduled };
+          await deps.alerts.note([endOfWalk(about, summary)]);
+        }
+        return { pending: [], summary };
       });
     },
   };

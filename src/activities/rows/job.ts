@@ -1,6 +1,8 @@
 import { Context, log } from '@temporalio/activity';
+import { type AlertRun, endOfRows, findingsOfRows, pauseOfRun, unknownOfRun } from '../../core/alerts/job-alerts.js';
 import type { PublishOutcome, PublishStep } from '../../core/publish/publish-request.js';
 import { type Freshness, type RetryFreshness, retryRuleOf } from '../../core/purchase/freshness.js';
+import type { JournalTotals } from '../../core/purchase/journal.js';
 import {
   type EnrichCsvInput,
   type JobSummary,
@@ -58,6 +60,10 @@ export interface PausedJob {
   readonly why: Pause;
   /** The beginning of the pause, in Unix ms. */
   readonly since: number;
+  /** Id of the run. Absent: the pause is not reported by an alert. */
+  readonly run?: string;
+  /** Whether the run ends, because it waits for no person: its end is reported, not the pause. */
+  readonly ends?: boolean;
   /** The facts from which the exact reason is made, because `why` was made before the costs were summed up. Null: `why` is exact. */
   readonly cause?: {
     readonly failure: Failure;
@@ -84,6 +90,8 @@ export interface PublishInput {
   readonly step: PublishStep;
   /** Id of the run whose record gets the outcome. */
   readonly run: string;
+  /** The end of the run, for its alert. Absent: there is no alert. */
+  readonly ended?: Pick<JobSummary, 'phase' | 'requests' | 'costMicros' | 'seconds'> & { readonly scheduled: boolean };
 }
 
 /** The activities of a row job, except the activities that buy slices or end runs. */
@@ -116,7 +124,7 @@ export function createJobActivities(deps: ActivityDeps) {
         const warehouse = deps.warehouseFor(staged);
         const files: string[] = [];
         for (let slice = 0; slice < staged.slices; slice++) files.push(await deps.stages.slice(staged, slice));
-        const before = await spentOn(deps, staged.job);
+        const before = spentOn(await deps.journal.totals(`${staged.job}/`));
         const carried = await warehouse.holdsRows(staged.job);
         const adopts = await warehouse.holdsAnswers();
         const slices = await warehouse.openJob(jobRecord(staged), files, freshness);
@@ -140,8 +148,9 @@ export function createJobActivities(deps: ActivityDeps) {
      */
     async jobSpent({ job, startedAt, paused }: SpentInput): Promise<SpentSoFar> {
       return withHeartbeat(async () => {
-        if (!paused) return spentOn(deps, job, startedAt);
-        const { slices, freshness, why, since, cause } = paused;
+        const totals = () => deps.journal.totals(`${job}/`, startedAt);
+        if (!paused) return spentOn(await totals());
+        const { slices, freshness, why, since, cause, run, ends = false } = paused;
         const { staged } = await deps.staged(paused.staged);
         // A pause does not wait for a warehouse. If the load fails, the rows are loaded later.
         await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
@@ -150,8 +159,15 @@ export function createJobActivities(deps: ActivityDeps) {
         const warehouse = deps.warehouseFor(staged);
         const loaded = await warehouse.loadedRows(job, staged.generation, freshness).catch(() => undefined);
         const counts = loaded && (await warehouse.summary(job).catch(() => undefined));
-        const spent = await spentOn(deps, job, startedAt);
+        const sums = await totals();
+        const spent = spentOn(sums);
         const exact = cause ? exactPause(staged.operation, cause, spent) : null;
+        const about = run === undefined || ends ? null : aboutRun(staged, run, false);
+        if (about)
+          await deps.alerts.note([
+            pauseOfRun(about, exact ?? why, since),
+            ...unknownOfRun(about, sums.unknown, startedAt),
+          ]);
         await deps.noteState(staged, { phase: 'paused', ...(exact ?? why), since, ...(counts ? { counts } : {}) });
         return { ...spent, loaded };
       });
@@ -181,7 +197,16 @@ export function createJobActivities(deps: ActivityDeps) {
         const stage = await deps.staged(input.staged);
         const { staged } = stage;
         if (!stopped) await loadMissing(deps, staged, freshness);
-        const summary = await summarize(deps, { ...input, staged, csv: csv && (await deps.csvOf(stage, csv)) });
+        const csvFile = csv && (await deps.csvOf(stage, csv));
+        const { summary, unknown } = await summarize(deps, { ...input, staged, csv: csvFile });
+        const { run, scheduled = false, publishes = false, startedAt } = input;
+        const about = run === undefined ? null : aboutRun(staged, run, scheduled);
+        if (about)
+          await deps.alerts.note([
+            ...(publishes && !stopped ? [] : endOfRows(about, summary, stopped ?? null)),
+            ...findingsOfRows(about, summary.warehouse),
+            ...unknownOfRun(about, unknown, startedAt),
+          ]);
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
         await deps.noteState(staged, { ...end, since: Date.now(), counts: summary.warehouse } as JobState);
         return summary;
@@ -192,7 +217,7 @@ export function createJobActivities(deps: ActivityDeps) {
      * `publishJob`: publishes the view of a job after its run, and adds the outcome to the record of the run. A failure that a person must fix
      * is an outcome, too, because the rows are loaded. Any number of attempts is safe.
      */
-    async publishJob({ run, step, ...input }: PublishInput): Promise<PublishOutcome> {
+    async publishJob({ run, step, ended, ...input }: PublishInput): Promise<PublishOutcome> {
       const { scheduledTimestampMs } = Context.current().info;
       return withHeartbeat(async () => {
         const { staged } = await deps.staged(input.staged);
@@ -211,6 +236,10 @@ export function createJobActivities(deps: ActivityDeps) {
         const warehouse = deps.warehouseFor(staged);
         await warehouse.recordPublish(staged.job, run, outcome);
         const counts = await warehouse.summary(staged.job);
+        if (ended)
+          await deps.alerts.note(
+            endOfRows(aboutRun(staged, run, ended.scheduled), { ...ended, warehouse: counts }, null, outcome),
+          );
         await deps.noteState(staged, { phase: 'done', since: Date.now(), counts });
         return outcome;
       });
@@ -226,11 +255,12 @@ function exactPause(
   return pauseOf(failure, resumable, maxCostMicros, spentOf(operation, before, spent));
 }
 
-async function spentOn({ journal }: Pick<ActivityDeps, 'journal'>, job: string, since?: number): Promise<Spent> {
-  const { requests, costMicros, listMicros, openMicros, openSinceMicros, unknown } = await journal.totals(
-    `${job}/`,
-    since,
-  );
+const aboutRun = ({ job, origin }: StagedJob, run: string, scheduled: boolean): AlertRun => ({
+  ...{ job, kind: 'rows', run, origin, scheduled },
+});
+
+function spentOn(totals: JournalTotals): Spent {
+  const { requests, costMicros, listMicros, openMicros, openSinceMicros, unknown } = totals;
   const unknownMicros = unknown.reduce((sum, one) => sum + one.estimateMicros, 0);
   const committedMicros = costMicros + openMicros + unknownMicros;
   const amounts = { costMicros, listMicros, openMicros, openSinceMicros, committedMicros };

@@ -1,5 +1,5 @@
 import type { Freshness } from '../../core/purchase/freshness.js';
-import type { JournalTotals } from '../../core/purchase/journal.js';
+import type { JournalTotals, UnknownOutcome } from '../../core/purchase/journal.js';
 import { type JobSummary, type RetryCounts, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { Pause } from '../../core/rows/pause.js';
 import { type WarehouseSummary, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
@@ -38,13 +38,21 @@ export interface FinishInput {
   /** Why a scheduled run ends early. Absent or null: the run is complete. */
   readonly stopped?: Pause | null;
   readonly freshness?: Freshness;
+  /** Whether a publish follows, which decides how the run ends. */
+  readonly publishes?: boolean;
+}
+
+/** The summary of a job, with all its unknown outcomes. */
+export interface Summarized {
+  readonly summary: JobSummary;
+  readonly unknown: readonly UnknownOutcome[];
 }
 
 /** Makes the summary of a job from its warehouse and the journal. Also records unknown outcomes and exports the rows. */
 export async function summarize(
   deps: Pick<ActivityDeps, 'journal' | 'warehouseFor'>,
   input: FinishInput,
-): Promise<JobSummary> {
+): Promise<Summarized> {
   const { staged, csv, stopped = null } = input;
   const warehouse = deps.warehouseFor(staged);
   const totals = await deps.journal.totals(`${staged.job}/`);
@@ -62,7 +70,8 @@ export async function summarize(
     );
   }
   const summary = summaryOf({ ...input, before, counts, totals });
-  if (input.run === undefined) return summary;
+  const { unknown } = totals;
+  if (input.run === undefined) return { summary, unknown };
   const { tags, misfits, schemaChanges: _changes, published: _published, quarantined, discarded, ...rows } = counts;
   const { requests, costMicros } = summary;
   const schemaChanges = await warehouse.recordRun({
@@ -74,7 +83,7 @@ export async function summarize(
   });
   const kept = withoutUndefined({ misfits, quarantined, discarded });
   const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
-  return { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } };
+  return { summary: { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } }, unknown };
 }
 
 /** The facts from which a summary is made. */

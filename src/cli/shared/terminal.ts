@@ -43,7 +43,15 @@ export interface TerminalParts {
   readonly stderr: Output;
 }
 
-const secretNames = ['SEARCHFLOW_API_KEY', 'EXA_API_KEY', 'SEARCHFLOW_SERVICE_KEY', 'TEMPORAL_API_KEY', 'PGPASSWORD'];
+const secretNames = [
+  'SEARCHFLOW_API_KEY',
+  'EXA_API_KEY',
+  'SEARCHFLOW_SERVICE_KEY',
+  'TEMPORAL_API_KEY',
+  'PGPASSWORD',
+  'SEARCHFLOW_ALERT_URL',
+  'SEARCHFLOW_ALERT_SECRET',
+];
 const urlNames = ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL'];
 
 /** User and password in a URL, up to the last `@` before path, query or quote. */

@@ -6,6 +6,7 @@ import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
+import { readAlerts } from '../alerts/alert-setting.js';
 import { parseServer, pathsOf } from './allowlist.js';
 import { readOtlpMetrics } from './otlp-setting.js';
 import { readPriceFile } from './price-file.js';
@@ -149,6 +150,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   reader.check(reader.variable('SEARCHFLOW_LOG'), z.enum(['text', 'json']), 'text or json');
   const askAboveMicros = reader.check(reader.variable('SEARCHFLOW_ASK_ABOVE'), amountOfDollars, anAmount);
   const maxCostPerJobMicros = reader.check(reader.variable('SEARCHFLOW_MAX_COST_PER_JOB'), amountOfDollars, anAmount);
+  const alerts = readAlerts(reader);
   const temporalUi = reader.check(
     reader.variable('SEARCHFLOW_TEMPORAL_UI'),
     wholeNumber(65_535),
@@ -178,6 +180,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
     otlpMetrics,
     askAboveMicros: askAboveMicros ?? DEFAULT_ASK_ABOVE_MICROS,
     maxCostPerJobMicros,
+    alerts,
     temporalAddress: temporal.address,
     ...converter,
     deployment,

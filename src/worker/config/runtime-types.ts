@@ -21,6 +21,7 @@ import type { SourceFields } from '../../core/rows/source-fields.js';
 import type { FailureLimit } from '../../core/rows/stop-at-failed.js';
 import type { Json } from '../../core/text/json.js';
 import type { UrlCells } from '../../rows/index.js';
+import type { AlertSettings } from '../alerts/alert-setting.js';
 import type { BillSetting } from './service-setting.js';
 
 export { UsageError } from '../../core/processes/exit-codes.js';
@@ -125,6 +126,8 @@ export interface RuntimeConfig {
   readonly askAboveMicros?: number;
   /** Cap of each run of a job on this worker, in micro-dollars; the lower of this cap and the run's own cap holds. None: no cap. */
   readonly maxCostPerJobMicros?: number | null;
+  /** Where alerts go; none: nowhere. */
+  readonly alerts?: AlertSettings | null;
   /** File, absolute, mode 0600, for secrets that the service returns only once; none: operations that return such a secret are refused. */
   readonly secretFile?: string | null;
   /** Options of the wire: authentication, headers and the limits that requests are checked against. */

@@ -18,6 +18,8 @@ const secretVariables = [
   'SEARCHFLOW_SERVICE_KEY',
   'TEMPORAL_API_KEY',
   'PGPASSWORD',
+  'SEARCHFLOW_ALERT_URL',
+  'SEARCHFLOW_ALERT_SECRET',
 ];
 
 /** Reads settings and collects their mistakes, one sentence each, so that all are reported together. */
@@ -96,6 +98,11 @@ export const knownVariables = [
   'SEARCHFLOW_DUCKDB_EXTENSIONS',
   'SEARCHFLOW_METRICS',
   'SEARCHFLOW_LOG',
+  'SEARCHFLOW_ALERT_URL',
+  'SEARCHFLOW_ALERT_SECRET',
+  'SEARCHFLOW_ALERT_COMMAND',
+  'SEARCHFLOW_ALERT_ON',
+  'SEARCHFLOW_ALERT_LAG',
   'SEARCHFLOW_ASK_ABOVE',
   'SEARCHFLOW_MAX_COST_PER_JOB',
   'SEARCHFLOW_TEMPORAL_UI',

@@ -5,6 +5,7 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
+import { stateOfRun } from '../../core/alerts/job-alerts.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job.js';
@@ -12,6 +13,7 @@ import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../cor
 import { COMMAND_ENDED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
+import { alertBook } from '../alerts/alert-book.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
@@ -230,6 +232,7 @@ export class WorkOwners {
       else await this.#noteUnstarted(orphan);
       return;
     }
+    const run = (await this.#describe(workflowId))?.runId ?? workflowId;
     const stopped = await stopWorkflow(await this.#client(), workflowId, COMMAND_ENDED, until);
     const entry = await entries.get(job);
     if (stopped && entry)
@@ -238,10 +241,22 @@ export class WorkOwners {
     await this.release(workflowId);
     if (!stopped) return;
     const isKnown = entry !== null || (await entries.walks()).some((walk) => walk.job === job);
+    if (isKnown) await this.#noteStopped(job, run, entry);
     const how = isKnown ? `To resume it:\n  searchflow resume ${shellWord(job)}` : 'Its command resumes it.';
     this.#config.say(
       `Stopped ${job}: its command ended${await this.#costText(job, false)}. Paid results are kept. ${how}`,
     );
+  }
+
+  /** Reports the end of a job whose command has died: the job itself could not. */
+  async #noteStopped(job: string, run: string, entry: JobEntry | null): Promise<void> {
+    const { alerts, origin } = this.#config;
+    const kind = entry === null ? 'walk' : 'rows';
+    const fact = stateOfRun({ job, kind, run, origin, scheduled: false }, { phase: 'stopped', since: Date.now() });
+    // A job must end even if its alert cannot be recorded.
+    await alertBook(this.#store.alerts, alerts)
+      .note([fact])
+      .catch(() => undefined);
   }
 
   /** Reports the jobs whose cancel this worker ends, also after an earlier worker died before it had ended them. */

@@ -22,6 +22,7 @@ import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
+import { openAlerts } from '../alerts/worker-alerts.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
@@ -47,6 +48,9 @@ import { gaugeBudget, gaugeStore, gaugeTemporal, meteredEvents } from './state-m
 import { flushSpans, traces } from './traces.js';
 import { warnInActivity } from './warn-in-activity.js';
 import { workLog } from './work-log.js';
+
+/** Longest wait for the delivery of alerts when a worker ends, in ms. The next worker delivers the rest. */
+const ALERTS_MS = 3000;
 
 /** Most research tasks in progress, for each process. */
 const RESEARCH_TASKS = 15;
@@ -130,8 +134,10 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     health: new CircuitBreaker(),
     accountBreaker: new AccountBreaker(),
   });
+  const alerts = openAlerts(store.alerts, config.alerts, config.say);
   const deps: ActivityDeps = {
     transport,
+    alerts,
     origin: config.origin,
     host: hostname(),
     servedElsewhere: (meant) => store.servedElsewhere(meant),
@@ -230,6 +236,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     reservation: held.reservation ?? null,
     watchTemporal: (client) => gauges.push(gaugeTemporal(meter, client)),
     close: async () => {
+      await alerts.close(ALERTS_MS);
       close();
       for (const end of gauges) end();
       walks.close();

@@ -6,6 +6,7 @@ import { type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import type { PriceTable } from '../../core/purchase/prices.js';
 import { MOST_DOLLARS } from '../../core/text/money.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { type AlertSettings, checkAlerts } from '../alerts/alert-setting.js';
 import { MAX_CONCURRENCY } from '../config/config.js';
 import { priceTableProblems } from '../config/price-file.js';
 import { rateProfileProblems } from '../config/rate-file.js';
@@ -68,6 +69,16 @@ export interface SearchflowPluginOptions extends WireOptions {
    * only the activities of searchflow's workflows are registered, so that you can use the other names.
    */
   readonly operations?: boolean;
+  /** Address that gets alerts as JSON, with its token if it needs one: https, or http on this machine. Default: none. */
+  readonly alertUrl?: string;
+  /** Secret of at least 16 characters that signs these alerts. Default: they are not signed. */
+  readonly alertSecret?: string;
+  /** A program (absolute path) with its arguments, which gets each alert as JSON on its standard input. Default: none. */
+  readonly alertCommand?: readonly string[];
+  /** Events that are reported, such as `job.failed`, or `all`. Default: those that a person must know of. */
+  readonly alertOn?: readonly string[];
+  /** Lag of a scheduled stream of events above which an alert is sent, such as `30m`, or `none`. Default: `2h`. */
+  readonly alertLag?: string;
   /** Called with a sentence about warnings and long waits. Default: they go to the SDK's logger, as warnings. */
   readonly say?: (sentence: string) => void;
 }
@@ -100,6 +111,11 @@ const properties: Readonly<Record<keyof SearchflowPluginOptions, InputSchema>> =
   maxCostPerJob: { type: 'number', minimum: 0, maximum: MOST_DOLLARS },
   secretFile: text,
   operations: flag,
+  alertUrl: secretText,
+  alertSecret: secretText,
+  alertCommand: { type: 'array', items: secretText, writeOnly: true },
+  alertOn: texts,
+  alertLag: text,
   say: {},
   auth: { type: 'string', enum: ['x-api-key', 'bearer'] },
   headers: { type: 'object', additionalProperties: { type: 'string', writeOnly: true }, writeOnly: true },
@@ -127,8 +143,27 @@ export function refuseWrongOptions(options: SearchflowPluginOptions): void {
       ? ['origin (not shown) may contain a password; give a name without one.']
       : []),
     ...profileProblems(rateProfile),
+    ...(wrong.length > 0 ? [] : alertProblems(options)),
   ];
   if (problems.length > 0) throw new UsageError(problems.join('\n'));
+}
+
+function alertProblems(options: SearchflowPluginOptions): readonly string[] {
+  const problems: string[] = [];
+  alertsOf(options, (problem) => problems.push(problem));
+  return problems;
+}
+
+/** The settings of alerts in the options. `wrong` gets each mistake. */
+export function alertsOf(
+  { alertUrl, alertSecret, alertCommand, alertOn, alertLag }: SearchflowPluginOptions,
+  wrong: (problem: string) => void = () => undefined,
+): AlertSettings | null {
+  const names = {
+    ...{ url: 'alertUrl', secret: 'alertSecret', command: 'alertCommand', on: 'alertOn', lag: 'alertLag' },
+  };
+  const written = { url: alertUrl, secret: alertSecret, command: alertCommand, on: alertOn, lag: alertLag };
+  return checkAlerts(written, names, wrong);
 }
 
 function headerProblems({ apiKey, auth, headers, beta = [], betaHeader }: SearchflowPluginOptions): readonly string[] {

@@ -31,7 +31,7 @@ import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence
 import { otherLimitsText } from '../team/team.js';
 import { HiddenWorkflows } from './hidden-workflows.js';
 import { openParts, type Parts } from './parts.js';
-import { refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
+import { alertsOf, refuseWrongOptions, type SearchflowPluginOptions } from './plugin-options.js';
 import { deploymentOptions, workflowSinks } from './worker-host.js';
 
 /**
@@ -230,6 +230,7 @@ const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 
   openRetry: true,
   finishJob: true,
   publishJob: true,
+  noteAlert: true,
   agentRun: true,
   endAgentRun: true,
   deleteAgentRun: true,
@@ -317,6 +318,7 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
     concurrency: options.concurrency ?? Math.min(256, qps * 5),
     keepLandingMs: DEFAULT_KEEP_LANDING_MS,
     maxCostPerJobMicros: allowed,
+    alerts: alertsOf(options),
     secretFile: options.secretFile === undefined ? null : resolve(options.secretFile),
     wire: wireOf(options),
     temporalAddress: null,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deferred } from '../../core/waits/deferred.js';
+import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
@@ -63,6 +64,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     jobs: new StoreJobLists(parts),
     work: ownWork(work, parts),
     team: teamView(store),
+    alerts: alertsView(config, store.alerts),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
     report: async (wish) => (await import('./report.js')).readReport(parts, wish),

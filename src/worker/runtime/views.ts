@@ -10,6 +10,7 @@ import type { WalkEntry, Work } from '../../core/rows/job-entries.js';
 import type { FailedFilter } from '../../core/rows/loaded-row.js';
 import type { CsvForm } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
+import type { AlertsView } from '../alerts/alerts-view.js';
 import type {
   Cleaned,
   CleanWish,
@@ -146,6 +147,8 @@ export interface Runtime {
   readonly jobs: JobLists;
   readonly work: OwnWork;
   readonly team: TeamView;
+  /** Alerts of this folder or its store, without Temporal. */
+  readonly alerts: AlertsView;
   /** Copies a job, events or monitors to a target, without Temporal. */
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */

@@ -3,6 +3,7 @@ import { idleView } from '../../core/limiter/limiter.js';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import { AGENT } from '../../core/rows/row-operation.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
+import { FileOutbox } from '../../store/alerts/file-outbox.js';
 import { FileJournal, type FileJournalOptions } from '../../store/file/file-journal.js';
 import { damageText } from '../../store/file/mend-segment.js';
 import { MemoryLimiter } from '../../store/limiter/memory-limiter.js';
@@ -22,6 +23,7 @@ export class FolderStore implements Store {
   readonly shared = false;
   readonly stages = folderStages;
   readonly entries: FolderJobs;
+  readonly alerts: FileOutbox;
   readonly #config: RuntimeConfig;
   readonly #lockPath: string;
   readonly #journalDir: string;
@@ -31,6 +33,7 @@ export class FolderStore implements Store {
   constructor(config: RuntimeConfig) {
     this.#config = config;
     this.entries = new FolderJobs(join(config.stateDir, 'jobs'), config.say);
+    this.alerts = new FileOutbox(join(config.stateDir, 'alerts'));
     this.#lockPath = join(config.stateDir, 'worker.lock');
     this.#journalDir = join(config.stateDir, 'journal');
   }

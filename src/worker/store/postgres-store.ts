@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { slotsInUse } from '../../core/limiter/slots.js';
 import type { Postgres } from '../../postgres/index.js';
 import { sliceFile } from '../../rows/index.js';
+import { PgOutbox } from '../../store/alerts/pg-outbox.js';
 import { PgJournal } from '../../store/postgres/journal/pg-journal.js';
 import { PgLimiter } from '../../store/postgres/limiter/limiter.js';
 import { PgSlots } from '../../store/postgres/limiter/slots.js';
@@ -20,6 +21,7 @@ const CONNECTIONS = 8;
 export class PostgresStore implements Store {
   readonly shared = true;
   readonly entries: PgJobEntries;
+  readonly alerts: PgOutbox;
   readonly stages: PgStages;
   readonly #config: RuntimeConfig;
   readonly #postgres: Postgres;
@@ -31,6 +33,7 @@ export class PostgresStore implements Store {
     this.#config = config;
     this.#postgres = postgres;
     this.entries = new PgJobEntries(postgres, join(config.userStateDir, 'owners'), config.say);
+    this.alerts = new PgOutbox(postgres);
     this.stages = new PgStages(postgres, { cacheDir: join(config.stateDir, 'fetched-stages'), sliceFile });
     const [team, key, profile] = [teamOf(config), fingerprint(config.apiKey), rateProfileOf(config)];
     this.#limiter = new PgLimiter({ postgres, team, key, profile });

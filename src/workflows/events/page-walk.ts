@@ -1,6 +1,8 @@
 import { condition, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { createWalkActivities } from '../../activities/events/walk.js';
 import type { WalkCounts, WalkInput, WalkProgress, WalkSummary, WalkWindowResult } from '../../core/events/walk-job.js';
+import type { PauseReason } from '../../core/rows/job.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { bulkPolicy, slicePolicy } from '../shared/policies.js';
 import { forFirst } from '../shared/public-input.js';
 import { RangeQueue, toRanges } from '../shared/range-queue.js';
@@ -43,7 +45,12 @@ export async function pageWalk(
 }
 
 class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary> {
+  protected readonly kind = 'walk';
   readonly #input: WalkInput;
+  /** The latest pause that was reported. */
+  #reported: unknown = null;
+  /** Why the service refused to open the walk. */
+  #refusal: PauseReason | undefined;
 
   constructor(input: WalkInput, carried: PageWalkState | undefined, again: AnotherWalk) {
     super({ carried, scheduled: input.scheduled, again });
@@ -72,12 +79,16 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
 
   protected async work(): Promise<WalkSummary> {
     const refused = await this.#begin();
-    if (refused !== null) return stoppedBefore(this.#input, refused);
+    if (refused !== null) {
+      await this.report({ phase: 'stopped', ...withoutUndefined({ reason: this.#refusal }) });
+      return stoppedBefore(this.#input, refused);
+    }
     for (;;) {
       const stopped = (await this.runPieces())?.message ?? null;
       this.phase = 'running';
       const { walk, startedAt, before, continues } = this.opened;
-      const end = await finishWalk({ walk, startedAt, before, stopped });
+      const run = { id: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled };
+      const end = await finishWalk({ walk, startedAt, before, stopped, run });
       if (end.summary === null) this.queue = new RangeQueue(toRanges(end.pending));
       else if (stopped === null && (continues || this.#isLate)) await this.#openNext(end.summary);
       else {
@@ -99,16 +110,26 @@ class PageWalk extends WindowedJob<PageWalkState, WalkWindowResult, WalkSummary>
       } catch (error) {
         const pause = this.pauseFor(error);
         if (!pause) throw error;
+        this.#refusal = pause.reason;
         if (this.isScheduled) return pause.message;
         if (this.isStopped) return this.early?.message ?? null;
         [this.early, this.phase, this.message] = [pause, 'paused', pause.message];
         this.show();
+        await this.report({ phase: 'paused', reason: pause.reason });
         await condition(() => this.early === null || this.isStopped);
         if (this.isStopped) return this.early?.message ?? null;
         [this.phase, this.message] = ['planning', null];
       }
     }
     return null;
+  }
+
+  /** Reports a pause once. A run that ends instead is reported when it ends. */
+  protected override whilePaused(): Promise<void> | null {
+    const { paused } = this.opened;
+    if (paused === null || paused === this.#reported || this.isScheduled || this.isStopped) return null;
+    this.#reported = paused;
+    return this.report({ phase: 'paused', reason: paused.reason });
   }
 
   async #open(input: Parameters<WalkActivities['openWalk']>[0]): Promise<PageWalkState> {

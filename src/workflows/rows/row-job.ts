@@ -69,6 +69,7 @@ const END_RUNS_MS = 12_000;
 const END_RUNS_LEAST_MS = 3000;
 
 class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
+  protected readonly kind = 'rows';
   readonly #input: EnrichCsvInput;
   /** The failure that caused a pause. */
   #pausedBy: { readonly failure: Failure; readonly pause: Pause | null } | null = null;
@@ -165,12 +166,13 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const { staged, csv, startedAt, before, freshness, failedNow, retry } = this.opened;
     const retried = retry && { units: retry.units, failedAgain: retry.failedAgain };
     // A stopped run does not replace the CSV of the last complete run.
+    const { publish } = this.#input;
     const summary = await finishJob({
       ...{ staged, csv: stopped ? null : csv, startedAt, before, failedNow, stopped, freshness },
       ...withoutUndefined({ retried }),
       ...{ run: workflowInfo().firstExecutionRunId, scheduled: this.isScheduled },
+      ...(publish ? { publishes: true } : {}),
     });
-    const { publish } = this.#input;
     const ended = publish && !stopped ? await this.#publish(publish, summary) : summary;
     this.phase = ended.phase;
     this.show();
@@ -203,7 +205,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     this.message = 'publishing its rows';
     this.show();
     const run = workflowInfo().firstExecutionRunId;
-    const published = await publishJob({ staged: this.opened.staged, step, run });
+    const { phase, requests, costMicros, seconds } = summary;
+    const ended = { phase, requests, costMicros, seconds, scheduled: this.isScheduled };
+    const published = await publishJob({ staged: this.opened.staged, step, run, ended });
     this.message = published.error === null ? null : publishFailed(published, this.resumable);
     const end = this.message === null ? {} : { phase: 'stopped' as const, message: this.message };
     return { ...summary, ...end, published };
@@ -256,7 +260,14 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const now = await jobSpent({
       job: staged.job,
       startedAt: this.opened.startedAt,
-      ...(paused ? { paused: { staged, slices, freshness, why: paused, since: Date.now(), cause } } : {}),
+      ...(paused
+        ? {
+            paused: {
+              ...{ staged, slices, freshness, why: paused, since: Date.now(), cause },
+              ...{ run: workflowInfo().firstExecutionRunId, ends: this.isScheduled || this.isStopped },
+            },
+          }
+        : {}),
     }).finally(() => {
       this.#isSummingUp = false;
     });

@@ -11,10 +11,12 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { type JobPhase, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
+import type { RunState } from '../../core/alerts/job-alerts.js';
+import { type JobPhase, jobOfWorkflow, queryNames, type WorkflowSinks } from '../../core/rows/job.js';
 import { type Pause, pauseOf } from '../../core/rows/pause.js';
 import { endedByCancel, failureOf, messageOf, toWorkflowFailure } from './failures.js';
 import { handleSignals, type SignalHandlers } from './handle-signals.js';
+import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
 
 const { searchflow } = proxySinks<WorkflowSinks>();
@@ -69,6 +71,8 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   abstract progress(): object;
   /** The state of the job for Temporal's web UI. */
   protected abstract details(): string;
+  /** What the job is, for its alerts. */
+  protected abstract readonly kind: 'rows' | 'walk';
   /** Name of an opened job, for `resume`. */
   protected abstract get name(): string;
   /** Number of pieces in progress at once. */
@@ -170,6 +174,16 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     return null;
   }
 
+  /** Reports a state of the job that no activity knows. */
+  protected report(state: Omit<RunState, 'since'>): Promise<void> {
+    const { workflowId, firstExecutionRunId: run } = workflowInfo();
+    const job = this.state ? this.name : workflowId;
+    return reportState({
+      ...{ job: jobOfWorkflow(job), kind: this.kind, run, scheduled: this.isScheduled },
+      ...{ ...state, since: Date.now() },
+    });
+  }
+
   /** Waits until calls in flight have landed after a cancel. Returns the message of the cancelled job; null for the default message. */
   protected async afterCancel(): Promise<string | null> {
     await condition(() => this.running.size === 0);
@@ -214,6 +228,7 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
       this.message = message ?? this.endingText(error);
       this.phase = isCancelled ? 'cancelled' : 'failed';
       this.show();
+      if (!isCancelled) await this.report({ phase: 'failed', failure: failureOf(error).type });
       throw error instanceof ActivityFailure ? toWorkflowFailure(error, this.message) : error;
     }
   }

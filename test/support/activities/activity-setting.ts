@@ -60,6 +60,7 @@ export class ActivitySetting {
       host: hostname(),
       servedElsewhere: async () => false,
       transport,
+      alerts: { note: async () => undefined },
       runs: createRuns({ transport, limiter, journal, slots, researchSlots }),
       origin,
       journal,

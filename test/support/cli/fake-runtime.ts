@@ -141,6 +141,7 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
   const asked: unknown[][] = [];
   const parts: Answers = {
     shared: false,
+    alerts: { list: async () => [], test: async () => [], retry: async () => ({ delivered: 0, failed: 0 }) },
     clientOnly: null,
     plan: async () => plan,
     start: async () => fakeHandle({ result: async () => summary }),

@@ -1,4 +1,5 @@
 import type { Schema } from '../../../postgres/index.js';
+import { alerts } from './alerts.js';
 import { answers } from './answers.js';
 import { claims } from './claims.js';
 import { intents } from './intents.js';
@@ -23,6 +24,7 @@ const parts = [
   limiterBuckets,
   limiterTurns,
   slots,
+  alerts,
 ];
 
 /**
@@ -35,5 +37,5 @@ const parts = [
 export const storeSchema: Schema = {
   kind: 'store',
   create: (schema) => parts.map((part) => part(schema)).join(''),
-  migrations: [],
+  migrations: [{ name: '0002-alerts', sql: alerts }],
 };

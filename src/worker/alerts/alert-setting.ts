@@ -1,0 +1,171 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { type AlertType, alertTypes, usualAlerts } from '../../core/alerts/alert.js';
+import { type Receiver, receivers } from '../../core/alerts/outbox.js';
+import { isLoopback } from '../../core/connections/loopback.js';
+import { Secret } from '../../core/connections/secret.js';
+import { nearest } from '../../core/text/nearest.js';
+
+/** Where alerts go, and of which events. */
+export interface AlertSettings {
+  /** The address of the webhook, which may hold a token; null: none. */
+  readonly url: Secret | null;
+  /** The secret that signs webhooks; null: they are not signed. */
+  readonly secret: Secret | null;
+  /** A program with its arguments, which gets each alert on its standard input; null: none. */
+  readonly command: readonly string[] | null;
+  readonly on: readonly AlertType[];
+  /** Lag of a scheduled stream of events, in ms, above which an alert is sent; null: never. */
+  readonly lagMs: number | null;
+}
+
+/** The receivers of a configuration. */
+export const receiversOf = ({ url, command }: AlertSettings): readonly Receiver[] =>
+  receivers.filter((one) => (one === 'webhook' ? url : command) !== null);
+
+/** The settings as they are written; the options of the plugin have the same forms. */
+export interface WrittenAlerts {
+  readonly url?: string | undefined;
+  readonly secret?: string | undefined;
+  /** A path, or a JSON list of a path and arguments. */
+  readonly command?: string | readonly string[] | undefined;
+  /** Names of events, or `all`. */
+  readonly on?: readonly string[] | undefined;
+  /** Such as `2h`. */
+  readonly lag?: string | undefined;
+}
+
+/** Reads variables of the environment and collects mistakes. */
+interface Reader {
+  readonly mistakes: string[];
+  variable(name: string): { readonly text: string } | null;
+}
+
+/** Default of the lag. */
+const LAG_MS = 2 * 3_600_000;
+const LEAST_LAG_MS = 60_000;
+const MOST_LAG_MS = 365 * 86_400_000;
+const LEAST_SECRET = 16;
+const MOST_ARGUMENTS = 50;
+const MOST_CHARACTERS = 4000;
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** Reads the settings of alerts from the environment; null: there is no receiver. Mistakes never have the address or the secret. */
+export function readAlerts(reader: Reader): AlertSettings | null {
+  const names = {
+    url: 'SEARCHFLOW_ALERT_URL',
+    secret: 'SEARCHFLOW_ALERT_SECRET',
+    command: 'SEARCHFLOW_ALERT_COMMAND',
+    on: 'SEARCHFLOW_ALERT_ON',
+    lag: 'SEARCHFLOW_ALERT_LAG',
+  } as const;
+  const text = (name: keyof typeof names) => reader.variable(names[name])?.text;
+  const on = text('on')
+    ?.split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  const written = { url: text('url'), secret: text('secret'), command: text('command'), on, lag: text('lag') };
+  return checkAlerts(written, names, (mistake) => reader.mistakes.push(mistake));
+}
+
+/** Checks written settings, and reports each mistake as a sentence. `names`: the names of the settings, for messages. */
+export function checkAlerts(
+  written: WrittenAlerts,
+  names: Readonly<Record<keyof WrittenAlerts, string>>,
+  wrong: (mistake: string) => void,
+): AlertSettings | null {
+  const report = (name: keyof WrittenAlerts, why: string | null) => {
+    if (why !== null) wrong(`${names[name]}: ${why}.`);
+  };
+  const { url, secret, command, on, lag } = written;
+  if (url !== undefined) report('url', whyNoUrl(url));
+  if (secret !== undefined) report('secret', whyNoSecret(secret, url !== undefined, names.url));
+  const argv = command === undefined ? null : argvOf(command);
+  if (typeof argv === 'string') report('command', argv);
+  for (const one of on ?? []) report('on', whyNoEvent(one));
+  const lagMs = lag === undefined ? LAG_MS : lag === 'none' ? null : lagOf(lag);
+  if (lagMs !== null && Number.isNaN(lagMs))
+    report('lag', 'this is not a time of at least a minute, such as 30m, 2h or 1d, or none');
+  if (url === undefined && command === undefined) return null;
+  return {
+    url: url === undefined ? null : new Secret(url),
+    secret: secret === undefined ? null : new Secret(secret),
+    command: Array.isArray(argv) ? argv : null,
+    on: on === undefined ? usualAlerts : on.includes('all') ? alertTypes : (on as readonly AlertType[]),
+    lagMs,
+  };
+}
+
+function whyNoUrl(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) return 'the value (not shown) is not an https address';
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    return 'the value (not shown) must begin with https, because http would send alerts unencrypted';
+  if (url.username !== '' || url.password !== '')
+    return 'the value (not shown) has a user name or password, which are not sent. Use a token in the path or the query';
+  return null;
+}
+
+function whyNoSecret(text: string, hasUrl: boolean, urlName: string): string | null {
+  if (!hasUrl) return `this secret signs webhooks, and there is none. Set ${urlName}, too`;
+  if (!/^[\x21-\x7e]+$/.test(text))
+    return 'the secret (not shown) has white space, a control character or a character outside ASCII';
+  if (text.length < LEAST_SECRET) return `the secret (not shown) is shorter than ${LEAST_SECRET} characters`;
+  return null;
+}
+
+/** The program with its arguments, or why the setting is wrong. Arguments may hold a token, so they are not shown. */
+function argvOf(command: string | readonly string[]): readonly string[] | string {
+  const list = typeof command === 'string' ? listOf(command) : command;
+  if (list === null)
+    return 'the value (not shown) is neither a path nor a JSON list such as ["/usr/local/bin/alert", "--to", "ops"]';
+  const [file] = list;
+  const isText = (one: unknown) => typeof one === 'string' && one.length <= MOST_CHARACTERS && !one.includes('\0');
+  if (file === undefined || list.length > MOST_ARGUMENTS || !list.every(isText))
+    return `the value (not shown) must be a list of a program and at most ${MOST_ARGUMENTS - 1} texts`;
+  if (!isAbsolute(file))
+    return `the program must be an absolute path, such as /usr/local/bin/alert (got ${shownPath(file)})`;
+  const why = whyNotExecutable(file);
+  return why === null ? list : `${shownPath(file)} ${why}`;
+}
+
+const shownPath = (path: string): string => JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+
+function listOf(text: string): readonly string[] | null {
+  if (!text.trimStart().startsWith('[')) return [text];
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? (list as readonly string[]) : null;
+  } catch {
+    return null;
+  }
+}
+
+function whyNotExecutable(file: string): string | null {
+  try {
+    if (!statSync(file).isFile()) return 'is not a file';
+    accessSync(file, constants.X_OK);
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? 'does not exist'
+      : 'cannot be executed by this user (chmod +x)';
+  }
+}
+
+function whyNoEvent(name: string): string | null {
+  const known = [...alertTypes, 'all'];
+  if (known.includes(name)) return null;
+  const near = nearest(name, known);
+  const shown = JSON.stringify(name.slice(0, 60));
+  return near === null
+    ? `${shown} is not an event. Events: ${alertTypes.join(', ')}; or all`
+    : `${shown} is not an event; did you mean ${near}?`;
+}
+
+function lagOf(text: string): number {
+  const [, number, unit] = /^(\d{1,6})(s|m|h|d|w)$/.exec(text.trim()) ?? [];
+  const ms = Number(number) * (unitMs[unit ?? ''] ?? Number.NaN);
+  return ms >= LEAST_LAG_MS && ms <= MOST_LAG_MS ? ms : Number.NaN;
+}
