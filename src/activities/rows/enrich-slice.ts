@@ -125,10 +125,12 @@ function capOf(
   { maxCostPerJobMicros = null }: Pick<ActivityDeps, 'maxCostPerJobMicros'>,
   { staged, cap, spentBeforeMicros }: SliceInput,
 ): Pick<PurchaseRequest, 'cap' | 'workerCapMicros'> {
-  if (maxCostPerJobMicros === null) return { cap };
+  const beforeMicros = spentBeforeMicros;
+  const own = cap && { ...cap, beforeMicros };
+  if (maxCostPerJobMicros === null) return { cap: own };
   const limitMicros = spentBeforeMicros + maxCostPerJobMicros;
-  if (cap && cap.limitMicros <= limitMicros) return { cap };
-  return { cap: { bookPrefix: `${staged.job}/`, limitMicros }, workerCapMicros: maxCostPerJobMicros };
+  if (cap && cap.limitMicros <= limitMicros) return { cap: own };
+  return { cap: { bookPrefix: `${staged.job}/`, limitMicros, beforeMicros }, workerCapMicros: maxCostPerJobMicros };
 }
 
 function failureStopOf({ staged, stopAtFailed, resumedAt }: SliceInput): PurchaseRequest['failureStop'] {

@@ -4,6 +4,8 @@ export interface SpendCap {
   readonly bookPrefix: string;
   /** The cap in micro-dollars. Landed answers count at their cost, open intents and unknown outcomes at their estimate. */
   readonly limitMicros: number;
+  /** The part of the cap that runs before this one have used. Absent: unknown. */
+  readonly beforeMicros?: number;
 }
 
 /** The team's caps by UTC day and month; null: none. */
@@ -47,6 +49,8 @@ export interface Spend {
   setCaps(caps: SpendCaps): Promise<void>;
   /** The current day and month. */
   spent(): Promise<{ readonly day: PeriodSpend; readonly month: PeriodSpend }>;
+  /** The amount of a job that counts under its cap, of all its runs and teams, in micro-dollars. */
+  counted(job: string): Promise<number>;
   /**
    * Sums by group, ordered by the name of the group, over whole UTC days: from the day of `since` to the last day that begins before
    * `until` (Unix ms).

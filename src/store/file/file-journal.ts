@@ -23,7 +23,7 @@ import { type Json, RawJson } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
 import { fileActivity, fileRequestTimes } from '../spend/file-activity.js';
 import { FileCaps } from '../spend/file-caps.js';
-import { SpendSums } from '../spend/spend-sums.js';
+import { committed, SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
@@ -306,6 +306,10 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   async spent() {
     const now = this.#now();
     return { day: this.#sums.day(this.#team, now), month: this.#sums.month(this.#team, now) };
+  }
+
+  async counted(job: string): Promise<number> {
+    return committed(this.#sums.job(job));
   }
 
   async usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]> {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import {
@@ -22,6 +23,7 @@ import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { MemorySlots } from '../../store/limiter/memory-slots.js';
 import { FileSecrets } from '../../store/process/file-secrets.js';
+import { reportsCaps, unwatched, watchCaps } from '../alerts/cap-watch.js';
 import { openAlerts } from '../alerts/worker-alerts.js';
 import { Allowlist } from '../config/allowlist.js';
 import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
@@ -41,6 +43,7 @@ import { pruneDaily } from '../store/prune-journal.js';
 import type { Store, WorkerStore } from '../store/store.js';
 import type { LimitReservation } from '../team/limit-owner.js';
 import { standHere } from '../team/standing-worker.js';
+import { teamOf } from '../team/team.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { metered, requestMetrics } from './metrics.js';
 import { observedActivities, observedTransport } from './observed.js';
@@ -51,6 +54,8 @@ import { workLog } from './work-log.js';
 
 /** Longest wait for the delivery of alerts when a worker ends, in ms. The next worker delivers the rest. */
 const ALERTS_MS = 3000;
+/** Longest wait for the last check of caps. */
+const CAPS_MS = 1000;
 
 /** Most research tasks in progress, for each process. */
 const RESEARCH_TASKS = 15;
@@ -127,7 +132,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
   const warehouses = openWarehouses(config, store.shared, allowlist);
   const walks = meteredEvents(meter, warehouses.events);
   const inFlight = new InFlight(config.concurrency);
-  const purchase = createPurchase({
+  const bought = createPurchase({
     journal,
     limiter,
     inFlight,
@@ -135,6 +140,8 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     accountBreaker: new AccountBreaker(),
   });
   const alerts = openAlerts(store.alerts, config.alerts, config.say);
+  const caps = { spend: journal, book: alerts, origin: config.origin, team: teamOf(config) };
+  const { purchase, close: closeCaps } = reportsCaps(config.alerts) ? watchCaps(bought, caps) : unwatched(bought);
   const deps: ActivityDeps = {
     transport,
     alerts,
@@ -236,6 +243,7 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     reservation: held.reservation ?? null,
     watchTemporal: (client) => gauges.push(gaugeTemporal(meter, client)),
     close: async () => {
+      await Promise.race([closeCaps(), delay(CAPS_MS, undefined, { ref: false })]);
       await alerts.close(ALERTS_MS);
       close();
       for (const end of gauges) end();

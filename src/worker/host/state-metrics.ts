@@ -2,9 +2,10 @@ import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import type { EventWarehouse, StreamState } from '../../core/events/event-warehouse.js';
-import type { PeriodSpend, Spend } from '../../core/purchase/spend.js';
+import type { Spend } from '../../core/purchase/spend.js';
 import { pauseReasons } from '../../core/rows/job.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
+import { committed } from '../../store/spend/spend-sums.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */
 const BUDGET_MS = 60_000;
@@ -33,7 +34,7 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
     const [caps, sums] = await Promise.all([spend.caps(), spend.spent()]);
     for (const [period, capMicros] of [['day', caps.dayMicros] as const, ['month', caps.monthMicros] as const]) {
       cap.set(capMicros ?? 0, { period });
-      spent.set(countedOf(sums[period]), { period });
+      spent.set(committed(sums[period]), { period });
     }
   };
   const update = () => void gauge().catch(() => undefined);
@@ -42,10 +43,6 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
   timer.unref();
   return () => clearInterval(timer);
 }
-
-/** The amount that counts under a cap. */
-const countedOf = ({ landedMicros, openMicros, unknownMicros }: PeriodSpend): number =>
-  landedMicros + openMicros + unknownMicros;
 
 /** Shows the paused jobs of the store by reason, and whether the store answers. Returns a function that ends it. */
 export function gaugeStore(meter: MetricMeter, entries: Pick<JobEntries, 'paused'>): () => void {

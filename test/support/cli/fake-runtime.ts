@@ -124,6 +124,7 @@ export const spend: Spend = {
   caps: async () => ({ dayMicros: null, monthMicros: null }),
   setCaps: async () => undefined,
   spent: async () => ({ day: nothing, month: nothing }),
+  counted: async () => 0,
   usage: async () => [],
 };
 

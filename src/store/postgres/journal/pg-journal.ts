@@ -254,6 +254,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   caps = (): Promise<SpendCaps> => this.#spend.caps();
   setCaps = (caps: SpendCaps): Promise<void> => this.#spend.setCaps(caps);
   spent = () => this.#spend.spent();
+  counted = (job: string): Promise<number> => this.#spend.counted(job);
   usage = (by: UsageGroup, since?: number, until?: number) => this.#spend.usage(by, since, until);
 
   async close(): Promise<void> {

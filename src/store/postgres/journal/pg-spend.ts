@@ -50,6 +50,15 @@ export function createPgSpend(postgres: Postgres, team: string): Spend {
       return { day, month };
     },
 
+    async counted(job) {
+      const [row] = await postgres.query<{ micros: number }>(
+        `SELECT coalesce(sum(landed_micros + open_micros + unknown_micros), 0)::double precision AS micros
+         FROM ${schema}.spend WHERE job = $1`,
+        [job],
+      );
+      return row?.micros ?? 0;
+    },
+
     usage: (by, since, until) =>
       postgres.query<UsageLine>(
         `SELECT ${groups[by]} AS "group", sum(requests)::double precision AS requests, sum(units)::double precision AS units,
