@@ -45,6 +45,13 @@ export interface StreamState {
   readonly share: number | null;
 }
 
+/** The time up to which all events are loaded. The watermark is the newest event, so a completed run without new events is newer. */
+export function loadedUpTo(state: StreamState | null): number | null {
+  if (state === null) return null;
+  const { watermark, to, pending } = state;
+  return pending.length === 0 && to !== null ? Math.max(watermark ?? 0, to) : watermark;
+}
+
 /** A stream with its name. */
 export interface StreamListing extends StreamState {
   readonly stream: string;

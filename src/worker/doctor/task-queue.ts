@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
+import { missedText } from '../../core/alerts/schedule-alerts.js';
 import { lockHolder } from '../../files/process-lock.js';
+import { missedRuns } from '../schedules/missed-runs.js';
 import { schedulesHere } from '../schedules/schedule-control.js';
 import { viewOf } from '../schedules/schedule-view.js';
 import { queueLockOf, workerOn } from '../team/presence.js';
@@ -22,6 +24,9 @@ export async function queueFindings(client: Client, setup: Setup): Promise<reado
     schedules.slice(0, MOST_SCHEDULES).map((about) => viewOf(client, about, 1, worker !== null)),
   );
   const known = views.filter((view) => view !== null);
+  const missed = await Promise.all(
+    schedules.slice(0, MOST_SCHEDULES).map((about) => missedRuns(client, about, { now: Date.now() })),
+  );
   const active = known.filter(({ paused }) => !paused);
   return [
     {
@@ -33,6 +38,14 @@ export async function queueFindings(client: Client, setup: Setup): Promise<reado
       ),
       check: 'task-queue',
     },
+    ...missed.flat().map((one) => ({
+      ...warning(
+        `${missedText(one)}.`,
+        'Keep a worker running, under systemd or in tmux; to run it now:',
+        `searchflow schedule trigger ${one.schedule}`,
+      ),
+      check: 'schedules',
+    })),
     ...known.flatMap((view) => {
       const [last] = view.runs;
       if (last?.phase !== 'failed') return [];

@@ -30,6 +30,7 @@ import { whyNoKey, whyNoPublish, whyNotHere } from '../config/publish-step.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { noteWalk } from '../control/find-walk.js';
+import { watchSchedules } from '../schedules/schedule-watch.js';
 import { noteState, refuseOtherUse } from '../staging/find-job.js';
 import {
   askedOf,
@@ -241,7 +242,13 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     transport,
     inFlight,
     reservation: held.reservation ?? null,
-    watchTemporal: (client) => gauges.push(gaugeTemporal(meter, client)),
+    watchTemporal: (client) => {
+      gauges.push(gaugeTemporal(meter, client));
+      if (!config.alerts) return;
+      const { taskQueue, origin } = config;
+      const { lagMs } = config.alerts;
+      gauges.push(watchSchedules(client, { taskQueue, origin, book: alerts, events: warehouses.events, lagMs }));
+    },
     close: async () => {
       await Promise.race([closeCaps(), delay(CAPS_MS, undefined, { ref: false })]);
       await alerts.close(ALERTS_MS);

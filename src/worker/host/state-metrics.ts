@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
-import type { EventWarehouse, StreamState } from '../../core/events/event-warehouse.js';
+import { type EventWarehouse, loadedUpTo, type StreamState } from '../../core/events/event-warehouse.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { pauseReasons } from '../../core/rows/job.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
@@ -128,13 +128,6 @@ export function meteredEvents(
 }
 
 type Seen = (stream: string, state: StreamState | null) => void;
-
-/** The time up to which all events are loaded. The watermark is the newest event, so a completed run without new events is newer. */
-function loadedUpTo(state: StreamState | null): number | null {
-  if (state === null) return null;
-  const { watermark, to, pending } = state;
-  return pending.length === 0 && to !== null ? Math.max(watermark ?? 0, to) : watermark;
-}
 
 /** The warehouse, which reports each state of a stream that it returns. The other methods run on the warehouse itself. */
 function withLag(warehouse: EventWarehouse, seen: Seen): EventWarehouse {
