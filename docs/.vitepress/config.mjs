@@ -1,0 +1,145 @@
+// The site of the documentation. `npm run docs` in the folder above builds it.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitepress';
+import llms from 'vitepress-plugin-llms';
+
+const inDocs = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const { repository } = JSON.parse(readFileSync(inDocs('../package.json'), 'utf8'));
+
+const page = (text, link) => ({ text, link: `/${link}` });
+
+const sidebar = [
+  {
+    text: 'Start',
+    items: [
+      page('Install', 'start/install'),
+      page('First job', 'start/first-job'),
+      page('First schedule', 'start/first-schedule'),
+      page('First cluster', 'start/first-cluster'),
+    ],
+  },
+  {
+    text: 'Tasks',
+    items: [
+      page('Enrich a table', 'tasks/enrich'),
+      page('Sources of rows', 'sources'),
+      page('Run agents', 'tasks/agents'),
+      page('Sync events', 'tasks/events'),
+      page('Act on monitors', 'tasks/monitors'),
+      page('Schedule', 'tasks/schedule'),
+      page('Keep to a budget', 'tasks/budget'),
+      page('Retry failures', 'tasks/retry'),
+      page('Publish', 'publish'),
+      page('Deploy', 'deploying'),
+      page('Upgrade', 'upgrading'),
+      page('Encrypt', 'tasks/encrypt'),
+      page('Observe', 'tasks/observe'),
+      page('Operate', 'operating'),
+      page('Write your own workflow', 'tasks/own-workflow'),
+      page('Test with the sandbox', 'tasks/sandbox'),
+      page('Add a warehouse', 'adding-a-warehouse'),
+    ],
+  },
+  {
+    text: 'Concepts',
+    items: [
+      page('How it works', 'concepts/overview'),
+      page('Jobs and units', 'concepts/job'),
+      page('Purchases', 'concepts/purchase'),
+      page('Landing', 'concepts/landing'),
+      page('Unknown outcomes', 'concepts/unknown-outcome'),
+      page('Walks and windows', 'concepts/walk'),
+      page('Limits', 'concepts/limits'),
+      page('Three records', 'concepts/three-records'),
+      page('Glossary', 'glossary'),
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      page('Commands and exit codes', 'reference/commands'),
+      page('Settings', 'operating#settings'),
+      page('Workflows', 'workflows'),
+      page('Operations', 'operations'),
+      page('TypeScript API', 'reference/api/'),
+      page('Tables', 'warehouse'),
+      page('Metrics', 'operating#metrics'),
+      page('Supported versions', 'support'),
+      page('Boundary of trust', 'trust'),
+    ],
+  },
+  {
+    text: 'Why',
+    items: [
+      page('Comparison', 'why/comparison'),
+      page('Architecture', 'why/architecture'),
+      page('Benchmarks', 'benchmarks'),
+      page('Faults', 'faults'),
+      page('Testing', 'testing'),
+      page('Decisions', 'why/decisions'),
+    ],
+  },
+];
+
+/**
+ * Braces of templates such as `{{name}}` are texts of the pages, and not expressions of Vue. A link to a file outside this folder leads to
+ * the repository, if its address is known, and is a text otherwise.
+ */
+function configure(md) {
+  for (const rule of ['text', 'code_inline']) {
+    const render = md.renderer.rules[rule];
+    md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;');
+  }
+  md.core.ruler.push('outside', ({ tokens, env }) => {
+    for (const { children } of tokens) {
+      let open = null;
+      for (const token of children ?? []) {
+        if (token.type === 'link_open') open = outside(token.attrGet('href'), env.relativePath);
+        if (open === null || !token.type.startsWith('link_')) continue;
+        replaceLink(token, open);
+        if (token.type === 'link_close') open = null;
+      }
+    }
+  });
+}
+
+/** The path in the repository of a link that leads out of this folder; null for other links. */
+function outside(href, from) {
+  if (/^(\w+:|#|\/)/.test(href)) return null;
+  const target = new URL(href, `file:///docs/${from}`).pathname.slice(1);
+  return target.startsWith('docs/') ? null : target;
+}
+
+function replaceLink(token, target) {
+  const address = repository === undefined ? null : `${repository.url ?? repository}/blob/main/${target}`;
+  if (address === null) {
+    token.tag = 'span';
+    token.type = token.type.replace('link', 'span');
+  }
+  if (token.nesting === 1)
+    token.attrs = address === null ? [['title', `in the repository: ${target}`]] : [['href', address]];
+}
+
+export default defineConfig({
+  title: 'searchflow',
+  description: 'Enrich tables with a web-search API, as durable jobs on Temporal.',
+  lang: 'en',
+  cleanUrls: true,
+  srcExclude: ['**/README.md'],
+  markdown: { html: false, config: configure, languageAlias: { promql: 'sh' } },
+  vite: { plugins: [llms({ ignoreFiles: ['reference/api/**', 'decisions/**', 'testing-mutants.md'] })] },
+  themeConfig: {
+    nav: [
+      page('Start', 'start/install'),
+      page('Tasks', 'tasks/enrich'),
+      page('Concepts', 'concepts/overview'),
+      page('Reference', 'reference/commands'),
+      page('Why', 'why/comparison'),
+    ],
+    sidebar,
+    outline: [2, 3],
+    search: { provider: 'local' },
+    externalLinkIcon: true,
+  },
+});
