@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const below = (folder: string): string[] =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
-    .filter((name) => name.endsWith('.md') && !name.includes('/node_modules/'));
+    .filter((name) => name.endsWith('.md') && !/\/(node_modules|\.vitepress|reference\/api)\//.test(name));
 const documents = ['README.md', 'AGENTS.md', 'CHANGELOG.md', 'SECURITY.md', ...below('docs'), ...below('examples')];
 const read = (document: string): string => readFileSync(join(root, document), 'utf8');
 const exists = (path: string): boolean => existsSync(join(root, path));

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { commandsDoc, decisionsDoc } from '../../../scripts/commands-doc.mjs';
+import { drawings } from '../../../scripts/drawings.mjs';
+import { buildProgram } from '../../../src/cli/program.js';
+import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
+import { blocksOf, pages } from '../../support/docs/blocks.js';
+
+const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const read = (path: string): string => readFileSync(join(docs, path), 'utf8');
+
+describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
+  it('docs/reference/commands.md equals the command line', () => {
+    expect(read('reference/commands.md')).toBe(
+      commandsDoc(
+        buildProgram('0', () => {}),
+        exitCodeMeanings,
+      ),
+    );
+  });
+
+  it('docs/why/decisions.md lists each decision', () => {
+    const decisions = readdirSync(join(docs, 'decisions')).sort();
+    expect(read('why/decisions.md')).toBe(decisionsDoc(decisions.map((name) => [name, read(`decisions/${name}`)])));
+  });
+
+  it.each(Object.keys(drawings))('docs/concepts/%s.svg equals its description', (name) => {
+    expect(read(`concepts/${name}.svg`)).toBe((drawings as Record<string, string>)[name]);
+  });
+});
+
+it.each(pages)('each block of %s is of a language that a test checks, or says why it does not run', (page) => {
+  const unchecked = blocksOf(page).filter(
+    ({ language, notRun }) => notRun === null && !['sh', 'sql', 'ts', 'js'].includes(language),
+  );
+  expect(unchecked).toEqual([]);
+});
+
+it('the site lists every page', () => {
+  const config = read('.vitepress/config.mjs');
+  const flat = readdirSync(docs).filter((name) => name.endsWith('.md') && name !== 'index.md');
+  const missing = [...pages, ...flat]
+    .map((page) => page.replace('.md', ''))
+    .filter((page) => !new RegExp(`'${page}['#]`).test(config));
+  expect(missing).toEqual(['testing-mutants']);
+});
