@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { inject, onTestFinished } from 'vitest';
@@ -12,7 +12,7 @@ import { fileNamespace } from './temporal.js';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** The path of a file of the examples. */
-export const examplePath = (path: string): string => join(root, 'examples', path);
+export const examplePath = (path: string): string => resolve(root, 'examples', path);
 
 /**
  * Runs a script of the examples on the sandbox, in a folder of its own that is removed after the test, or in `folder`. `more`: further
