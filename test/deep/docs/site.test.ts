@@ -1,0 +1,80 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const site = join(docs, '.vitepress', 'dist');
+const PORT = 4319;
+
+// The tools belong to the package of the site.
+const require = createRequire(join(docs, 'package.json'));
+
+/** Pages whose checks stand for all pages of their kind. */
+const looked = [
+  '',
+  'start/first-job',
+  'tasks/enrich',
+  'concepts/purchase',
+  'reference/commands',
+  'operating',
+  'why/comparison',
+];
+
+let preview: ReturnType<typeof spawn> | undefined;
+beforeAll(async () => {
+  execFileSync('npm', ['run', '-s', 'docs'], { cwd: join(docs, '..'), stdio: 'pipe' });
+  preview = spawn(join(docs, 'node_modules', '.bin', 'vitepress'), ['preview', '--port', String(PORT)], {
+    cwd: docs,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface(preview.stdout as NodeJS.ReadableStream))
+    if (line.includes(String(PORT))) break;
+}, 600_000);
+afterAll(async () => {
+  preview?.kill();
+  if (preview) await once(preview, 'exit');
+});
+
+it('each page has a Markdown twin, and llms.txt lists the pages', () => {
+  const pages = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.html') && !/^(404|index|decisions|reference\/api|testing-mutants)/.test(name),
+  );
+  expect(pages.length).toBeGreaterThan(35);
+  expect(pages.filter((name) => !existsSync(join(site, name.replace('.html', '.md'))))).toEqual([]);
+  const list = readFileSync(join(site, 'llms.txt'), 'utf8');
+  expect(pages.filter((name) => !list.includes(name.replace('.html', '.md')))).toEqual([]);
+});
+
+it.each([
+  [390, 844],
+  [1280, 900],
+])('axe finds nothing at a width of %i pixels', async (width, height) => {
+  const { chromium } = require('playwright-core');
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
+  });
+  const tab = await browser.newPage({ viewport: { width, height } });
+  const found: string[] = [];
+  for (const page of looked) {
+    const requests: string[] = [];
+    tab.on('request', (request: { url(): string }) => requests.push(request.url()));
+    await tab.goto(`http://localhost:${PORT}/${page}`, { waitUntil: 'load' });
+    expect(requests.filter((url) => !url.startsWith(`http://localhost:${PORT}/`) && !url.startsWith('data:'))).toEqual(
+      [],
+    );
+    await tab.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
+    const { violations } = await tab.evaluate('axe.run()');
+    for (const { id, nodes } of violations)
+      found.push(...nodes.map(({ target }: { target: string[] }) => `${page}: ${id}: ${target.join(' ')}`));
+    const scrolls = await tab.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+    if (scrolls) found.push(`${page}: is wider than the window`);
+  }
+  await browser.close();
+  expect(found).toEqual([]);
+});
