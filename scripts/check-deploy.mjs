@@ -64,7 +64,7 @@ const actionlint = goTool('actionlint', 'github.com/rhysd/actionlint/cmd/actionl
 const compose = goTool('cmd', 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2');
 
 run('hadolint Dockerfile', join(python, 'hadolint'), ['Dockerfile']);
-run('actionlint', actionlint, ['.github/workflows/ci.yml']);
+run('actionlint', actionlint, ['.github/workflows/ci.yml', '.github/workflows/docs.yml']);
 run('compose.yaml', compose, ['compose.yaml']);
 run('sh -n entrypoint.sh', 'sh', ['-n', 'deploy/docker/entrypoint.sh']);
 run('systemd-analyze verify', 'systemd-analyze', [
@@ -118,6 +118,12 @@ for (const [name, values] of Object.entries({
     ...['scripts/check-custom-resources.py', manifests, '--', ...definitions],
   ]);
 }
+const example = join(tools, 'manifests of the example.yaml');
+const withValues = ['template', 'a', ...render([]), '--values', 'examples/kubernetes/values.yaml'];
+writeFileSync(example, run('helm template with the values of the example', helm, withValues));
+run('kubernetes-validate the example', join(python, 'kubernetes-validate'), [
+  ...['--strict', '--quiet', example, 'examples/kubernetes/enrich.yaml'],
+]);
 run('kubernetes-validate recipes', join(python, 'kubernetes-validate'), ['--strict', '--quiet', ...recipes]);
 run('definitions of custom resources in recipes', join(python, 'python'), [
   ...['scripts/check-custom-resources.py', ...recipes, '--', ...definitions],
