@@ -47,3 +47,19 @@ ${[...boxes.map(box), ...arrows.map(arrow), ...notes.map(note)].join('\n')}
 </svg>
 `;
 }
+
+/** Returns a terminal with these lines as SVG. A line that begins with `$` is a command. */
+export function terminal({ title, lines }) {
+  const [width, top, step] = [860, 52, 20];
+  const height = top + lines.length * step + 12;
+  const line = (text, index) =>
+    `<text x="20" y="${top + index * step}" xml:space="preserve" fill="${text.startsWith('$') ? '#fbbf24' : '#e2e8f0'}">${escapeXml(text)}</text>`;
+  const light = (colour, index) => `<circle cx="${22 + index * 18}" cy="18" r="6" fill="${colour}"/>`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeXml(title)}" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13">
+<title>${escapeXml(title)}</title>
+<rect width="${width}" height="${height}" rx="8" fill="#0f172a"/>
+${['#f87171', '#fbbf24', '#4ade80'].map(light).join('\n')}
+${lines.map(line).join('\n')}
+</svg>
+`;
+}

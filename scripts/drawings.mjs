@@ -1,5 +1,5 @@
 // The drawings of docs/concepts, by the name of their file.
-import { drawing } from './drawing.mjs';
+import { drawing, terminal } from './drawing.mjs';
 
 const row = (y, h, list) => list.map(([x, w, text, note, kind]) => ({ x, y, w, h, text, note, kind }));
 
@@ -189,6 +189,23 @@ export const drawings = {
       { x: 380, y: 146, text: 'from the warehouse', anchor: 'middle' },
       { x: 630, y: 128, text: 'lost: rows are loaded again', anchor: 'middle' },
       { x: 630, y: 146, text: 'from the journal', anchor: 'middle' },
+    ],
+  }),
+  terminal: terminal({
+    title: 'npm start enriches 3,470 rows on the sandbox and prints the rows by status, the cost and the bill.',
+    lines: [
+      '$ npm start',
+      'brands: 3,470 rows, 3,357 URLs to buy in 34 requests for about $3.39; on the sandbox.',
+      '███████████░░░░░░░░░░░░░ 46%  1,623/3,470 rows  311 rows/s  6 s left  $1.501  34 failed',
+      'Done: 3,470 rows of brands in 10 s.',
+      '      3,335  success',
+      '        135  error',
+      '           57  CRAWL_NOT_FOUND',
+      '           33  CRAWL_HTTP_403',
+      '           45  3 other reasons',
+      'Bought with 51 requests for $3.26 (estimate $3.39).',
+      "The sandbox's bill matches: $3.26, 51 requests.",
+      'Written: out/brands.duckdb, out/brands.csv',
     ],
   }),
 };

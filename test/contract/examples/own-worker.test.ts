@@ -16,6 +16,7 @@ const runsTypeScript = join(root, 'test', 'support', 'package', 'run-typescript.
 
 /** Examples with tests of their own. */
 const others = [
+  ...['kubernetes', 'notebook', 'postgres-nightly'],
   ...['agent-runs', 'chain', 'company-list', 'events-duckdb', 'events-postgres', 'monitors'],
   ...['python-client', 'go-client', 'dbt'],
 ];
@@ -76,8 +77,11 @@ it('every example is run by a test', () => {
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(workers), ...others].sort());
 });
 
-it('the README shows the worker of the example', () => {
-  const [, shown] = /```ts\n\/\/ worker\.ts\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? [];
+it('docs/tasks/own-workflow.md shows the worker of the example', () => {
+  const [, shown] =
+    /```ts\n\/\/ worker\.ts\n([\s\S]*?)```/.exec(
+      readFileSync(join(root, 'docs', 'tasks', 'own-workflow.md'), 'utf8'),
+    ) ?? [];
   expect(shown).toBe(readFileSync(example('own-worker', 'worker.ts'), 'utf8'));
 });
 
