@@ -31,6 +31,8 @@ const sidebar = [
       page('Keep to a budget', 'tasks/budget'),
       page('Retry failures', 'tasks/retry'),
       page('Publish', 'publish'),
+      page('Run from scripts', 'scripts'),
+      page('Airflow, Dagster, cron', 'recipes'),
       page('Deploy', 'deploying'),
       page('Upgrade', 'upgrading'),
       page('Encrypt', 'tasks/encrypt'),
