@@ -37,6 +37,7 @@ const sidebar = [
       page('Upgrade', 'upgrading'),
       page('Encrypt', 'tasks/encrypt'),
       page('Observe', 'tasks/observe'),
+      page('Be told', 'alerts'),
       page('Operate', 'operating'),
       page('Write your own workflow', 'tasks/own-workflow'),
       page('Test with the sandbox', 'tasks/sandbox'),
