@@ -33,7 +33,9 @@ it('the package contains all files that run and a reader needs, and no developme
   expect(
     packed.files.filter(
       (file) =>
-        !/^(dist\/|skills\/|examples\/(brands\.csv|README\.md)$|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/.test(file),
+        !/^(dist\/|skills\/|examples\/(brands\.csv|README\.md)$|LICENSE$|README\.md$|CHANGELOG\.md$|package\.json$)/.test(
+          file,
+        ),
     ),
   ).toEqual([]);
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
