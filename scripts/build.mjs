@@ -52,7 +52,7 @@ export function build(say) {
   copyOthers();
   bundleWorkflows();
   bundleCommand();
-  if (!run([inRoot('scripts', 'output-schemas.mjs'), dist])) throw new Error('The JSON Schemas could not be written.');
+  writeSchemas();
   writeFileSync(stamp, hash);
   say(`Built in ${seconds(started)} s.`);
 }
@@ -107,6 +107,12 @@ function bundleWorkflows() {
 function bundleCommand() {
   if (!existsSync(join(dist, 'cli', 'main.js'))) return;
   if (!run([inRoot('scripts', 'bundle-command.mjs'), dist, bin])) throw new Error('The command could not be bundled.');
+}
+
+/** The JSON Schemas of the output of each command. */
+function writeSchemas() {
+  if (!existsSync(join(dist, 'api', 'outputs', 'index.js'))) return;
+  if (!run([inRoot('scripts', 'output-schemas.mjs'), dist])) throw new Error('The JSON Schemas could not be written.');
 }
 
 /** Runs a script of ours or of a dependency, its output on stderr; returns whether it succeeded. */
