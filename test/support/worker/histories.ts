@@ -2,7 +2,8 @@ import type { Connection } from '@temporalio/client';
 
 /**
  * All texts that the server keeps of a namespace: the histories and descriptions of its workflows and schedules, with the bytes of payloads
- * as text. Search attributes are left out: no codec encodes them, and searchflow sets none. `workflows`: the number of runs that were read.
+ * as text. Search attributes and markers of patches are left out: no codec encodes them, searchflow sets no search attribute, and a marker has
+ * only the name of a change of the code. `workflows`: the number of runs that were read.
  */
 export async function keptTexts(
   { workflowService }: Pick<Connection, 'workflowService'>,
@@ -30,7 +31,9 @@ function shown(message: unknown): string {
   if (message instanceof Uint8Array) return Buffer.from(message).toString();
   if (typeof message !== 'object' || message === null) return String(message);
   return Object.entries(message)
-    .filter(([name]) => name !== 'searchAttributes')
+    .filter(
+      ([name]) => name !== 'searchAttributes' && !('markerName' in message && message.markerName === 'core_patch'),
+    )
     .map(([name, value]) => `${name}: ${shown(value)}`)
     .join('\n');
 }
