@@ -14,7 +14,7 @@ function table(head, list, name) {
     (one) =>
       `| \`${cell(name(one))}\` | ${cell(one.description.replaceAll('<', '&lt;') + choicesOf(one) + defaultOf(one))} |`,
   );
-  return [`| ${head} | |`, '|---|---|', ...rows, ''];
+  return [`| ${head} | meaning |`, '|---|---|', ...rows, ''];
 }
 
 /** The text that a command prints after its help, such as its examples. */

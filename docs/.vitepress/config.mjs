@@ -129,8 +129,15 @@ export default defineConfig({
   description: 'Enrich tables with a web-search API, as durable jobs on Temporal.',
   lang: 'en',
   cleanUrls: true,
+  // The start page of the theme has no landmark for its content.
+  transformHtml: (html) => html.replace('<div class="VPHome', '<div role="main" class="VPHome'),
   srcExclude: ['**/README.md'],
-  markdown: { html: false, config: configure, languageAlias: { promql: 'sh' } },
+  markdown: {
+    html: false,
+    config: configure,
+    languageAlias: { promql: 'sh' },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
   vite: { plugins: [llms({ ignoreFiles: ['reference/api/**', 'decisions/**', 'testing-mutants.md'] })] },
   themeConfig: {
     nav: [
