@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../src/core/publish/publish-request.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { sharedPostgres } from '../../support/postgres.js';
+import { pgResult } from '../../support/warehouse/pg-query.js';
 
 // Python reads the targets, moto stands in for S3, and the extensions of DuckDB are packages of Python, too.
 const packages = ['duckdb==1.5.5', 'pyarrow', 'pandas', 'moto[server]'];
@@ -17,6 +19,7 @@ const extensions = join(dir, 'extensions');
 const support = (name: string) => fileURLToPath(new URL(`../../support/publish/${name}`, import.meta.url));
 let server: ReturnType<typeof spawn> | null = null;
 let endpoint = '';
+let database = '';
 
 beforeAll(async () => {
   execFileSync('python3', ['-m', 'venv', join(dir, 'venv')]);
@@ -37,6 +40,7 @@ beforeAll(async () => {
   });
   await fetch(`http://${endpoint}/lake`, { method: 'PUT' });
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret', AWS_REGION: 'us-east-1' });
+  database = await sharedPostgres().database();
   await load('old.duckdb', ['a', 'b'], 'one');
   await load('new.duckdb', ['b', 'c'], 'two');
 }, 600_000);
@@ -61,16 +65,25 @@ async function publish(file: string, request: PublishRequest) {
   }
 }
 
-const read = (to: string): string[] =>
-  JSON.parse(execFileSync(python, [support('read_target.py'), to, 'brands', extensions]).toString()) as string[];
+/** The rows of the target: Python reads files and a DuckLake, and SQL a database. */
+async function read(to: string): Promise<string[]> {
+  if (to !== database)
+    return JSON.parse(
+      execFileSync(python, [support('read_target.py'), to, 'brands', extensions]).toString(),
+    ) as string[];
+  return (await pgResult(`${to}?schema=public`, 'SELECT name, text FROM brands')).rows
+    .map(([name, text]) => `${name}: ${text}`)
+    .sort();
+}
 const whole = { subject: { job: 'brands-1' }, mode: 'replace', key: [], partition: null } as const;
 
 describe.each([
   ['a folder', () => join(dir, 'lake')],
   ['S3', () => `s3://lake/brands?endpoint=${endpoint}&url_style=path&use_ssl=false`],
   ['a DuckLake', () => `ducklake:${join(dir, 'catalog.ducklake')}`],
+  ['PostgreSQL', () => database],
 ])('a job that is published to %s', (_name, target) => {
-  it('is the old state or the new one for Python after a kill at any step, and the next publish completes it', async () => {
+  it('is the old state or the new one for its readers after a kill at any step, and the next publish completes it', async () => {
     const to = target();
     const [replace, merge] = [
       { ...whole, to },
@@ -82,17 +95,17 @@ describe.each([
     };
     await publish('old.duckdb', replace);
     const { steps } = JSON.parse(run(0).stdout.toString()) as { steps: number };
-    expect(read(to)).toEqual(['a: one', 'b: two', 'c: two']);
+    expect(await read(to)).toEqual(['a: one', 'b: two', 'c: two']);
     const seen = new Set<string>();
     for (let at = 1; at < steps; at++) {
       await publish('old.duckdb', replace);
       expect([at, run(at).signal]).toEqual([at, 'SIGKILL']);
-      const found = read(to).join();
+      const found = (await read(to)).join();
       expect(['a: one,b: one', 'a: one,b: two,c: two']).toContain(found);
       seen.add(found);
       await publish('new.duckdb', merge);
       // Starting Python takes seconds.
-      if (at % 10 === 0) expect([at, read(to)]).toEqual([at, ['a: one', 'b: two', 'c: two']]);
+      if (at % 10 === 0) expect([at, await read(to)]).toEqual([at, ['a: one', 'b: two', 'c: two']]);
     }
     expect(seen.size).toBe(2);
   });
