@@ -1,3 +1,5 @@
+import type { UsageLine } from './spend.js';
+
 /** How a request of an operation counts against the rate limit: the bucket of the rate profile, and the units of the request. */
 export interface RateShare {
   readonly operation: string;
@@ -59,16 +61,10 @@ export interface RequestTime {
 }
 
 /** Sums of a UTC day and an operation. Amounts in micro-dollars. */
-export interface DayUsage {
+export interface DayUsage extends Omit<UsageLine, 'group'> {
   /** `2026-11-21`. */
   readonly day: string;
   readonly operation: string;
-  readonly requests: number;
-  readonly units: number;
-  readonly landedMicros: number;
-  readonly openMicros: number;
-  readonly unknownOutcomes: number;
-  readonly unknownMicros: number;
 }
 
 /** What a report reads from the journal. All methods only read, and add up where the journal is. */
