@@ -76,7 +76,7 @@ const fileName = ({ job }: Report): string => (job?.job ?? TEAM).replace(/[^\w.-
 
 const OPEN_MS = 5000;
 
-/** Opens a file with the program of the platform. Without a terminal nobody looks at a browser, so nothing is opened. */
+/** Opens a file with the program of the platform. Without a terminal nothing is opened. */
 async function openFile({ terminal, env }: Context, file: string): Promise<void> {
   if (!terminal.live) {
     terminal.say('Not opened: stderr is not a terminal.');

@@ -17,7 +17,7 @@ export interface MissedOptions {
 export const LATE_MS = 15 * 60_000;
 /** The server's code for a run that it does not have. */
 const NOT_FOUND = 5;
-/** Earlier times are not looked at: an alert of last week helps nobody. */
+/** Earlier times are not checked, because an alert of last week comes too late to help. */
 const RECENT_MS = 3 * 86_400_000;
 
 /**
