@@ -1,5 +1,5 @@
 # The image of a worker: docker build -t searchflow .
-# It runs `searchflow worker`; another command replaces the arguments. docs/deploying.md describes settings and volumes.
+# It runs `searchflow worker`; another command replaces the arguments. docs/tasks/deploy.md describes settings and volumes.
 
 # glibc: the Temporal SDK has no binaries for musl.
 ARG NODE_IMAGE=node:24-bookworm-slim

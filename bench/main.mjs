@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // npm run bench -- NAME [--option value …] [--save NAME]. Prints figures and ends with exit code 1 if a bar is missed. `--save` writes
-// bench/results/NAME.json and docs/benchmarks.md.
+// bench/results/NAME.json and docs/why/benchmarks.md.
 import { allMet, save } from './results.mjs';
 
 const known = [

@@ -14,7 +14,7 @@ export function savedResults() {
   );
 }
 
-/** The text of docs/benchmarks.md. */
+/** The text of docs/why/benchmarks.md. */
 export function benchmarksDoc(results) {
   const placed = new Set();
   /** Commands, bars and figures of some results; several have a label each. */
@@ -30,8 +30,8 @@ export function benchmarksDoc(results) {
 Each figure comes from a command that ends with exit code 1 if a bar is missed. Ratios compare two programs in the same run, one after the
 other, on one server, with nothing else running. Figures of other machines differ; ratios differ less.
 
-The service is the sandbox, in a process of its own. The *plain script* is [\`bench/plain-enrich.mjs\`](../bench/plain-enrich.mjs) or
-[\`bench/plain-events.mjs\`](../bench/plain-events.mjs): no durability, no rate limit, no retries. The script for rows stores the
+The service is the sandbox, in a process of its own. The *plain script* is [\`bench/plain-enrich.mjs\`](../../bench/plain-enrich.mjs) or
+[\`bench/plain-events.mjs\`](../../bench/plain-events.mjs): no durability, no rate limit, no retries. The script for rows stores the
 fields of each page once. Ratios are searchflow divided by the plain script.
 
 ## Rows

@@ -59,7 +59,7 @@ export function commandsDoc(program, exitCodes) {
     '',
     '`node scripts/make-docs-pages.mjs` makes this page from the command line; `npm test` fails if the two differ.',
     '',
-    'Settings that all commands share are variables of the environment: see [Settings](../operating.md#settings). `--help` of each command',
+    'Settings that all commands share are variables of the environment: see [Settings](configuration.md#settings). `--help` of each command',
     'prints the same as this page.',
     '',
     ...program.commands.flatMap((command) => section(command, [command.name()])),

@@ -1,4 +1,4 @@
-// node scripts/make-input-schemas.mjs: writes the schemas with which workflows check their input, and docs/workflow-inputs.json,
+// node scripts/make-input-schemas.mjs: writes the schemas with which workflows check their input, and docs/reference/workflow-inputs.json,
 // from the built zod schemas.
 import { writeFileSync } from 'node:fs';
 import { workflowInputs } from '../dist/api/workflow-inputs.js';
@@ -6,4 +6,4 @@ import { schemasDoc, schemasModule } from './input-schemas.mjs';
 import { inRoot } from './root.mjs';
 
 writeFileSync(inRoot('src', 'core', 'inputs', 'input-schemas.ts'), schemasModule(workflowInputs));
-writeFileSync(inRoot('docs', 'workflow-inputs.json'), schemasDoc(workflowInputs));
+writeFileSync(inRoot('docs', 'reference', 'workflow-inputs.json'), schemasDoc(workflowInputs));

@@ -1,4 +1,4 @@
-// node scripts/make-warehouse-doc.mjs: writes docs/warehouse.md from fresh warehouses of the built code.
+// node scripts/make-warehouse-doc.mjs: writes docs/reference/tables.md from fresh warehouses of the built code.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
 const server = await startPostgres();
 try {
   const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
-  writeFileSync(inRoot('docs', 'warehouse.md'), warehouseDoc(catalogs));
+  writeFileSync(inRoot('docs', 'reference', 'tables.md'), warehouseDoc(catalogs));
 } finally {
   await server.stop();
   rmSync(dir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// node scripts/make-workflows-doc.mjs: writes docs/workflows.md, docs/workflow-results.json and docs/activities.json from the built
+// node scripts/make-workflows-doc.mjs: writes docs/reference/workflows.md, docs/reference/workflow-results.json and docs/reference/activities.json from the built
 // schemas of workflows and operations.
 import { writeFileSync } from 'node:fs';
 import { callOptions } from '../dist/activities/operations/whole-request.js';
@@ -12,6 +12,6 @@ import { workflowsDoc } from './workflows-doc.mjs';
 const { page, results, activities } = workflowsDoc({
   ...{ workflowInputs, workflowInterface, operations, operationResult, callOptions },
 });
-writeFileSync(inRoot('docs', 'workflows.md'), page);
-writeFileSync(inRoot('docs', 'workflow-results.json'), results);
-writeFileSync(inRoot('docs', 'activities.json'), activities);
+writeFileSync(inRoot('docs', 'reference', 'workflows.md'), page);
+writeFileSync(inRoot('docs', 'reference', 'workflow-results.json'), results);
+writeFileSync(inRoot('docs', 'reference', 'activities.json'), activities);

@@ -1,5 +1,5 @@
 /**
- * An example of each operation, shown in docs/operations.md and run in `npm test` against the sandbox: the body of an async
+ * An example of each operation, shown in docs/reference/operations.md and run in `npm test` against the sandbox: the body of an async
  * function with the parameter `client`.
  */
 export const operationExamples = {

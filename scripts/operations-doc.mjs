@@ -124,7 +124,7 @@ function limitLines(profiles) {
   ];
 }
 
-/** The text of docs/operations.md. `source` is that of `src/api/operations.ts`. */
+/** The text of docs/reference/operations.md. `source` is that of `src/api/operations.ts`. */
 export function operationsDoc({ operations, streams, limitProfiles }, source) {
   const summary = summaries(source);
   const rows = Object.entries(operations);

@@ -113,7 +113,7 @@ function section(name, { duckDb, postgres }) {
   ];
 }
 
-/** The text of docs/warehouse.md. */
+/** The text of docs/reference/tables.md. */
 export function warehouseDoc(catalogs) {
   const names = [...new Set([...catalogs.duckDb.keys(), ...catalogs.postgres.keys()])].sort();
   const kindOf = (name) => (catalogs.duckDb.get(name) ?? catalogs.postgres.get(name)).kind;

@@ -10,7 +10,7 @@ const ANY = 'any JSON';
 
 const schemaOf = (schema) => plainSchema(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 
-/** The texts of docs/workflows.md, docs/workflow-results.json and docs/activities.json. */
+/** The texts of docs/reference/workflows.md, docs/reference/workflow-results.json and docs/reference/activities.json. */
 export function workflowsDoc({ workflowInputs, workflowInterface, operations, operationResult, callOptions }) {
   const types = readTypes();
   const comments = workflowComments();

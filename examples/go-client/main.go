@@ -19,7 +19,7 @@ import (
 // One fixed id for a job: it runs once at a time, and a new start of an ended job buys only what is new.
 const job, taskQueue = "companies", "own-worker"
 
-// progress has the fields of the query that this program reads; docs/workflows.md has all.
+// progress has the fields of the query that this program reads; docs/reference/workflows.md has all.
 type progress struct {
 	Phase      string `json:"phase"`
 	Message    string `json:"message"`

@@ -34,7 +34,7 @@ import { getWebsetEndpoint, listWebsetItemsEndpoint, listWebsetsEndpoint } from 
 import type { AnyEndpoint } from './wire/endpoint.js';
 
 /**
- * THE TABLE: every operation of the service by the name of its function. The client, `docs/operations.md` and the table tests are made
+ * THE TABLE: every operation of the service by the name of its function. The client, `docs/reference/operations.md` and the table tests are made
  * from this table. A new operation needs one row here and an endpoint. Each function rejects with `ApiError`, whose `verdict` holds the
  * meaning of the failure.
  */

@@ -88,7 +88,7 @@ async function openTable(
   };
 }
 
-/** SQL of the canonical text of a value, see `docs/sources.md`. JSON gets its canonical form afterwards. */
+/** SQL of the canonical text of a value, see `docs/tasks/sources.md`. JSON gets its canonical form afterwards. */
 function canonicalText(value: string, type: string, original: string): string {
   if (type === 'BLOB') return `to_base64(${value})`;
   return `CAST(${isNested(original) ? `to_json(${value})` : value} AS VARCHAR)`;

@@ -1,5 +1,5 @@
 /**
- * The contract suites of warehouses. Each suite declares tests of vitest for one database. `docs/adding-a-warehouse.md` describes how to
+ * The contract suites of warehouses. Each suite declares tests of vitest for one database. `docs/tasks/add-a-warehouse.md` describes how to
  * add a database.
  */
 export { eventContract } from './event-contract.js';

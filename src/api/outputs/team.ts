@@ -105,7 +105,7 @@ const scheduleFields = {
   next: list(text),
   queued: count,
   workflow: z.enum(['enrichCsv', 'syncEvents', 'exportMonitorRuns', 'syncAgentRuns']),
-  // The input of the workflow: docs/workflow-inputs.json describes its fields.
+  // The input of the workflow: docs/reference/workflow-inputs.json describes its fields.
   input: z.looseObject({}),
   runs: list(
     z.object({

@@ -9,7 +9,7 @@ export interface InitFile {
 /** Lines of `.gitignore`: keys, state, results and packed packages. */
 export const ignored = ['.env', '.searchflow/', 'out/', 'node_modules/', '*.tgz'];
 
-const settings = `# Settings of searchflow in this folder; docs/operating.md of searchflow lists all of them.
+const settings = `# Settings of searchflow in this folder; docs/reference/configuration.md of searchflow lists all of them.
 # A command reads this file if it is named:
 #   export SEARCHFLOW_SETTINGS=.env        once in a terminal; companies.sh does so itself
 #   npx searchflow --settings .env jobs    for one command

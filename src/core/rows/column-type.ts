@@ -1,6 +1,6 @@
 /**
  * Type of a column of an input, in the words of DuckDB, such as `VARCHAR`, `DECIMAL(18,3)` or `STRUCT(a INTEGER)[]`. A cell is the canonical
- * text of its value, see `docs/sources.md`. Text of a type is safe in a statement.
+ * text of its value, see `docs/tasks/sources.md`. Text of a type is safe in a statement.
  */
 export type ColumnType = string;
 

@@ -46,7 +46,7 @@ export function typeOf({ oid, modifier, element }: PgType): ColumnType {
   return fits ? `DECIMAL(${precision},${scale})` : TEXT;
 }
 
-/** Returns a function from PostgreSQL's text of a value to its canonical text, see `docs/sources.md`. */
+/** Returns a function from PostgreSQL's text of a value to its canonical text, see `docs/tasks/sources.md`. */
 export function canonicalOf(type: PgType, split: SplitArray): (text: string) => string {
   const { element } = type;
   if (element === null) return texts[typeOf(type)] ?? ((text) => text);

@@ -234,7 +234,7 @@ async function schemaFindings(
       ...notes,
       warning(
         `A newer version of searchflow has changed the schema ${name} (${state.newer.join(', ')}).`,
-        'Update searchflow here, too: see docs/upgrading.md.',
+        'Update searchflow here, too: see docs/tasks/upgrade.md.',
       ),
     ];
   if (state.missing.length > 0)

@@ -91,7 +91,7 @@ function ofSettings(mistakes: readonly string[], warnings: readonly string[], en
             `chmod 600 ${shellWord(file ?? '')}`,
           ),
         ]),
-    ...mistakes.map((one) => problem(one, `Correct it ${where}; docs/operating.md lists all settings.`)),
+    ...mistakes.map((one) => problem(one, `Correct it ${where}; docs/reference/configuration.md lists all settings.`)),
     ...warnings.map((one) =>
       warning(one.replace(/^Warning: t/, 'T').replace(/^Warning: /, ''), `Correct or remove it ${where}.`),
     ),

@@ -6,7 +6,7 @@ import { summaryData } from '../../../src/cli/progress/summary.js';
 import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
 import { summary } from '../../support/cli/fake-runtime.js';
 
-const page = readFileSync(fileURLToPath(new URL('../../../docs/recipes.md', import.meta.url)), 'utf8');
+const page = readFileSync(fileURLToPath(new URL('../../../docs/tasks/schedulers.md', import.meta.url)), 'utf8');
 const snippets = (language: string) =>
   [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(([, name]) => name === language).map(([, , text = '']) => text);
 

@@ -10,7 +10,7 @@ import { runJob, Service, stageText } from '../../suites/row-job.js';
 import { type SharedPostgres, sharedPostgres } from '../../support/postgres.js';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
-describe('docs/warehouse.md', () => {
+describe('docs/reference/tables.md', () => {
   const dir = mkdtempSync(join(tmpdir(), 'searchflow-doc-'));
   let server: SharedPostgres;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('docs/warehouse.md', () => {
 
   it('equals the comments of fresh warehouses (else: node scripts/make-warehouse-doc.mjs)', async () => {
     const catalogs = await readCatalogs(createWarehouses, dir, await server.database());
-    const doc = readFileSync(fileURLToPath(new URL('../../../docs/warehouse.md', import.meta.url)), 'utf8');
+    const doc = readFileSync(fileURLToPath(new URL('../../../docs/reference/tables.md', import.meta.url)), 'utf8');
     expect(doc).toBe(warehouseDoc(catalogs));
     for (const catalog of Object.values(catalogs)) {
       for (const { name, is, columns } of catalog.values()) {

@@ -7,7 +7,7 @@ import { startCommand } from '../../support/cli/command.js';
 import { Folder, plainRows } from '../../support/jobs/folder.js';
 import { sharedPostgres } from '../../support/postgres.js';
 
-/** Documented in docs/operating.md. */
+/** Documented in docs/reference/configuration.md. */
 const MOST = { store: 12, warehouse: 5 };
 
 it('a busy worker has at most the documented number of connections to store and warehouse', async () => {

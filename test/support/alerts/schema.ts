@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Alert } from '../../../src/core/alerts/alert.js';
 import { type InputSchema, schemaProblems } from '../../../src/core/inputs/check-input.js';
 
-const file = fileURLToPath(new URL('../../../docs/alerts.schema.json', import.meta.url));
+const file = fileURLToPath(new URL('../../../docs/reference/alerts.schema.json', import.meta.url));
 const { $defs } = JSON.parse(readFileSync(file, 'utf8')) as { readonly $defs: Readonly<Record<string, InputSchema>> };
 
 /** What is wrong with an alert by the documented schema; unknown fields of its data count as wrong. */

@@ -19,7 +19,7 @@ it('each command with --json has a schema', () => {
   const without = withJson.filter((command) => !(command in commandOutputs));
   expect(
     without,
-    'Describe the output in src/api/outputs, add it to commandOutputs in src/api/outputs/index.ts, type the output in src/cli with it, and list it in docs/scripts.md.',
+    'Describe the output in src/api/outputs, add it to commandOutputs in src/api/outputs/index.ts, type the output in src/cli with it, and list it in docs/tasks/scripts.md.',
   ).toEqual([]);
 });
 
@@ -34,8 +34,8 @@ it('an unknown field, a wrong type and a missing field do not fit', () => {
   expect(commandOf(['--quiet', 'monitors', 'quiet', 'list', '--json'])).toBe('monitors quiet list');
 });
 
-it('the JSON Schema of the package compiles, allows the fields of later versions, and is listed in docs/scripts.md', () => {
-  const page = readFileSync(fileURLToPath(new URL('../../../docs/scripts.md', import.meta.url)), 'utf8');
+it('the JSON Schema of the package compiles, allows the fields of later versions, and is listed in docs/tasks/scripts.md', () => {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/tasks/scripts.md', import.meta.url)), 'utf8');
   const ajv = new Ajv2020({ strict: false });
   for (const [command, schema] of Object.entries(commandOutputs).filter(([, one]) => one !== anyOutput)) {
     const file = schemaFile(command);

@@ -16,7 +16,7 @@ const read = (path: string): string => readFileSync(at(path), 'utf8');
 describe('the schemas of inputs', () => {
   it('equal the zod schemas (else: npm run build && node scripts/make-input-schemas.mjs)', () => {
     expect(read('src/core/inputs/input-schemas.ts')).toBe(schemasModule(workflowInputs));
-    expect(read('docs/workflow-inputs.json')).toBe(schemasDoc(workflowInputs));
+    expect(read('docs/reference/workflow-inputs.json')).toBe(schemasDoc(workflowInputs));
   });
 
   it('exist for every workflow', () => {

@@ -24,7 +24,7 @@ const samples = ['metrics.ts', 'state-metrics.ts'].flatMap((file) =>
   ),
 );
 
-it.each([...monitoring, 'docs/deploying.md', 'deploy/helm/recipes/autoscaling.yaml'])(
+it.each([...monitoring, 'docs/tasks/deploy.md', 'deploy/helm/recipes/autoscaling.yaml'])(
   '%s names only metrics that the code has',
   (file) => {
     const named = text(file).match(/\bsearchflow_[a-z_]+/g) ?? [];
@@ -38,9 +38,9 @@ it('the dashboard shows every metric but sums and counts of histograms', () => {
   expect(shown.filter((name) => !dashboard.includes(name))).toEqual([]);
 });
 
-it('docs/deploying.md says what to do for each alert, and no other', () => {
+it('docs/tasks/deploy.md says what to do for each alert, and no other', () => {
   const alerts = [...text('deploy/prometheus/alerts.yml').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-  const described = text('docs/deploying.md').match(/`Searchflow\w+`/g) ?? [];
+  const described = text('docs/tasks/deploy.md').match(/`Searchflow\w+`/g) ?? [];
   expect(described.map((name) => name.slice(1, -1)).sort()).toEqual([...alerts].sort());
 });
 
@@ -93,7 +93,7 @@ it('compose.yaml passes each setting that the image does not set', async () => {
   expect([...passed].sort()).toEqual([...expected].sort());
 });
 
-it('the entry point of the image reads each secret setting from a file, and docs/deploying.md names them', () => {
+it('the entry point of the image reads each secret setting from a file, and docs/tasks/deploy.md names them', () => {
   const folder = 'src/worker/config';
   const code = readdirSync(at(folder))
     .map((file) => text(`${folder}/${file}`))
@@ -108,6 +108,6 @@ it('the entry point of the image reads each secret setting from a file, and docs
   const [, read = ''] = /^for name in ([\s\S]*?); do/m.exec(text('deploy/docker/entrypoint.sh')) ?? [];
   const names: readonly string[] = read.match(/\w+/g) ?? [];
   expect(expected.filter((name) => !names.includes(name))).toEqual([]);
-  const documented = text('docs/deploying.md');
+  const documented = text('docs/tasks/deploy.md');
   expect(names.filter((name) => !documented.includes(`\`${name}\``))).toEqual([]);
 });

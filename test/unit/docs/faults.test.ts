@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
-const page = readFileSync(new URL('docs/faults.md', root), 'utf8');
+const page = readFileSync(new URL('docs/why/faults.md', root), 'utf8');
 const files = readdirSync(new URL('test/', root), { recursive: true, encoding: 'utf8' }).map(
   (name) => `/${name.replaceAll('\\', '/')}`,
 );
@@ -14,7 +14,7 @@ const proofs = [...page.matchAll(/`([\w./-]+\.ts)`: “([^”]+)”/g)].map(
 /** Test files of any tier whose path ends with this name. */
 const filesNamed = (file: string) => files.filter((name) => name.endsWith(`/${file}`));
 
-describe('docs/faults.md', () => {
+describe('docs/why/faults.md', () => {
   it('has a line for each fault from 1 to 70 and each invariant, with its proof or a note that there is none', () => {
     const names = lines.map((line) => /^\| (\w+)/.exec(line)?.[1]);
     expect(names).toEqual([...'NDBRMSLO', ...Array.from({ length: 70 }, (_, index) => String(index + 1))]);

@@ -4,14 +4,14 @@ import { expect, it } from 'vitest';
 import { knownVariables } from '../../../src/worker/config/settings-reader.js';
 
 const text = (path: string) => readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
-const page = text('docs/operating.md');
+const page = text('docs/reference/configuration.md');
 const all = (source: string, pattern: RegExp) => [...new Set(source.match(pattern))].sort();
 
-it('docs/operating.md names every variable, and no other', () => {
+it('docs/reference/configuration.md names every variable, and no other', () => {
   expect(all(page, /SEARCHFLOW_[A-Z_]+/g)).toEqual([...knownVariables].sort());
 });
 
-it('docs/operating.md names every metric, and no other', () => {
+it('docs/reference/configuration.md names every metric, and no other', () => {
   const counters = [
     ...[...['metrics.ts', 'state-metrics.ts'].map((file) => text(`src/worker/host/${file}`))]
       .join('')

@@ -15,9 +15,9 @@ const read = (path: string): string =>
 const source = read('src/api/operations.ts');
 const names = [...Object.keys(operations), ...Object.keys(streams)];
 
-describe('docs/operations.md', () => {
+describe('docs/reference/operations.md', () => {
   it('equals the table of operations (else: node scripts/make-operations-doc.mjs)', () => {
-    expect(read('docs/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
+    expect(read('docs/reference/operations.md')).toBe(operationsDoc({ operations, streams, limitProfiles }, source));
   });
 
   it('describes each operation and names its request as the source', () => {

@@ -17,15 +17,15 @@ const at = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.me
 const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 it.each([
-  ['docs/workflows.md', 'page'],
-  ['docs/workflow-results.json', 'results'],
-  ['docs/activities.json', 'activities'],
+  ['docs/reference/workflows.md', 'page'],
+  ['docs/reference/workflow-results.json', 'results'],
+  ['docs/reference/activities.json', 'activities'],
 ] as const)('%s equals the schemas (else: npm run build && node scripts/make-workflows-doc.mjs)', (path, part) => {
   const made = workflowsDoc({ workflowInputs, workflowInterface, operations, operationResult, callOptions });
   expect(read(path)).toBe(made[part]);
 });
 
-it('docs/workflows.md explains each type of failure in the code, and no other', () => {
+it('docs/reference/workflows.md explains each type of failure in the code, and no other', () => {
   const files = readdirSync(at('src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
     /^(workflows|activities|worker)\/.*\.ts$/.test(file),
   );
