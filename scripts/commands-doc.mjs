@@ -52,22 +52,17 @@ function section(command, path) {
   ];
 }
 
-/** Returns docs/reference/commands.md for the command line `program`; `exitCodes`: pairs of a code and its meaning. */
-export function commandsDoc(program, exitCodes) {
+/** Returns docs/reference/commands.md for the command line `program`. */
+export function commandsDoc(program) {
   const lines = [
     '# Commands',
     '',
     '`node scripts/make-docs-pages.mjs` makes this page from the command line; `npm test` fails if the two differ.',
     '',
-    'Settings that all commands share are variables of the environment: see [Settings](configuration.md#settings). `--help` of each command',
+    'Settings that all commands share are variables of the environment: see [Configuration](configuration.md). `--help` of each command',
     'prints the same as this page.',
     '',
     ...program.commands.flatMap((command) => section(command, [command.name()])),
-    '## Exit codes',
-    '',
-    '| code | meaning |',
-    '|---|---|',
-    ...exitCodes.map(([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`),
   ];
   return `${lines.join('\n')}\n`;
 }

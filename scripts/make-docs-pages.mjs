@@ -1,7 +1,6 @@
 // node scripts/make-docs-pages.mjs: writes docs/reference/commands.md from the built command line, docs/why/decisions.md and the drawings.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../dist/cli/program.js';
-import { exitCodeMeanings } from '../dist/core/processes/exit-codes.js';
 import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
 import { drawings } from './drawings.mjs';
 import { inRoot } from './root.mjs';
@@ -9,13 +8,7 @@ import { inRoot } from './root.mjs';
 const write = (path, text) => writeFileSync(inRoot('docs', ...path.split('/')), text);
 const decisions = readdirSync(inRoot('docs', 'decisions')).sort();
 
-write(
-  'reference/commands.md',
-  commandsDoc(
-    buildProgram('0', () => {}),
-    exitCodeMeanings,
-  ),
-);
+write('reference/commands.md', commandsDoc(buildProgram('0', () => {})));
 write(
   'why/decisions.md',
   decisionsDoc(decisions.map((name) => [name, readFileSync(inRoot('docs', 'decisions', name), 'utf8')])),

@@ -5,4 +5,7 @@ import { operationsDoc } from './operations-doc.mjs';
 import { inRoot } from './root.mjs';
 
 const source = readFileSync(inRoot('src', 'api', 'operations.ts'), 'utf8');
-writeFileSync(inRoot('docs', 'reference', 'operations.md'), operationsDoc({ operations, streams, limitProfiles }, source));
+writeFileSync(
+  inRoot('docs', 'reference', 'operations.md'),
+  operationsDoc({ operations, streams, limitProfiles }, source),
+);

@@ -17,7 +17,7 @@ export const exitCodes = {
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The meaning of each code, for `--help` and docs/reference/configuration.md. */
+/** The meaning of each code, for `--help` and docs/reference/exit-codes.md. */
 export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: string])[] = [
   [exitCodes.ok, 'done; some rows may have failed (see code 3)'],
   [exitCodes.failed, 'failed'],

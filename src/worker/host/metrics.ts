@@ -17,7 +17,7 @@ const MOST_TAGS = 50;
 
 /**
  * Adds metrics to the store of a worker, for the exporter of the SDK's runtime. Labels are names of operations, outcomes and rate classes,
- * never a key, URL or job. The metrics are documented in docs/reference/configuration.md.
+ * never a key, URL or job. The metrics are documented in docs/reference/metrics.md.
  */
 export function metered(meter: MetricMeter, working: WorkerStore): { readonly working: WorkerStore; close(): void } {
   const limit = meteredLimiter(meter, working.limiter);

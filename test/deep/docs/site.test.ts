@@ -21,7 +21,7 @@ const looked = [
   'tasks/enrich',
   'concepts/purchase',
   'reference/commands',
-  'operating',
+  'tasks/recover',
   'why/comparison',
 ];
 

@@ -1,29 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** A fenced block of a page. `notRun`: why a test does not run it; null for a block that is run. */
+/** A fenced block of a page. `line`: that of its first line of code. `notRun`: why a test does not run it; null for a block that is run. */
 export interface Block {
+  readonly page: string;
+  readonly line: number;
   readonly language: string;
   readonly code: string;
   readonly notRun: string | null;
 }
 
-/** Pages of these rooms have code that a reader copies. */
-export const pages = ['start', 'tasks', 'concepts'].flatMap((room) =>
-  readdirSync(join(docs, room))
-    .filter((name) => name.endsWith('.md'))
+/** Pages with code that a reader copies. `reference/operations.md` has the examples that `unit/docs/operations` runs. */
+export const pages = ['start', 'tasks', 'concepts', 'reference', 'why'].flatMap((room) =>
+  readdirSync(`${root}docs/${room}`)
+    .filter((name) => name.endsWith('.md') && !['commands.md', 'operations.md'].includes(name))
     .map((name) => `${room}/${name}`),
 );
 
-/** The blocks of a page. A block `sh not-run: <reason>` is not run. */
+/** The blocks of a page of `docs`. A block `sh not-run: <reason>` is not run. */
 export function blocksOf(page: string): readonly Block[] {
-  const text = readFileSync(join(docs, page), 'utf8');
-  return [...text.matchAll(/^```(\w+)([^\n]*)\n(.*?)^```$/gms)].map(([, language = '', meta = '', code = '']) => ({
-    language,
-    code,
-    notRun: /^ not-run: (.+)$/.exec(meta)?.[1] ?? null,
-  }));
+  const text = readFileSync(`${root}docs/${page}`, 'utf8');
+  return [...text.matchAll(/^```(\w+)([^\n]*)\n(.*?)^```$/gms)].map((match) => {
+    const [, language = '', meta = '', code = ''] = match;
+    const line = text.slice(0, match.index).split('\n').length + 1;
+    return { page, line, language, code, notRun: /^ not-run: (.+)$/.exec(meta)?.[1] ?? null };
+  });
 }

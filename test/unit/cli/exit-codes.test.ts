@@ -43,7 +43,7 @@ async function codeOf(end: Partial<JobSummary>, flag?: true | string, planned = 
 }
 
 describe('exitCodes', () => {
-  it('are listed by --help, and by docs/reference/configuration.md in the same words', () => {
+  it('are listed by --help, and by docs/reference/exit-codes.md in the same words', () => {
     let help = '';
     const program = buildProgram('0', () => undefined).configureOutput({
       writeOut: (text) => {
@@ -51,7 +51,7 @@ describe('exitCodes', () => {
       },
     });
     program.outputHelp();
-    const page = readFileSync(fileURLToPath(new URL('../../../docs/reference/configuration.md', import.meta.url)), 'utf8');
+    const page = readFileSync(fileURLToPath(new URL('../../../docs/reference/exit-codes.md', import.meta.url)), 'utf8');
     const rows = exitCodeMeanings.map(([code, meaning]) => `| \`${code}\` | ${meaning} |`);
     expect(page.match(/^\| `\d+` \| .* \|$/gm)).toEqual(rows);
     expect(exitCodeMeanings.map(([code]) => code)).toEqual(Object.values(exitCodes));
