@@ -3,6 +3,7 @@ import { exitCodeMeanings } from '../core/processes/exit-codes.js';
 import { nearest } from '../core/text/nearest.js';
 import { addAgentRuns } from './agents/agent-commands.js';
 import { addAlerts } from './alerts/alert-program.js';
+import { addCompletion } from './completion/completion-program.js';
 import { addEvents } from './events/event-program.js';
 import { addInspection } from './inspect/inspect-program.js';
 import { addLocal } from './local/local-program.js';
@@ -79,6 +80,7 @@ export function buildProgram(
   addAlerts(program, chosen);
   program.commandsGroup(helpGroups.setUp);
   addSetUp(program, chosen);
+  addCompletion(program, chosen);
   program.commandsGroup(helpGroups.local);
   addLocal(program, chosen);
   program.addHelpText('after', exitCodesText);
@@ -101,7 +103,9 @@ export function buildProgram(
 function strict(command: Command): void {
   for (const option of globalOptions()) command.addOption(option.helpGroup('Global options:'));
   const takeValue = command.options.filter(({ required, optional }) => required || optional);
-  for (const one of [...command.registeredArguments, ...takeValue]) {
+  // Words of a line that is being completed may be empty.
+  const single = command.registeredArguments.filter(({ variadic }) => !variadic);
+  for (const one of [...single, ...takeValue]) {
     const parse = one.parseArg as ((value: string, before: unknown) => unknown) | undefined;
     one.argParser((value: string, before: unknown) => {
       if (value.trim() === '') throw new InvalidArgumentError('The value is empty.');
@@ -126,7 +130,7 @@ const MOST_WORD = 100;
 function refuseExcess(command: Command): void {
   const { args, registeredArguments, commands } = command;
   const word = args[registeredArguments.length];
-  if (word === undefined) return;
+  if (word === undefined || registeredArguments.at(-1)?.variadic) return;
   const near = nearest(
     word.slice(0, MOST_WORD),
     commands.map((one) => one.name()),

@@ -2,6 +2,7 @@ import type { JobsOutput } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
 import type { JobListing, NextRun } from '../../worker/config/runtime-types.js';
+import { jobStates } from '../options/job-states.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
@@ -12,12 +13,6 @@ import { phaseWord } from './status-line.js';
 
 /** Most characters of an input in the list. */
 const MOST_INPUT = 300;
-
-/** States that `--state` accepts: those of the glossary. */
-const states = [
-  ...['planning', 'running', 'waiting', 'paused', 'stopped', 'interrupted', 'done', 'failed', 'cancelled'],
-  'waiting for a worker',
-];
 
 export interface JobsFlags {
   readonly state?: readonly string[];
@@ -44,9 +39,9 @@ export async function jobs(context: Context, { state: asked, json = false }: Job
 }
 
 function stateProblem(state: string): readonly string[] {
-  if (states.includes(state)) return [];
-  const near = nearest(state, states);
-  const meant = near === null ? `The states are ${states.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
+  if (jobStates.includes(state)) return [];
+  const near = nearest(state, jobStates);
+  const meant = near === null ? `The states are ${jobStates.slice(0, -1).join(', ')}.` : `Did you mean ${near}?`;
   return [`--state: ${printable(state)} is not a state of a job. ${meant}`];
 }
 

@@ -5,6 +5,7 @@ import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/r
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { parseDollars } from '../../core/text/money.js';
 import { whyNotOwn } from '../../files/make-folder.js';
+import { stateDirOf } from '../../files/state-dir.js';
 import { whyOtherFormat } from '../../store/process/folder-format.js';
 import { readAlerts } from '../alerts/alert-setting.js';
 import { parseServer, pathsOf } from './allowlist.js';
@@ -159,7 +160,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   const temporal = readTemporal(reader, env);
   const deployment = readDeployment(reader);
   const converter = readConverter(reader, temporal.address, cwd);
-  const stateDir = resolve(cwd, env.SEARCHFLOW_STATE_DIR || '.searchflow');
+  const stateDir = stateDirOf(env, cwd);
   const config = Object.freeze({
     ...service,
     bill,

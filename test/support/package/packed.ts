@@ -16,9 +16,9 @@ export interface PackedPackage {
   remove(): void;
 }
 
-/** Packs the package as for publication, and unpacks it into the `node_modules` of a project. */
-export function packPackage(): PackedPackage {
-  const project = mkdtempSync(join(tmpdir(), 'searchflow-packed-'));
+/** Packs the package as for publication, and unpacks it into the `node_modules` of a project. `folder`: the begin of its name. */
+export function packPackage(folder = 'searchflow-packed-'): PackedPackage {
+  const project = mkdtempSync(join(tmpdir(), folder));
   const out = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', project], {
     cwd: root,
     encoding: 'utf8',
