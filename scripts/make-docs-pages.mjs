@@ -1,8 +1,9 @@
-// node scripts/make-docs-pages.mjs: writes docs/reference/commands.md from the built command line, docs/why/decisions.md and the drawings.
+// node scripts/make-docs-pages.mjs: writes docs/reference/commands.md and limits.md from the build, docs/why/decisions.md and the drawings.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../dist/cli/program.js';
 import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
 import { drawings } from './drawings.mjs';
+import { limitsDoc } from './limits-doc.mjs';
 import { inRoot } from './root.mjs';
 
 const write = (path, text) => writeFileSync(inRoot('docs', ...path.split('/')), text);
@@ -13,4 +14,5 @@ write(
   'why/decisions.md',
   decisionsDoc(decisions.map((name) => [name, readFileSync(inRoot('docs', 'decisions', name), 'utf8')])),
 );
+write('reference/limits.md', await limitsDoc((path) => import(`../dist/${path}.js`)));
 for (const [name, svg] of Object.entries(drawings)) write(`concepts/${name}.svg`, svg);

@@ -17,6 +17,7 @@ const sidebar = [
       page('First job', 'start/first-job'),
       page('First schedule', 'start/first-schedule'),
       page('First cluster', 'start/first-cluster'),
+      page('Questions', 'start/questions'),
     ],
   },
   {
@@ -86,6 +87,7 @@ const sidebar = [
       page('Tables', 'reference/tables'),
       page('Metrics and spans', 'reference/metrics'),
       page('Exit codes', 'reference/exit-codes'),
+      page('Limits', 'reference/limits'),
       page('Supported versions', 'reference/support'),
       page('Boundary of trust', 'reference/trust'),
     ],

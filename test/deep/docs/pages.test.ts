@@ -5,10 +5,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { blocksOf, pages } from '../../support/docs/blocks.js';
+import { type Block, blocksOf, pages } from '../../support/docs/blocks.js';
 import { runExample } from '../../support/run-example.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
+const run = (language: string) => (block: Block) => block.language === language && block.notRun === null;
+
+/** The folder of a reader who has done the page "First job", and a schema for answers. */
+const reader = `set -eu
+searchflow() { $SEARCHFLOW "$@"; }
+printf 'name,website\\nAirbnb,https://www.airbnb.com\\nFigma,https://www.figma.com\\nStripe,https://stripe.com\\n' > companies.csv
+printf '{"type":"object","properties":{"employees":{"type":"integer"}}}' > schema.json
+`;
+const firstJob = 'searchflow enrich companies.csv --url-column website --quiet\n';
 
 function folder(parent: string): string {
   const made = mkdtempSync(join(parent, 'searchflow-page-'));
@@ -16,31 +25,48 @@ function folder(parent: string): string {
   return made;
 }
 
-/** Runs a script as a reader does, in a folder of its own with an embedded Temporal server. */
+/** Runs code as a reader does, in a folder of its own with an embedded Temporal server. */
 async function runAsReader(code: string) {
   const cwd = folder(tmpdir());
   const script = join(cwd, 'page.sh');
-  writeFileSync(script, `set -eu\nsearchflow() { $SEARCHFLOW "$@"; }\n${code}`);
-  return runExample(script, { TEMPORAL_ADDRESS: '' }, cwd);
+  writeFileSync(script, reader + code);
+  return runExample(script, { TEMPORAL_ADDRESS: '', TEMPORAL_NAMESPACE: 'default' }, cwd);
 }
 
-const withCommands = pages.filter((page) =>
-  blocksOf(page).some(({ language, notRun }) => language === 'sh' && !notRun),
-);
+/** Code of a page, each line where the page has it, so that the messages of compilers and programs have the lines of the page. */
+function inPlace(blocks: readonly Block[]): string {
+  const lines: string[] = [];
+  for (const { line, code } of blocks)
+    code.split('\n').forEach((text, index) => {
+      lines[line - 1 + index] = text;
+    });
+  return Array.from(lines, (text) => text ?? '').join('\n');
+}
 
-it.each(withCommands)('the commands of %s work in an empty folder', async (page) => {
-  const commands = blocksOf(page).filter(({ language, notRun }) => language === 'sh' && notRun === null);
-  const { code, err } = await runAsReader(commands.map((block) => block.code).join('\n'));
-  expect([code, err]).toEqual([0, expect.any(String)]);
+it.each(pages.filter((page) => blocksOf(page).some(run('sh'))))('the commands of %s work', async (page) => {
+  const blocks = blocksOf(page).filter(run('sh'));
+  const done = page.startsWith('tasks/') && !blocks.some(({ code }) => code.includes('cat > companies.csv'));
+  const steps = blocks.map(({ line, code }) => `block=${line}\n${code}`).join('\n');
+  const named = `trap '[ $? -eq 0 ] || echo "docs/${page}, block of line $block" >&2' EXIT\n`;
+  const { code, err } = await runAsReader(`block=0\n${named}${done ? firstJob : ''}${steps}`);
+  expect(code, err.slice(-3000)).toBe(0);
 });
 
 it('the SQL of the pages names tables and columns that exist', async () => {
-  const { cwd } = await runAsReader('printf "url\\nhttps://a.example\\n" > rows.csv\nsearchflow enrich rows.csv\n');
-  const database = await DuckDBInstance.create(join(cwd, 'out', 'rows.duckdb'), { access_mode: 'READ_ONLY' });
+  const { cwd, err } = await runAsReader(
+    `${firstJob}cp companies.csv brands.csv\nsearchflow enrich brands.csv --url-column website --into out/companies.duckdb\nsearchflow publish companies --to out/lake\n`,
+  );
+  const database = await DuckDBInstance.create(join(cwd, 'out', 'companies.duckdb'));
   const connection = await database.connect();
-  const queries = pages.flatMap((page) => blocksOf(page).filter(({ language }) => language === 'sql'));
-  expect(queries.length).toBeGreaterThan(1);
-  for (const { code } of queries) await connection.run(`EXPLAIN ${code}`);
+  const queries = pages.flatMap((page) => blocksOf(page).filter(run('sql')));
+  expect(queries.length, err).toBeGreaterThan(5);
+  await connection.run(`SET file_search_path = '${cwd}'`);
+  const wrong: string[] = [];
+  for (const { page, line, code } of queries)
+    await connection
+      .run(code.includes('SET VARIABLE') ? code.replaceAll("'out/lake/", `'${cwd}/out/lake/`) : `EXPLAIN ${code}`)
+      .catch((error: Error) => wrong.push(`docs/${page}:${line}: ${error.message}`));
+  expect(wrong).toEqual([]);
   connection.closeSync();
   database.closeSync();
 });
@@ -49,12 +75,20 @@ it('the TypeScript of the pages has the types of the package', () => {
   // The package is found from within the clone by its own name.
   mkdirSync(join(root, '.cache'), { recursive: true });
   const cwd = folder(join(root, '.cache'));
-  const prelude =
-    "import type { NativeConnection } from '@temporalio/worker';\ndeclare const connection: NativeConnection;\n";
-  const blocks = pages.flatMap((page) => blocksOf(page).filter(({ language }) => language === 'ts'));
-  expect(blocks.length).toBeGreaterThan(3);
-  for (const [index, { code }] of blocks.entries())
-    writeFileSync(join(cwd, `block-${index}.ts`), (code.includes('NativeConnection') ? '' : prelude) + code);
+  const declared = {
+    NativeConnection: "declare const connection: import('@temporalio/worker').NativeConnection;",
+    openWarehouse:
+      "declare const openWarehouse: (address: string) => Omit<import('searchflow/testing').WarehouseUnderTest, 'query' | 'nul'>;\n" +
+      "declare const queryDuck2: (file: string, sql: string) => ReturnType<import('searchflow/testing').WarehouseUnderTest['query']>;",
+  };
+  const blocks = pages.flatMap((page) => blocksOf(page).filter(run('ts')));
+  expect(blocks.length).toBeGreaterThan(4);
+  for (const block of blocks) {
+    const prelude = block.code.includes('openWarehouse(') ? declared.openWarehouse : '';
+    const file = `${block.page.replaceAll('/', '-').replace('.md', '')}-${block.line}.ts`;
+    // The names that a page leaves to its reader stand after the last line of the block.
+    writeFileSync(join(cwd, file), `${inPlace([block])}\n${prelude}\n`);
+  }
   const options = {
     module: 'NodeNext',
     target: 'ES2023',
@@ -66,4 +100,18 @@ it('the TypeScript of the pages has the types of the package', () => {
   writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts'] }));
   const { stdout, status } = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', cwd], { encoding: 'utf8' });
   expect([status, stdout]).toEqual([0, '']);
+});
+
+it.each([
+  ['python', 'python3', ['-c', 'import ast, sys; ast.parse(sys.stdin.read())']],
+  ['js', process.execPath, ['--check', '--input-type=module', '-']],
+  ['json', process.execPath, ['-e', "JSON.parse(require('fs').readFileSync(0, 'utf8'))"]],
+] as const)('the %s of the pages has the syntax of its language', (language, program, args) => {
+  const blocks = pages.flatMap((page) => blocksOf(page).filter((block) => block.language === language));
+  expect(blocks.length).toBeGreaterThan(0);
+  const wrong = blocks.flatMap((block) => {
+    const { status, stderr } = spawnSync(program, args, { input: inPlace([block]), encoding: 'utf8' });
+    return status === 0 ? [] : [`docs/${block.page}:${block.line}: ${stderr}`];
+  });
+  expect(wrong).toEqual([]);
 });

@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { commandsDoc, decisionsDoc } from '../../../scripts/commands-doc.mjs';
 import { drawings } from '../../../scripts/drawings.mjs';
+import { limitsDoc } from '../../../scripts/limits-doc.mjs';
 import { buildProgram } from '../../../src/cli/program.js';
 import { blocksOf, pages } from '../../support/docs/blocks.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
+const load = (path: string) => import(/* @vite-ignore */ new URL(`../../../src/${path}.ts`, import.meta.url).href);
 const read = (path: string): string => readFileSync(join(docs, path), 'utf8');
 
 describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
@@ -20,6 +22,10 @@ describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
     expect(read('why/decisions.md')).toBe(decisionsDoc(decisions.map((name) => [name, read(`decisions/${name}`)])));
   });
 
+  it('docs/reference/limits.md equals the constants of the code', async () => {
+    expect(read('reference/limits.md')).toBe(await limitsDoc(load));
+  });
+
   it.each(Object.keys(drawings))('docs/concepts/%s.svg equals its description', (name) => {
     expect(read(`concepts/${name}.svg`)).toBe((drawings as Record<string, string>)[name]);
   });
@@ -27,7 +33,7 @@ describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
 
 it.each(pages)('each block of %s is of a language that a test checks, or says why it does not run', (page) => {
   const unchecked = blocksOf(page).filter(
-    ({ language, notRun }) => notRun === null && !['sh', 'sql', 'ts', 'js', 'python'].includes(language),
+    ({ language, notRun }) => notRun === null && !['sh', 'sql', 'ts', 'js', 'python', 'json'].includes(language),
   );
   expect(unchecked).toEqual([]);
 });
