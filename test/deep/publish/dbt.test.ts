@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunRecord } from '../../../src/core/rows/row-warehouse.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';
 import { runJob, Service, stageText } from '../../suites/row-job.js';
+import { runExample } from '../../support/run-example.js';
 import { readDuckDb } from '../../support/warehouse/read-duckdb.js';
 
 const packages = ['dbt-core<1.12', 'dbt-duckdb==1.10.1', 'duckdb==1.5.5'];
@@ -17,10 +18,19 @@ const warehouse = join(dir, 'warehouse.duckdb');
 
 /** Runs dbt in a copy of the example; returns its log. Rejects if dbt fails. */
 function dbt(...args: string[]): string {
+  return dbtIn(project, warehouse, ...args);
+}
+
+function dbtIn(cwd: string, warehouse: string, ...args: string[]): string {
   return execFileSync(join(dir, 'venv', 'bin', 'dbt'), [...args, '--no-use-colors'], {
-    cwd: project,
+    cwd,
     encoding: 'utf8',
-    env: { ...process.env, DBT_PROFILES_DIR: project, DBT_DATABASE: database, SEARCHFLOW_WAREHOUSE: warehouse },
+    env: {
+      ...process.env,
+      DBT_PROFILES_DIR: cwd,
+      DBT_DATABASE: join(cwd, '..', 'dbt.duckdb'),
+      SEARCHFLOW_WAREHOUSE: warehouse,
+    },
   });
 }
 
@@ -61,3 +71,14 @@ it('the dbt project of the examples builds its models on a warehouse, and its te
 it('dbt reads the freshness of the runs', () => {
   expect(dbt('source', 'freshness')).toMatch(/PASS freshness of searchflow\.searchflow_runs/);
 }, 120_000);
+
+it('the dbt project of events builds its models on a synced warehouse, and its tests pass', async () => {
+  const folder = join(dir, 'events');
+  const copy = join(folder, 'project');
+  cpSync(fileURLToPath(new URL('../../../examples/events-dbt', import.meta.url)), copy, { recursive: true });
+  const { code, err } = await runExample('events-duckdb/sync.sh', {}, folder);
+  expect(code, err).toBe(0);
+  expect(dbtIn(copy, join(folder, 'out', 'events.duckdb'), 'build')).toMatch(/PASS=\d+ WARN=0 ERROR=0 SKIP=0/);
+  const read = (sql: string) => readDuckDb(join(folder, 'dbt.duckdb'), sql);
+  expect(await read('SELECT sum(items) > 0 AS grows FROM webset_growth')).toEqual([{ grows: true }]);
+}, 400_000);
