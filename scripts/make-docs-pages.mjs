@@ -1,8 +1,13 @@
-// node scripts/make-docs-pages.mjs: writes docs/reference/commands.md and limits.md from the build, docs/why/decisions.md and the drawings.
+// node scripts/make-docs-pages.mjs: writes docs/reference/commands.md and limits.md and docs/errors.md from the build, docs/why/decisions.md
+// and the drawings.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../dist/cli/program.js';
+import { costTexts, retryTexts } from '../dist/core/errors/entry.js';
+import { errorEntries, errorGroups } from '../dist/core/errors/registry.js';
+import { exitCodes } from '../dist/core/processes/exit-codes.js';
 import { commandsDoc, decisionsDoc } from './commands-doc.mjs';
 import { drawings } from './drawings.mjs';
+import { errorsDoc } from './errors-doc.mjs';
 import { limitsDoc } from './limits-doc.mjs';
 import { inRoot } from './root.mjs';
 
@@ -15,4 +20,5 @@ write(
   decisionsDoc(decisions.map((name) => [name, readFileSync(inRoot('docs', 'decisions', name), 'utf8')])),
 );
 write('reference/limits.md', await limitsDoc((path) => import(`../dist/${path}.js`)));
+write('errors.md', errorsDoc(errorGroups, errorEntries, { costs: costTexts, retries: retryTexts, exitCodes }));
 for (const [name, svg] of Object.entries(drawings)) write(`concepts/${name}.svg`, svg);

@@ -14,15 +14,16 @@ export function outputSchema(command, schema) {
     if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
   };
   const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'output', override });
-  return { $schema, $id: `searchflow/schemas/${schemaFile(command)}`, title: `searchflow ${command} --json`, ...rest };
+  const title = command === 'error' ? 'an error on stderr' : `searchflow ${command} --json`;
+  return { $schema, $id: `searchflow/schemas/${schemaFile(command)}`, title, ...rest };
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const dist = resolve(process.argv[2]);
-  const { commandOutputs } = await import(pathToFileURL(join(dist, 'api', 'outputs', 'index.js')).href);
+  const { commandOutputs, errorOutput } = await import(pathToFileURL(join(dist, 'api', 'outputs', 'index.js')).href);
   const folder = join(dist, 'schemas');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
-  for (const [command, schema] of Object.entries(commandOutputs))
+  for (const [command, schema] of Object.entries({ ...commandOutputs, error: errorOutput }))
     writeFileSync(join(folder, schemaFile(command)), `${JSON.stringify(outputSchema(command, schema), null, 2)}\n`);
 }

@@ -86,6 +86,7 @@ const sidebar = [
       page('TypeScript API', 'reference/api/'),
       page('Tables', 'reference/tables'),
       page('Metrics and spans', 'reference/metrics'),
+      page('Errors', 'errors'),
       page('Exit codes', 'reference/exit-codes'),
       page('Limits', 'reference/limits'),
       page('Supported versions', 'reference/support'),

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { Secret } from '../core/connections/secret.js';
+import type { ErrorCode } from '../core/errors/registry.js';
 
 /** The age above which webhooks count as replays, in seconds. */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
@@ -20,14 +21,23 @@ export type WebhookEvent = z.infer<typeof envelope>;
 /** Why a webhook is refused. Answer a refused webhook with 400 or 401 and do nothing else. */
 export type WebhookProblem = 'no-signature' | 'wrong-signature' | 'too-old' | 'no-event';
 
+const codes = {
+  'no-signature': 'webhook-signature-wrong',
+  'wrong-signature': 'webhook-signature-wrong',
+  'too-old': 'webhook-too-old',
+  'no-event': 'webhook-malformed',
+} as const satisfies Readonly<Record<WebhookProblem, ErrorCode>>;
+
 /** A delivery that must not be processed. The message never holds the body, the secret or a signature. */
 export class WebhookRefused extends Error {
   override readonly name = 'WebhookRefused';
+  readonly errorCode: ErrorCode;
   constructor(
     readonly problem: WebhookProblem,
     message: string,
   ) {
     super(message);
+    this.errorCode = codes[problem];
   }
 }
 

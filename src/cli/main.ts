@@ -1,23 +1,30 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { UsageError } from '../core/processes/exit-codes.js';
+import { UsageError } from '../core/errors/coded-error.js';
 import { inPackage } from '../files/package-root.js';
-import { buildProgram, saidAlready } from './program.js';
+import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
-import { failureText, stackText } from './shared/failure-text.js';
+import { asksForJson, failureJson, failureText, moreText, parseFailure, stackText } from './shared/failure-text.js';
 import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
 const { env, argv, stdin, stdout, stderr } = process;
 // Secrets of the file are redacted, too, so the file is read first.
 const wrongFile = loadSettingsFile(argv.slice(2), env, process.cwd());
+/** Whether an error is reported as one line of JSON on stderr. */
+const inJson = asksForJson(argv.slice(2));
 let terminal = openTerminal({ env, stdin, stdout, stderr });
 
 function report(error: unknown): ExitCode {
-  const { text, code } = failureText(error);
+  const failure = failureText(error);
+  const { text, code, errorCode } = failure;
   terminal.show('');
-  terminal.say(terminal.colors.red(text));
+  if (inJson) terminal.say(failureJson(failure));
+  else {
+    terminal.say(terminal.colors.red(text));
+    terminal.say(terminal.colors.dim(moreText(errorCode)));
+  }
   if (env.SEARCHFLOW_DEBUG === '1') terminal.say(stackText(error));
   return code;
 }
@@ -37,18 +44,27 @@ async function run(args: readonly string[]): Promise<ExitCode> {
   };
   const program = buildProgram(version, choose, {
     writeOut: (text) => stdout.write(text),
-    writeErr: (text) => stderr.write(scrub(text)),
+    writeErr: (text) => {
+      if (!inJson) stderr.write(scrub(text));
+    },
   });
   try {
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
     const code = saidAlready(error);
-    if (code !== null) return code;
-    throw error;
+    if (code === null) throw error;
+    const errorCode = parseErrorCode(error);
+    if (code !== exitCodes.ok && errorCode !== null)
+      terminal.say(
+        inJson
+          ? failureJson(parseFailure((error as Error).message, errorCode, code))
+          : terminal.colors.dim(moreText(errorCode)),
+      );
+    return code;
   }
   if (action === null) return exitCodes.ok;
   terminal = openTerminal({ env, stdin, stdout, stderr, flags });
-  if (wrongFile !== null) throw new UsageError(wrongFile);
+  if (wrongFile !== null) throw new UsageError('setting-invalid', wrongFile);
   interrupts = watchInterrupts(process);
   const context: Context = {
     env,

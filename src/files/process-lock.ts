@@ -13,6 +13,8 @@ import {
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CodedError } from '../core/errors/coded-error.js';
+import type { ErrorCode } from '../core/errors/registry.js';
 import { makeFolder } from './make-folder.js';
 import { isAlive, ownIdentity, type ProcessIdentity, processStartTime, toIdentity } from './process-identity.js';
 import { withPath } from './write-durably.js';
@@ -40,6 +42,7 @@ export interface ProcessLock {
 
 /** The lock was not released in time. */
 export class LockBusy extends Error {
+  readonly errorCode = 'lock-busy' satisfies ErrorCode;
   override readonly name = 'LockBusy';
   constructor(
     message: string,
@@ -89,7 +92,11 @@ export function tryLock(path: string): ProcessLock | null {
 function openOwnFile(path: string): number {
   const refuse = (cause?: unknown) =>
     Object.assign(
-      new Error(`${path} cannot be used as a lock: it is a link, or another file. Remove or rename it`, { cause }),
+      new CodedError(
+        'state-damaged',
+        `${path} cannot be used as a lock: it is a link, or another file. Remove or rename it`,
+        { cause },
+      ),
       { code: 'ELOOP' },
     );
   let fd: number;
@@ -204,8 +211,12 @@ function native(): NativeLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as NativeLocks;
   } catch (cause) {
-    throw new Error(`File locks (fs-native-extensions) cannot be loaded on ${process.platform} ${process.arch}.`, {
-      cause,
-    });
+    throw new CodedError(
+      'installation-incomplete',
+      `File locks (fs-native-extensions) cannot be loaded on ${process.platform} ${process.arch}.`,
+      {
+        cause,
+      },
+    );
   }
 }

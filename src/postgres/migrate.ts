@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../core/errors/registry.js';
 import { identifier } from './identifier.js';
 import { baselineOf, MIGRATIONS_TABLE, migrationsComments, type SchemaKind } from './migrations-table.js';
 import type { PgTransaction, Postgres } from './postgres.js';
@@ -23,6 +24,7 @@ export interface Schema {
 
 /** The schema was written by a version before the first release, or holds something else (`is`). Nothing in the schema was changed. */
 export class OtherSchema extends Error {
+  readonly errorCode = 'schema-of-another-version' satisfies ErrorCode;
   override readonly name = 'OtherSchema';
   readonly is: SchemaKind | null;
 

@@ -1,10 +1,15 @@
+import { codeOfSqlState } from '../core/errors/code-of.js';
+import type { ErrorCode } from '../core/errors/registry.js';
+
 /** The database cannot be reached now; retry later. */
 export class PostgresAway extends Error {
+  readonly errorCode = 'postgres-unreachable' satisfies ErrorCode;
   override readonly name = 'PostgresAway';
 }
 
 /** The server accepted a connection and then did not answer. */
 export class PostgresSilent extends Error {
+  readonly errorCode = 'postgres-unreachable' satisfies ErrorCode;
   override readonly name = 'PostgresSilent';
   constructor(silentMs: number) {
     super(`no answer for ${Math.round(silentMs / 1000)} s`);
@@ -13,6 +18,7 @@ export class PostgresSilent extends Error {
 
 /** The database refuses until a person changes something, such as a password, a permission or a missing name. */
 export class PostgresRefused extends Error {
+  readonly errorCode: ErrorCode;
   override readonly name = 'PostgresRefused';
   constructor(
     message: string,
@@ -21,6 +27,7 @@ export class PostgresRefused extends Error {
     options?: ErrorOptions,
   ) {
     super(message, options);
+    this.errorCode = codeOfSqlState(code);
   }
 }
 

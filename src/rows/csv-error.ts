@@ -1,17 +1,20 @@
+import { CodedError } from '../core/errors/coded-error.js';
+import type { ErrorCode } from '../core/errors/registry.js';
 import type { RowRecord } from './row-reader.js';
 
 /** An input that cannot be read as a table. The message is one sentence with line and column. Nothing was staged. */
-export class CsvError extends Error {
+export class CsvError extends CodedError {
   override readonly name = 'CsvError';
 
   constructor(
+    code: ErrorCode,
     message: string,
     /** Line of the file, from 1; `null` if the problem is the file as a whole. */
     readonly line: number | null = null,
     /** Column of the table, from 1; `null` if unknown. */
     readonly column: number | null = null,
   ) {
-    super(message);
+    super(code, message);
   }
 }
 

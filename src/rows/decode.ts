@@ -100,6 +100,7 @@ export class TextDecoding {
         ? 'half a character'
         : `the byte 0x${byte.toString(16).padStart(2, '0')} at offset ${this.#bytes + at}`;
     throw new CsvError(
+      'encoding-wrong',
       `line ${this.#lines + 1}, character ${this.#column + 1}: ${this.#name} is not valid ${encoding} (${found}). Name its encoding, such as --encoding windows-1252, or save it as UTF-8`,
       this.#lines + 1,
     );
@@ -129,6 +130,7 @@ function decoderOf(encoding: string): TextDecoder {
     return new TextDecoder(encoding, { ignoreBOM: true });
   } catch {
     throw new CsvError(
+      'encoding-wrong',
       `The encoding ${JSON.stringify(encoding)} is unknown; name one such as utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis`,
     );
   }
@@ -141,11 +143,13 @@ function sniff(bytes: Buffer, fallback: Unicode | TextDecoder): [Unicode | TextD
   const kind = notText[bytes.toString('hex', 0, 4)];
   if (kind !== undefined) {
     throw new CsvError(
+      'input-wrong-format',
       `The input is ${kind}, not CSV. Open it in a spreadsheet program and save the sheet as "CSV UTF-8" (File > Save As), then pass that file`,
     );
   }
   if (fallback === 'utf8' && bytes.subarray(0, 4).includes(0)) {
     throw new CsvError(
+      'encoding-wrong',
       'line 1, character 1: NUL bytes; the input is not text, or is UTF-16 without a byte order mark. Pass --encoding utf-16le, or save it as UTF-8',
       1,
     );

@@ -50,12 +50,21 @@ const otherUrlColumnNames: readonly string[] = [
 export function readHeader(record: CsvRecord): NamedColumns {
   const { cells, line, problem } = record;
   if (problem?.tag === 'CSV_RAGGED')
-    throw new CsvError(`line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
+    throw new CsvError('input-too-large', `line ${line}: more than ${MAX_CELLS} columns, which is the limit`, line);
   if (problem)
-    throw new CsvError(`line ${line}, column ${problem.column}: ${problem.message}; the header cannot be read`, line);
+    throw new CsvError(
+      'header-invalid',
+      `line ${line}, column ${problem.column}: ${problem.message}; the header cannot be read`,
+      line,
+    );
   for (const [index, name] of cells.entries()) {
     if (name.includes('\0'))
-      throw new CsvError(`line ${line}, column ${index + 1}: a NUL byte in the header`, line, index + 1);
+      throw new CsvError(
+        'header-invalid',
+        `line ${line}, column ${index + 1}: a NUL byte in the header`,
+        line,
+        index + 1,
+      );
   }
   return nameColumns(cells);
 }
@@ -68,7 +77,8 @@ export interface NamedColumns {
 
 /** Gives all columns different names, like `readHeader`. */
 export function nameColumns(names: readonly string[]): NamedColumns {
-  if (names.length > MAX_CELLS) throw new CsvError(`More than ${MAX_CELLS} columns, which is the limit`);
+  if (names.length > MAX_CELLS)
+    throw new CsvError('input-too-large', `More than ${MAX_CELLS} columns, which is the limit`);
   const unique = uniqueNames(names);
   const renamed = unique.flatMap((name, index) => (name === names[index] ? [] : [{ column: index + 1, name }]));
   return { names: unique, renamed };
@@ -86,7 +96,10 @@ export function whyOtherColumns(before: readonly string[], now: readonly string[
 
 /** The error of a file whose columns differ from those of the first file. */
 export const otherColumns = (file: string, first: string, why: string) =>
-  new CsvError(`${file} has other columns than ${first}: ${why}. All files of one input need the same columns`);
+  new CsvError(
+    'columns-differ',
+    `${file} has other columns than ${first}: ${why}. All files of one input need the same columns`,
+  );
 
 function uniqueNames(cells: readonly string[]): readonly string[] {
   const nameless = cells.filter((name) => name === '').length;
@@ -130,7 +143,7 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   if (wanted !== null) {
     const index = columns.indexOf(wanted);
     if (index !== -1) return { index, by: 'option' };
-    throw new CsvError(`There is no column ${quoted(wanted)}; the columns are ${list(columns)}`);
+    throw new CsvError('url-column-unknown', `There is no column ${quoted(wanted)}; the columns are ${list(columns)}`);
   }
   const before = kept === null ? -1 : columns.indexOf(kept);
   if (before !== -1) return { index: before, by: 'job' };
@@ -155,10 +168,12 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   const ask = 'name the column of URLs with --url-column';
   if (found.length === 0) {
     throw new CsvError(
+      'url-column-unknown',
       `No column has a name for URLs, and none contains URLs; ${ask}. The columns are ${list(columns)}`,
     );
   }
   throw new CsvError(
+    'url-column-unknown',
     `More than one column may be the column of URLs; ${ask}, one of ${list(found.map((index) => columns[index] as string))}`,
   );
 }

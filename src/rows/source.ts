@@ -51,7 +51,7 @@ async function openFile(path: string): Promise<FileHandle> {
     const file = await open(path, 'r');
     if ((await file.stat()).isDirectory()) {
       await file.close();
-      throw new CsvError(`${path} is a directory, not a file of rows`);
+      throw new CsvError('input-unreadable', `${path} is a directory, not a file of rows`);
     }
     return file;
   } catch (error) {
@@ -66,7 +66,9 @@ const ofFile: readonly unknown[] = ['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOT
 function ioError(error: unknown, name: string, where = ''): CsvError {
   const { code } = error as NodeJS.ErrnoException;
   const message = `${name} ${ioProblem(code, error)}${where}`;
-  return ofFile.includes(code) ? new CsvError(message) : new InputUnsteady(message);
+  return ofFile.includes(code)
+    ? new CsvError(code === 'ENOENT' ? 'input-missing' : 'input-unreadable', message)
+    : new InputUnsteady('input-unreadable', message);
 }
 
 function ioProblem(code: string | undefined, error: unknown): string {
@@ -130,9 +132,10 @@ async function* gunzipped(packed: AsyncIterable<Buffer>, name: string): AsyncGen
     const cause = failure ?? error;
     if (cause instanceof CsvError) throw cause;
     const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'Z_BUF_ERROR') throw new CsvError(`${name} is truncated: its gzip data ends in the middle`);
+    if (code === 'Z_BUF_ERROR')
+      throw new CsvError('input-damaged', `${name} is truncated: its gzip data ends in the middle`);
     if (code?.startsWith('Z_'))
-      throw new CsvError(`${name} is damaged: its gzip data cannot be decompressed (${code})`);
+      throw new CsvError('input-damaged', `${name} is damaged: its gzip data cannot be decompressed (${code})`);
     throw cause;
   }
 }
@@ -146,5 +149,5 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 
 function checkUnchanged(before: Stats, after: Stats, read: number, name: string): void {
   if (before.size === after.size && before.mtimeMs === after.mtimeMs && read === after.size) return;
-  throw new InputUnsteady(`${name} changed while it was read; try again once it is complete`);
+  throw new InputUnsteady('input-changed', `${name} changed while it was read; try again once it is complete`);
 }

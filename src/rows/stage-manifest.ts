@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
+import { CodedError } from '../core/errors/coded-error.js';
 import type { ColumnType } from '../core/rows/column-type.js';
 import type { StagedRow } from '../core/rows/row-warehouse.js';
 import { CsvError } from './csv-error.js';
@@ -66,7 +67,7 @@ const zip = promisify(gzip);
 export function sliceFile(stageDir: string, slice: number): string {
   // The number is checked, because it comes from the state of a workflow.
   if (!Number.isSafeInteger(slice) || slice < 0)
-    throw new CsvError('The number of a slice must be a whole number from 0');
+    throw new CsvError('workflow-input-invalid', 'The number of a slice must be a whole number from 0');
   return join(stageDir, `${String(slice).padStart(6, '0')}.jsonl.gz`);
 }
 
@@ -80,7 +81,8 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
     return JSON.parse(await readFile(manifestFile(stageDir), 'utf8')) as StageManifest;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new Error(
+    throw new CodedError(
+      'staged-rows-missing',
       `${manifestFile(stageDir)} cannot be read. Delete the directory ${stageDir} and run the job again`,
       {
         cause: error,

@@ -158,13 +158,14 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
 }
 
 function noRows(isTyped: boolean): CsvError {
-  return new CsvError(isTyped ? 'The input has no rows' : 'The input has a header, but no rows', 1);
+  return new CsvError('input-empty', isTyped ? 'The input has no rows' : 'The input has a header, but no rows', 1);
 }
 
 /** Adds the cells of a row of typed columns to the hash of the content. A warehouse cannot read larger rows. */
 function addToHash(hash: Hash, { cells }: ReadRow, record: RowRecord): void {
   if (cells.length > MAX_RECORD)
     throw new CsvError(
+      'input-too-large',
       `${recordPosition(record)}: the row has more than ${MAX_RECORD / 1024 / 1024} MiB, which is the limit`,
     );
   hash.update(cells).update('\n');

@@ -1,10 +1,11 @@
 import { Liquid, type Template } from 'liquidjs';
+import { CodedError } from '../core/errors/coded-error.js';
 import type { Json } from '../core/text/json.js';
 import { nearest } from '../core/text/nearest.js';
 import { quoted } from './csv-error.js';
 
 /** An invalid template. The message is one sentence with the position. Nothing was staged. */
-export class TemplateError extends Error {
+export class TemplateError extends CodedError {
   override readonly name = 'TemplateError';
 }
 
@@ -67,6 +68,7 @@ export function compileTemplate(template: Json, columns: readonly string[]): Row
   const compiled = compile(template, '', columns, used, 0);
   if (used.size === 0) {
     throw new TemplateError(
+      'row-template-constant',
       `The template uses no column, so every row would send the same request; add a column in double braces, such as {{${columns[0] ?? 'name'}}}`,
     );
   }
@@ -82,7 +84,8 @@ export function compileTemplate(template: Json, columns: readonly string[]): Row
 }
 
 function compile(value: Json, path: string, columns: readonly string[], used: Set<string>, depth: number): Compiled {
-  if (depth > MAX_DEPTH) throw new TemplateError(`The template is nested deeper than ${MAX_DEPTH} levels`);
+  if (depth > MAX_DEPTH)
+    throw new TemplateError('row-template-invalid', `The template is nested deeper than ${MAX_DEPTH} levels`);
   if (typeof value === 'string') return compileText(value, path, columns, used);
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) {
@@ -107,6 +110,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
       if (name === 'row') continue;
       if (!columns.includes(name)) {
         throw new TemplateError(
+          'row-template-unknown-column',
           `${subject} names ${quoted(name)}, which is not a column; the columns are ${columns.slice(0, 30).map(quoted).join(', ')}${hint(name, text, columns)}`,
         );
       }
@@ -118,7 +122,7 @@ function compileText(text: string, path: string, columns: readonly string[], use
     const meant = columns.find((name) => !isWord(name) && name.trim() !== '' && text.includes(name));
     const way =
       meant === undefined ? '' : `; in tags and filters write the column ${quoted(meant)} as ${lookup(meant)}`;
-    throw new TemplateError(`${subject} is invalid: ${firstLine(error)}${way}`);
+    throw new TemplateError('row-template-invalid', `${subject} is invalid: ${firstLine(error)}${way}`);
   }
 }
 
@@ -173,7 +177,8 @@ function renderText(part: Part, scope: object): Json {
   } catch (error) {
     const reported = error as { originalError?: { variableName?: unknown } };
     const variable = reported.originalError?.variableName;
-    if (typeof variable !== 'string') throw new TemplateError(`${subjectOf(part.path)} fails: ${firstLine(error)}`);
+    if (typeof variable !== 'string')
+      throw new TemplateError('row-template-invalid', `${subjectOf(part.path)} fails: ${firstLine(error)}`);
     const name = variable.replace(/^row\./, '');
     throw new MissingValue(part.names.includes(name) ? name : (part.names[0] ?? name), firstLine(error));
   }

@@ -154,6 +154,6 @@ function asCsvError<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof TemplateError ? new CsvError(error.message) : error;
+    throw error instanceof TemplateError ? new CsvError(error.errorCode, error.message) : error;
   }
 }

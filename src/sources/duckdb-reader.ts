@@ -117,6 +117,7 @@ export function resourceError(error: unknown): Error | null {
     return Object.assign(new Error('The disk is full'), { code: 'ENOSPC' });
   if (/Out of Memory Error/.test(message))
     return new CsvError(
+      'source-out-of-memory',
       'The rows need more memory than DuckDB has here: select fewer or smaller columns, or sort less; nothing was bought',
     );
   return null;

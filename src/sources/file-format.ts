@@ -19,13 +19,18 @@ export function formatOfFile(path: string, asked: FileFormat | undefined): FileF
   const format = asked ?? formatOfName(path) ?? 'csv';
   const kind = kindOf(path);
   if (kind === 'DuckDB database')
-    throw new CsvError(`${path} is a DuckDB database: name its rows with --table NAME or --sql 'SELECT …'`);
+    throw new CsvError(
+      'source-options-wrong',
+      `${path} is a DuckDB database: name its rows with --table NAME or --sql 'SELECT …'`,
+    );
   if (kind === 'Parquet file' && format !== 'parquet')
     throw new CsvError(
+      'input-wrong-format',
       `${path} is a Parquet file and not ${names[format]}: pass --format parquet, or correct its name`,
     );
   if (format === 'parquet' && kind !== 'Parquet file' && kind !== undefined)
     throw new CsvError(
+      'input-wrong-format',
       `${path} is not a Parquet file${kind === null ? '' : ` but a ${kind}`}: pass --format csv or jsonl if it is one`,
     );
   return format;

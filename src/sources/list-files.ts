@@ -24,6 +24,7 @@ export async function listFiles(
   if (there?.isFile() || (there === null && !isPattern(path))) return [path];
   if (there !== null && !there.isDirectory())
     throw new CsvError(
+      'input-unreadable',
       `${path} is a pipe or a device, not a file: read it from standard input, such as searchflow enrich - --job NAME < ${path}`,
     );
   const all = there === null ? await matches(path, scratch, limits) : await filesIn(path);
@@ -32,13 +33,18 @@ export async function listFiles(
   const known = there === null ? files : files.filter((file) => formatOfName(file) !== null && isMeant(file));
   if (known.length === 0)
     throw new CsvError(
+      'input-missing',
       there === null ? `No file matches ${path}` : `${path} has no ${format ?? 'CSV, JSON Lines or Parquet'} file`,
     );
   if (known.length > MOST_FILES)
-    throw new CsvError(`${path} has ${known.length} files; ${MOST_FILES} is the limit for one input`);
+    throw new CsvError(
+      'input-too-large',
+      `${path} has ${known.length} files; ${MOST_FILES} is the limit for one input`,
+    );
   const formats = [...new Set(known.map((file) => formatOfName(file) ?? 'csv'))];
   if (format === undefined && formats.length > 1)
     throw new CsvError(
+      'input-wrong-format',
       `${path} has files of several formats (${formats.join(', ')}): name those of one format, such as ${join(there === null ? dirname(path) : path, `*.${formats[0]}`)}`,
     );
   return known;

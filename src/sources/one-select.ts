@@ -17,11 +17,15 @@ export async function checkSelect(connection: DuckDBConnection, sql: string): Pr
     sql,
   ]);
   const { error, error_type, error_message, statements = [] } = JSON.parse(String(result.getRows()[0]?.[0])) as Parsed;
-  if (error && error_type === 'parser') throw new CsvError(`The SQL is not valid: ${error_message}`);
-  if (error) throw new CsvError('The SQL must be one SELECT: it may read tables and views, and change nothing');
+  if (error && error_type === 'parser') throw new CsvError('sql-invalid', `The SQL is not valid: ${error_message}`);
+  if (error)
+    throw new CsvError(
+      'sql-not-allowed',
+      'The SQL must be one SELECT: it may read tables and views, and change nothing',
+    );
   if (statements.length !== 1) {
     const found = statements.length === 0 ? 'no statement' : `${statements.length} statements`;
-    throw new CsvError(`The SQL must be one SELECT, and it has ${found}`);
+    throw new CsvError('sql-not-allowed', `The SQL must be one SELECT, and it has ${found}`);
   }
   return { isOrdered: statements[0]?.node.modifiers?.some(({ type }) => type === 'ORDER_MODIFIER') ?? false };
 }

@@ -41,17 +41,24 @@ export function openReader(request: SourceRequest): RowReader {
   const duckDb = { temporary: join(scratch, 'duckdb'), limitMs: request.limitMs ?? LIMIT_MS };
   if (isPostgresUrl(input)) {
     if (sql === undefined)
-      throw new CsvError('A database needs --sql, one SELECT such as "SELECT id, url FROM brands"');
+      throw new CsvError(
+        'source-options-wrong',
+        'A database needs --sql, one SELECT such as "SELECT id, url FROM brands"',
+      );
     return postgresReader({ url: input, sql, isKeyed });
   }
   if (sql !== undefined || table !== undefined) {
     if (input === '-' || isAddress(input))
-      throw new CsvError('--sql and --table need a DuckDB file on this machine, not standard input or an address');
+      throw new CsvError(
+        'source-options-wrong',
+        '--sql and --table need a DuckDB file on this machine, not standard input or an address',
+      );
     return queryReader({ file: input, ...(sql === undefined ? { table } : { sql }), isKeyed, ...duckDb });
   }
   if (input === '-') {
     if (format === 'parquet')
       throw new CsvError(
+        'source-options-wrong',
         'Parquet cannot be read from standard input, because its columns are listed at its end: name a file',
       );
     return format === 'jsonl' ? json(request, stdin) : csv(request, stdin);

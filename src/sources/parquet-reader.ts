@@ -29,14 +29,20 @@ export function parquetReader(
         explain: (error) => {
           if (error instanceof CsvError) return error;
           const shown = files.find((file) => String(error).includes(file)) ?? current;
-          return resourceError(error) ?? new CsvError(`${shown} cannot be read as Parquet (${firstLine(error)})`);
+          return (
+            resourceError(error) ??
+            new CsvError('input-damaged', `${shown} cannot be read as Parquet (${firstLine(error)})`)
+          );
         },
         bytes: before.reduce((sum, { size }) => sum + size, 0),
         notes: () => [],
         end: async () => {
           for (const [index, file] of files.entries())
             if (!isSame(before[index] as Stats, stateOf(file)))
-              throw new InputUnsteady(`${file} changed while it was read; try again once it is complete`);
+              throw new InputUnsteady(
+                'input-changed',
+                `${file} changed while it was read; try again once it is complete`,
+              );
         },
       }).open(signal);
     },
@@ -45,7 +51,7 @@ export function parquetReader(
 
 function stateOf(path: string): Stats {
   const there = statSync(path, { throwIfNoEntry: false });
-  if (there === undefined) throw new CsvError(`${path} does not exist`);
+  if (there === undefined) throw new CsvError('input-missing', `${path} does not exist`);
   return there;
 }
 

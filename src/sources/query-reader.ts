@@ -60,11 +60,14 @@ export function queryReader({ file, sql, table, isKeyed, temporary, limitMs }: Q
 }
 
 function checkFile(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new CsvError(`${file} does not exist`);
-  if (statSync(file).isDirectory()) throw new CsvError(`${file} is a folder, and --sql and --table need a DuckDB file`);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined)
+    throw new CsvError('input-missing', `${file} does not exist`);
+  if (statSync(file).isDirectory())
+    throw new CsvError('source-options-wrong', `${file} is a folder, and --sql and --table need a DuckDB file`);
   const kind = fileKind(file);
   if (kind !== 'DuckDB database')
     throw new CsvError(
+      'input-wrong-format',
       `${file} is ${kind === null ? 'not a DuckDB file' : `a ${kind}, not a DuckDB file`}: --sql and --table need one`,
     );
 }
@@ -107,6 +110,7 @@ async function tableQuery(connection: DuckDBConnection, file: string, table: str
   const names = all.slice(0, SHOWN_TABLES).map(({ schema, name }) => (schema === 'main' ? name : `${schema}.${name}`));
   const more = all.length > SHOWN_TABLES ? ` and ${all.length - SHOWN_TABLES} more` : '';
   throw new CsvError(
+    'source-table-unknown',
     `${file} has no table or view ${quoted(table)}${all.length === 0 ? '' : `; it has ${names.join(', ')}${more}`}`,
   );
 }
@@ -118,13 +122,18 @@ function explained(error: unknown, file: string, isSql: boolean): unknown {
   if (isBusy(error)) {
     const pid = /\(PID (\d+)\)/.exec(String(error))?.[1];
     return new InputUnsteady(
+      'source-in-use',
       `${file} is open for writing in ${pid === undefined ? 'another process' : `process ${pid}`}: close it there, or copy the file and name the copy`,
     );
   }
   const message = String(error);
   if (/disabled (through|by) configuration|is disabled|Permission Error/i.test(message))
     return new CsvError(
+      'sql-not-allowed',
       `The SQL may read only tables and views of ${file}, and no files or other databases (${firstLine(error)})`,
     );
-  return new CsvError(`${isSql ? 'The SQL fails' : `${file} cannot be read`}: ${firstLine(error)}`);
+  return new CsvError(
+    isSql ? 'sql-failed' : 'input-damaged',
+    `${isSql ? 'The SQL fails' : `${file} cannot be read`}: ${firstLine(error)}`,
+  );
 }

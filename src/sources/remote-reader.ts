@@ -1,5 +1,6 @@
 import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { WarehouseUnusable } from '../core/rows/row-warehouse.js';
 import { type FileFormat, isPattern, pathOfAddress, whyNoAddress } from '../core/rows/source-fields.js';
 import { makeFolder } from '../files/make-folder.js';
 import { CsvError, InputUnsteady, type RowReader } from '../rows/index.js';
@@ -30,7 +31,10 @@ const COPIES = 4;
 export function formatOfAddress(address: string, asked: FileFormat | undefined): FileFormat {
   const format = asked ?? formatOfName(pathOfAddress(address));
   if (format === null)
-    throw new CsvError(`The name of ${shown(address)} tells no format: pass --format csv, jsonl or parquet`);
+    throw new CsvError(
+      'source-options-wrong',
+      `The name of ${shown(address)} tells no format: pass --format csv, jsonl or parquet`,
+    );
   return format;
 }
 
@@ -85,6 +89,7 @@ async function copyFiles(
       const size = Number(found.getRows()[0]?.[0] ?? 0);
       if (size > MOST_COPIED)
         throw new CsvError(
+          'input-too-large',
           `${shown(file)} has ${Math.ceil(size / 1_048_576)} MiB, and ${MOST_COPIED / 1_048_576} MiB is the limit for CSV and JSON Lines at an address: download it first, or use Parquet`,
         );
       await setMemory(connection, BASE_MB + Math.ceil((size / 1_048_576) * COPIES));
@@ -108,7 +113,11 @@ async function copyFiles(
 
 async function connect(connection: DuckDBConnection, { address, extensions }: RemoteRequest): Promise<void> {
   const why = whyNoAddress(address);
-  if (why !== null) throw new CsvError(`${why}: download the file first, or set the variables of AWS for s3://`);
+  if (why !== null)
+    throw new CsvError(
+      'source-options-wrong',
+      `${why}: download the file first, or set the variables of AWS for s3://`,
+    );
   const scheme = `${address.split('://', 1)[0]}://`;
   await loadExtension(connection, 'httpfs', extensions, `Reading ${scheme}`);
   if (isS3(address)) await setS3(connection, s3Place(address, '--from'));
@@ -124,7 +133,7 @@ async function filesAt(connection: DuckDBConnection, address: string): Promise<r
     `SELECT file FROM glob(${literal(isPrefix ? `${url}/*` : url)}) ORDER BY file`,
   );
   const files = found.getRows().map(([file]) => String(file));
-  if (files.length === 0) throw new CsvError(`No file matches ${shown(address)}`);
+  if (files.length === 0) throw new CsvError('input-missing', `No file matches ${shown(address)}`);
   return files;
 }
 
@@ -137,24 +146,26 @@ function withAddresses(error: unknown, copies: ReadonlyMap<string, string>): unk
   if (!(error instanceof CsvError) || error instanceof InputUnsteady) return error;
   let { message } = error;
   for (const [copy, address] of copies) message = message.replaceAll(copy, address);
-  return new CsvError(message, error.line, error.column);
+  return new CsvError(error.errorCode, message, error.line, error.column);
 }
 
 function explained(error: unknown, address: string): unknown {
   if (error instanceof CsvError) return error;
   if (!(error instanceof Error)) return error;
   // Errors of the extension and of the parameters are sentences for a person.
-  if (error.name === 'WarehouseUnusable') return new CsvError(error.message);
+  if (error instanceof WarehouseUnusable) return new CsvError(error.errorCode, error.message);
   const resource = resourceError(error);
   if (resource !== null) return resource;
   const { message } = error;
   const at = shown(address);
   if (/\b404\b|NoSuchBucket|NoSuchKey/.test(message))
     return new CsvError(
+      'input-missing',
       `${at} was not found: correct its ${isS3(address) ? 'bucket, name, region or endpoint' : 'address'}`,
     );
   if (/\b40[0137]\b|Forbidden|AccessDenied|InvalidAccessKey/.test(message))
     return new CsvError(
+      'source-access-refused',
       isS3(address)
         ? `S3 refuses access to ${at}: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION`
         : `The server refuses access to ${at}: download the file first`,
@@ -164,7 +175,8 @@ function explained(error: unknown, address: string): unknown {
     !/Parquet|magic bytes/i.test(message)
   )
     return new InputUnsteady(
+      'source-unreachable',
       `${at} cannot be reached or read: check the network and the address (${firstLine(error)})`,
     );
-  return new CsvError(`${at} cannot be read (${firstLine(error)})`);
+  return new CsvError('input-damaged', `${at} cannot be read (${firstLine(error)})`);
 }

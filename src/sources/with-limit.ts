@@ -38,6 +38,7 @@ export async function withLimit<T>(
     signal?.throwIfAborted();
     if (!isOver) throw error;
     throw new CsvError(
+      'sql-too-slow',
       `The query returned no row for ${Math.round(limitMs / 1000)} s and was stopped: make it faster, for example with a WHERE; nothing was bought`,
     );
   } finally {

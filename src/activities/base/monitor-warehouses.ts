@@ -41,6 +41,7 @@ export function onlyFor({ origin }: { readonly origin: string }, meant: string |
   if (meant === undefined || meant === origin) return;
   throw toFailure(
     new WarehouseBusy(
+      'other-service',
       `The work is for the service ${meant}, but this worker serves ${origin}. Start a worker for ${meant}`,
       null,
     ),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiError } from '../../api/wire/errors.js';
+import type { ErrorCode } from '../../core/errors/registry.js';
 
 /** Consecutive failures after which the service counts as unhealthy. */
 const UNWELL_AFTER = 8;
@@ -10,6 +11,7 @@ export const MAX_UNRECOGNIZED = 10;
 /** Another server, such as a proxy, answers instead of the service. Nothing is sent until a person has fixed the connection. */
 export class ServiceUnrecognized extends Error {
   override readonly name = 'ServiceUnrecognized';
+  readonly errorCode = 'service-unrecognized' satisfies ErrorCode;
   constructor(last: ApiError, count: number) {
     const answers = count === 1 ? 'the last answer is' : `the last ${count} answers are`;
     super(`${answers} not from the service: ${last.message}`, { cause: last });

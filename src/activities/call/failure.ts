@@ -1,5 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../../api/wire/errors.js';
+import { codeOfError } from '../../core/errors/code-of.js';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { BodiesGone } from '../../core/purchase/journal.js';
@@ -24,6 +26,7 @@ export function isApiError(error: unknown): error is ApiError {
  */
 export class AllRefused extends Error {
   override readonly name = 'AllRefused';
+  readonly errorCode = 'requests-refused' satisfies ErrorCode;
   constructor(
     readonly refusal: ApiError,
     readonly requests: number,
@@ -110,6 +113,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: localFailures.warehouseUnusable,
       message: error.message,
       nonRetryable: true,
+      details: [{ errorCode: error.errorCode }],
     });
   }
   if (error instanceof BodiesGone) {
@@ -117,13 +121,19 @@ export function toFailure(error: unknown, attempt = 1): unknown {
   }
   if (isStoreUnusable(error)) {
     const message = `the database refuses requests: ${error.message}. Fix the database; then run the same command to resume`;
-    return ApplicationFailure.create({ type: localFailures.storeUnusable, message, nonRetryable: true });
+    return ApplicationFailure.create({
+      type: localFailures.storeUnusable,
+      message,
+      nonRetryable: true,
+      details: [{ errorCode: codeOfError(error) }],
+    });
   }
   if (error instanceof Error && ofInput.includes(error.name)) {
     return ApplicationFailure.create({
       type: localFailures.badInput,
       message: error.message,
       nonRetryable: attempt >= MAX_INPUT || !('isTransient' in error && error.isTransient === true),
+      details: [{ errorCode: codeOfError(error) }],
     });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
@@ -131,6 +141,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: error.name,
       message: `${error.message} (after ${attempt} attempts; run the same command to resume)`,
       nonRetryable: true,
+      details: [{ errorCode: codeOfError(error) }],
     });
   }
   return error;

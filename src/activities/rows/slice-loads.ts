@@ -98,6 +98,7 @@ export async function loadMissing(
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
         throw new WarehouseUnusable(
+          'warehouse-rows-lost',
           `The warehouse of ${job} has lost rows since they were loaded, and the journal lacks the answers of ${lost}; run the same command again`,
         );
       }

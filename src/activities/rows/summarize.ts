@@ -66,6 +66,7 @@ export async function summarize(
   const missing = Math.max(counts.missing, left - (written?.rows ?? left)) - unasked;
   if (input.run !== undefined && !stopped && missing > 0) {
     throw new WarehouseUnusable(
+      'warehouse-rows-lost',
       `${missing} of the ${counts.rows} rows of ${staged.job} are no longer in its warehouse; run the same command again`,
     );
   }

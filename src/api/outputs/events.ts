@@ -20,7 +20,7 @@ export const walk = z.object({
 });
 
 /** A walk that waits for a person. */
-export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, ...walkProgressFields });
+export const pausedWalk = z.object({ kind: z.literal('paused'), job: text, code: text, ...walkProgressFields });
 
 /** The streams of a warehouse and the walks that load them. */
 export const eventStatus = z.object({

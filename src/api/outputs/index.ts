@@ -45,6 +45,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   limits: team.limits,
   usage: z.union([team.usage, team.reconciliation]),
   doctor: team.doctor,
+  explain: team.explanations,
   failed: anyOutput,
   trace: anyOutput,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
@@ -58,6 +59,9 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   'alerts retry': anyOutput,
   'agent sync': anyOutput,
 };
+
+/** An error of any command with `--json`, which is the last line on stderr. */
+export const errorOutput = team.failure;
 
 type Shape<S extends z.ZodType> = z.output<S>;
 export type PlanOutput = Shape<typeof rows.plan>;
@@ -77,6 +81,8 @@ export type UsageOutput = Shape<typeof team.usage>;
 export type ReconciliationOutput = Shape<typeof team.reconciliation>;
 export type PublishOutput = Shape<typeof team.publish>;
 export type ScheduleOutput = Shape<typeof team.schedule>;
+export type ErrorOutput = Shape<typeof team.failure>;
+export type ExplanationsOutput = Shape<typeof team.explanations>;
 export type DoctorOutput = Shape<typeof team.doctor>;
 export type KeptScheduleOutput = Shape<typeof team.keptSchedule>;
 export type CreatedMonitorOutput = Shape<typeof service.createdMonitor>;

@@ -101,6 +101,7 @@ export const paused = z.object({
   kind: z.literal('paused'),
   job: text,
   pausedFor,
+  code: text,
   message: maybeText,
   rows: count,
   rowsDone: count,

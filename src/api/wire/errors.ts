@@ -1,4 +1,6 @@
 import { STATUS_CODES } from 'node:http';
+import { codeOfCall } from '../../core/errors/code-of.js';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { type CallFacts, classify, type Verdict } from '../../core/purchase/failure.js';
 import type { Json } from '../../core/text/json.js';
 import type { Endpoint } from './endpoint.js';
@@ -30,6 +32,7 @@ export class ApiError extends Error {
   override readonly name: string = 'ApiError';
   readonly facts: CallFacts;
   readonly verdict: Verdict;
+  readonly errorCode: ErrorCode;
   /** Name of the endpoint, such as `contents`. */
   readonly endpoint: string;
   /** `POST /contents`. */
@@ -52,6 +55,7 @@ export class ApiError extends Error {
     super(messageOf(parts), parts.cause ? { cause: parts.cause } : undefined);
     this.facts = parts.facts;
     this.verdict = classify(parts.facts, parts.endpoint.creates);
+    this.errorCode = codeOfCall(parts.facts.phase, this.verdict.type);
     this.endpoint = parts.endpoint.name;
     this.route = routeOf(parts);
     this.requestId = parts.requestId ?? null;

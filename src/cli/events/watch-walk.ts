@@ -1,10 +1,12 @@
 import type { PausedWalkOutput } from '../../api/outputs/index.js';
 import type { WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
+import { codeOfPause } from '../../core/rows/pause.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
 import type { WalkHandle } from '../../worker/control/job-handle.js';
 import { followJob } from '../progress/follow.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { moreText } from '../shared/failure-text.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import type { Session } from '../shared/session.js';
 import { printable } from '../text/printable.js';
@@ -31,11 +33,13 @@ export async function watchWalk(
   const followed = await followJob(context, session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
   if (followed.kind === 'parked') {
     const { pausedFor, message } = followed.progress;
-    const output: PausedWalkOutput = { kind: 'paused', job: handle.job, ...followed.progress };
+    const code = codeOfPause(pausedFor, message);
+    const output: PausedWalkOutput = { kind: 'paused', job: handle.job, ...followed.progress, code };
     if (manner.json) terminal.data(JSON.stringify(output));
     const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), context.env);
     terminal.say(`Paused (${pausedFor}): ${why}`);
     terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(context.args, context.env)}`);
+    terminal.say(terminal.colors.dim(moreText(code)));
     return exitCodeOfPause(pausedFor);
   }
   const { summary } = followed;

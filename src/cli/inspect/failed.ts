@@ -1,3 +1,4 @@
+import { CodedError } from '../../core/errors/coded-error.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { FailedJob, FailedRow } from '../../worker/runtime/failed-rows.js';
@@ -31,7 +32,10 @@ export async function failed(context: Context, job: string, flags: FailedFlags):
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime }) => {
     const found = await runtime.rows.failed(job, { tags, limit });
     if (found.problem !== null)
-      throw new Error(`The failed rows of ${printable(found.job)} cannot be read now: ${found.problem}.`);
+      throw new CodedError(
+        'warehouse-unusable',
+        `The failed rows of ${printable(found.job)} cannot be read now: ${found.problem}.`,
+      );
     if (json) context.terminal.data(JSON.stringify(failedData(found)));
     else if (found.groups.length > 0) context.terminal.data(failedText(found));
     if (found.groups.length === 0)

@@ -1,3 +1,4 @@
+import { CodedError } from '../../core/errors/coded-error.js';
 import { UsageError } from '../../worker/config/runtime-types.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { printable } from '../text/printable.js';
@@ -20,19 +21,25 @@ export async function trigger(
 ): Promise<ExitCode> {
   const url = flags.url ?? context.env.SEARCHFLOW_BASE_URL;
   if (url === undefined || !URL.canParse(url)) {
-    throw new UsageError('--url (or SEARCHFLOW_BASE_URL) is required: the URL that `searchflow sandbox` printed.');
+    throw new UsageError(
+      'missing-argument',
+      '--url (or SEARCHFLOW_BASE_URL) is required: the URL that `searchflow sandbox` printed.',
+    );
   }
   const body = JSON.stringify(toTrigger(what, id, flags.count));
   const headers = { 'content-type': 'application/json' };
   const endpoint = `${url.replace(/\/+$/, '')}/__sandbox/trigger`;
   const response = await fetch(endpoint, { method: 'POST', body, headers, redirect: 'error' }).catch(() => {
-    throw new Error(`No sandbox answers at ${url}.`);
+    throw new CodedError('sandbox-unreachable', `No sandbox answers at ${url}.`);
   });
   const answer = (await response.json().catch(() => ({}))) as { readonly ids?: string[]; readonly error?: string };
   if (response.status === 400 || (response.status === 404 && answer.error))
-    throw new UsageError(printable(answer.error ?? ''));
+    throw new UsageError('invalid-argument', printable(answer.error ?? ''));
   if (!response.ok || !answer.ids)
-    throw new Error(`The server at ${url} is not a sandbox: it answered ${response.status}.`);
+    throw new CodedError(
+      'sandbox-unreachable',
+      `The server at ${url} is not a sandbox: it answered ${response.status}.`,
+    );
   for (const one of answer.ids) context.terminal.data(printable(one));
   return exitCodes.ok;
 }
@@ -41,12 +48,13 @@ function toTrigger(what: string, id: string | undefined, count: string | undefin
   const names: Readonly<Record<string, string>> = { 'monitor-run': 'monitorRun', 'disable-monitor': 'disableMonitor' };
   const name = names[what];
   if (name !== undefined) {
-    if (id === undefined) throw new UsageError(`${what} needs the id of a monitor.`);
-    if (count !== undefined) throw new UsageError('--count is for events only.');
+    if (id === undefined) throw new UsageError('missing-argument', `${what} needs the id of a monitor.`);
+    if (count !== undefined) throw new UsageError('option-unusable', '--count is for events only.');
     return { [name]: id };
   }
-  if (id !== undefined) throw new UsageError(`${what} takes no id; only monitor-run and disable-monitor do.`);
+  if (id !== undefined)
+    throw new UsageError('option-unusable', `${what} takes no id; only monitor-run and disable-monitor do.`);
   if (count !== undefined && !/^[1-9]\d{0,5}$/.test(count))
-    throw new UsageError(`--count: '${count}' must be a whole number from 1 to 999999.`);
+    throw new UsageError('invalid-argument', `--count: '${count}' must be a whole number from 1 to 999999.`);
   return { event: what, ...(count === undefined ? {} : { count: Number(count) }) };
 }

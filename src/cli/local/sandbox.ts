@@ -33,7 +33,8 @@ export async function sandbox(context: Context, flags: SandboxFlags): Promise<Ex
   const options = toSandboxOptions(flags, parseFault);
   const running = await startSandbox(options).catch((error: unknown) => {
     // An error without a system code (port, file) is a mistake in the options.
-    if (error instanceof Error && !('code' in error)) throw new UsageError(withFlags(error.message));
+    if (error instanceof Error && !('code' in error))
+      throw new UsageError('invalid-argument', withFlags(error.message));
     throw error;
   });
   context.terminal.data(running.url);
@@ -104,7 +105,7 @@ export function toSandboxOptions(flags: SandboxFlags, parseFault: (text: string)
       arrivingPerSecond: number(flags.eventsPerSecond, '--events-per-second'),
     }),
   };
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+  if (mistakes.length > 0) throw new UsageError('invalid-argument', mistakes.join('\n'));
   const options: Record<string, unknown> = group(given) ?? {};
   for (const text of flags.set ?? []) setOption(options, text);
   return options;
@@ -129,9 +130,10 @@ function group<T extends object>(options: T): T | undefined {
 /** Sets `name=value` or `group.name=value` in the options; a value that is not JSON is text. */
 function setOption(options: Record<string, unknown>, text: string): void {
   const [, path, value] = /^([a-zA-Z.]+)=(.*)$/s.exec(text) ?? [];
-  if (path === undefined || value === undefined) throw new UsageError(`--set: '${text}' must be name=value.`);
+  if (path === undefined || value === undefined)
+    throw new UsageError('invalid-argument', `--set: '${text}' must be name=value.`);
   const [first, second, ...more] = path.split('.') as [string, ...string[]];
-  if (more.length > 0) throw new UsageError(`--set: unknown option ${path}.`);
+  if (more.length > 0) throw new UsageError('invalid-argument', `--set: unknown option ${path}.`);
   if (second === undefined) options[first] = readValue(value);
   else options[first] = { ...(options[first] as object | undefined), [second]: readValue(value) };
 }

@@ -1,5 +1,6 @@
 import type { PausedOutput } from '../../api/outputs/index.js';
 import type { JobProgress } from '../../core/rows/job.js';
+import { codeOfPause } from '../../core/rows/pause.js';
 import { resumeCommand } from '../shared/resume-command.js';
 import { printable } from '../text/printable.js';
 import { commandOnOwnLine, commandsAsTyped, withoutCommand } from '../text/way-to-resume.js';
@@ -34,6 +35,7 @@ export function pausedData(progress: JobProgress): PausedOutput {
     kind: 'paused',
     job,
     pausedFor,
+    code: codeOfPause(pausedFor, message),
     message,
     rows,
     rowsDone,

@@ -69,11 +69,14 @@ export async function resume(
     if (!detached) session.working();
     const walk = findWalk(await session.runtime.jobs.walks(), job);
     if (walk) {
-      if (flags.redrive) throw new UsageError('--redrive is for jobs of rows, not for events.');
-      if (flags.skipRefused) throw new UsageError('--skip-refused is for jobs of rows, not for events.');
-      if (stopAtFailed !== undefined) throw new UsageError('--stop-at-failed is for jobs of rows, not for events.');
-      if (flags.onMisfit) throw new UsageError('--on-misfit is for jobs of rows, not for events.');
-      if (maxCostDollars !== undefined) throw new UsageError('--max-cost is not for events: reading them is free.');
+      if (flags.redrive) throw new UsageError('option-unusable', '--redrive is for jobs of rows, not for events.');
+      if (flags.skipRefused)
+        throw new UsageError('option-unusable', '--skip-refused is for jobs of rows, not for events.');
+      if (stopAtFailed !== undefined)
+        throw new UsageError('option-unusable', '--stop-at-failed is for jobs of rows, not for events.');
+      if (flags.onMisfit) throw new UsageError('option-unusable', '--on-misfit is for jobs of rows, not for events.');
+      if (maxCostDollars !== undefined)
+        throw new UsageError('option-unusable', '--max-cost is not for events: reading them is free.');
       if (detached) await session.runtime.work.checkDetached(walk);
       else {
         session.working(walk.job);
@@ -111,6 +114,7 @@ export async function refuseOtherService(runtime: Runtime, job: string, origin: 
   const [first] = mine;
   if (!first || mine.some((one) => one.origin === origin)) return;
   throw new UsageError(
+    'other-service',
     first.origin === 'sandbox'
       ? `Job ${first.job} belongs to the sandbox. Unset the API key to resume it.`
       : `Job ${first.job} belongs to ${first.origin}. Set SEARCHFLOW_API_KEY (and SEARCHFLOW_BASE_URL) to resume it.`,

@@ -20,14 +20,14 @@ export interface ExportFlags extends CsvFormFlags {
 export async function exportJob(context: Context, job: string, flags: ExportFlags): Promise<ExitCode> {
   const { csv, parquet } = flags;
   if (csv === undefined && parquet === undefined) {
-    throw new UsageError('Pass --csv FILE (- for stdout), --parquet DIR, or both.');
+    throw new UsageError('missing-argument', 'Pass --csv FILE (- for stdout), --parquet DIR, or both.');
   }
   if (
     csv !== undefined &&
     parquet !== undefined &&
     isSameFile(resolve(context.cwd, csv), resolve(context.cwd, parquet))
   ) {
-    throw new UsageError(`--csv and --parquet name the same path, ${csv}.`);
+    throw new UsageError('option-unusable', `--csv and --parquet name the same path, ${csv}.`);
   }
   const mistakes: string[] = [];
   const { csvDelimiter: delimiter, csvBom: bom } = readCsvForm(flags, mistakes);

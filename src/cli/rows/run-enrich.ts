@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish/publish-request.js';
 import type { JobSummary } from '../../core/rows/job.js';
+import { codeOfPause } from '../../core/rows/pause.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
 import { toMicros } from '../../core/text/money.js';
@@ -26,6 +27,7 @@ import { summaryData, summaryText } from '../progress/summary.js';
 import { agreed, isAgreed, type Purchase } from '../shared/ask.js';
 import { checkConnection, checkWarehouse } from '../shared/check-connection.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
+import { moreText } from '../shared/failure-text.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { count, dollars, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
@@ -195,6 +197,8 @@ export async function watchToEnd(
   if (followed.kind === 'parked') {
     if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
     terminal.say(pausedText(followed.progress, context.args, context.env));
+    const { pausedFor, message } = followed.progress;
+    terminal.say(terminal.colors.dim(moreText(codeOfPause(pausedFor, message))));
     return exitCodeOfPause(followed.progress.pausedFor);
   }
   const summary = await withPublish(session, followed.summary, plan?.request);

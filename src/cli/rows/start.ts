@@ -25,7 +25,7 @@ const DEMO_QPS = '5';
 export async function start(context: Context, flags: StartFlags): Promise<ExitCode> {
   const file = inPackage('examples', 'brands.csv');
   if (!existsSync(file)) {
-    throw new UsageError(`${file} is missing: install searchflow again.`);
+    throw new UsageError('installation-incomplete', `${file} is missing: install searchflow again.`);
   }
   const live = flags.live ?? false;
   const name = live ? 'brands-live' : 'brands';

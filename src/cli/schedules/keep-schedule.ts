@@ -74,13 +74,17 @@ async function refuseUnwritable(
 ): Promise<void> {
   if (into === undefined) return;
   const why = whyUnwritable(into);
-  if (why !== null) throw new UsageError(`--into: ${into} cannot be written (${why}). No schedule was created.`);
+  if (why !== null)
+    throw new UsageError(
+      'warehouse-path-unusable',
+      `--into: ${into} cannot be written (${why}). No schedule was created.`,
+    );
   if (!warehouse || !isSameWarehouse(into, warehouse.shown)) return;
   if (!(parseAddress(warehouse.url.reveal(), '').password || env.PGPASSWORD)) return;
   const refusal = await whyRefused(warehouse, say);
   if (refusal === null) return;
   const wayOut = 'Correct its address, user or password in --into or SEARCHFLOW_WAREHOUSE_URL.';
-  throw new UsageError(`${refusal}. No schedule was created. ${wayOut}`);
+  throw new UsageError('postgres-refused', `${refusal}. No schedule was created. ${wayOut}`);
 }
 
 /** Returns whether the credentials of the warehouse or of the source are known only to this command line. */

@@ -119,7 +119,7 @@ export function backfill(
   const until = end && Math.min(end, now);
   if (from !== null && until !== null && from >= until) mistakes.push('--from must be before --until.');
   return withSchedules(context, asked, mistakes, async (control, name, who) => {
-    if (from === null || until === null) throw new UsageError('--from and --until are required.');
+    if (from === null || until === null) throw new UsageError('missing-argument', '--from and --until are required.');
     const runs = await control.backfill(name, from, until);
     context.terminal.say(
       `${printable(name)} is starting ${some(runs, 'run')}, one for each scheduled time from ${moment(from)} to ${moment(until)}, one after the other. All of them read the current file.`,

@@ -17,11 +17,11 @@ export async function init(
   { json = false }: { readonly json?: boolean },
 ): Promise<ExitCode> {
   if (folder?.trim() === '')
-    throw new UsageError('The name of the folder is empty. Leave it out for the working folder.');
+    throw new UsageError('invalid-argument', 'The name of the folder is empty. Leave it out for the working folder.');
   const path = resolve(cwd, folder ?? '.');
   const found = statSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isDirectory())
-    throw new UsageError(`${printable(path)} is not a folder. Name another one.`);
+    throw new UsageError('invalid-argument', `${printable(path)} is not a folder. Name another one.`);
   const written: string[] = [];
   const kept: string[] = [];
   for (const { path: file, mode, text } of initFiles)

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { JobFailed, UsageError } from '../../worker/config/runtime-types.js';
 
 /** A database does not answer, and waiting longer may not help. */
 export class Silent extends Error {
+  readonly errorCode = 'postgres-unreachable' satisfies ErrorCode;
   override readonly name = 'Silent';
 }
 

@@ -44,6 +44,7 @@ export async function agreed(
   if (bounded) return true;
   const why = always ? '' : ` Purchases above ${dollars(askAboveMicros)} (SEARCHFLOW_ASK_ABOVE) need a confirmation.`;
   throw new UsageError(
+    'confirmation-needed',
     `${sentence}, and ${context.terminal.cannotAsk}.${why} Nothing was bought.\n` +
       'Pass --yes to confirm, or --max-cost DOLLARS to set a cap.',
   );

@@ -2,12 +2,13 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { connectProblem } from '../../core/connections/connect-problem.js';
 import { isPostgresUrl } from '../../core/connections/postgres-address.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { whyAway } from '../../worker/store/check-database.js';
 import { printable } from '../text/printable.js';
 
 /** The service or the warehouse is unreachable; nothing was sent. The message names the setting. */
-export class Unreachable extends Error {
+export class Unreachable extends CodedError {
   override readonly name = 'Unreachable';
 }
 
@@ -31,7 +32,7 @@ export async function checkConnection(config: Pick<RuntimeConfig, 'service' | 'b
   } catch (error) {
     const { code = null } = error as { code?: string };
     const why = connectProblem(code, printable(url.host));
-    throw new Unreachable(`The service: ${why}. Nothing was bought.`, { cause: error });
+    throw new Unreachable('service-unreachable', `The service: ${why}. Nothing was bought.`, { cause: error });
   } finally {
     socket.destroy();
   }
@@ -51,6 +52,7 @@ export async function checkWarehouse(
   const why = await whyAway(warehouse, say, patienceMs);
   if (why === null) return;
   throw new Unreachable(
+    'postgres-unreachable',
     `${why} (${named === null ? 'SEARCHFLOW_WAREHOUSE_URL' : '--into'}). Nothing was started or bought. ` +
       'Running jobs of this warehouse continue when the database is back.',
   );

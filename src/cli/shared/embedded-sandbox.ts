@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Secret } from '../../core/connections/secret.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
 import { withLock } from '../../files/process-lock.js';
@@ -125,7 +126,7 @@ async function startThread(options: Partial<SandboxOptions>): Promise<Thread> {
   const ended = once(thread, 'exit');
   // `once` rejects if the thread fails.
   const [said] = (await once(thread, 'message')) as [{ readonly url?: string; readonly error?: string }];
-  if (said.url === undefined) throw new Error(`The sandbox did not start: ${said.error}`);
+  if (said.url === undefined) throw new CodedError('sandbox-unreachable', `The sandbox did not start: ${said.error}`);
   return {
     url: said.url,
     close: async () => {

@@ -1,3 +1,6 @@
+import type { ErrorOutput } from '../../api/outputs/index.js';
+import { codeOfError } from '../../core/errors/code-of.js';
+import { type ErrorCode, errorEntries } from '../../core/errors/registry.js';
 import { exitCodeOfFailure } from '../../core/processes/exit-codes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
@@ -19,8 +22,19 @@ const systemErrors: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is in use',
 };
 
-/** Returns the text of an error, one line for each mistake, and its exit code. */
-export function failureText(error: unknown): { readonly text: string; readonly code: ExitCode } {
+export interface FailureText {
+  readonly text: string;
+  /** The exit code. */
+  readonly code: ExitCode;
+  readonly errorCode: ErrorCode;
+}
+
+/** Returns the text of an error, one line for each mistake, with its exit code and its error code. */
+export function failureText(error: unknown): FailureText {
+  return { ...textOf(error), errorCode: codeOfError(error) };
+}
+
+function textOf(error: unknown): Omit<FailureText, 'errorCode'> {
   if (error instanceof UsageError) return { text: printableLines(error.message), code: exitCodes.usage };
   // `CsvError` belongs to a folder that the command must not import.
   if (error instanceof Error && error.name === 'CsvError')
@@ -86,4 +100,32 @@ export function stackText(error: unknown): string {
   return error.cause === undefined
     ? own
     : `${own}\nCaused by ${stackText(error.cause) || printable(String(error.cause))}`;
+}
+
+/** Whether the words of a command line ask for JSON. Read before the command line is parsed, which may fail. */
+export function asksForJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--');
+  return (end < 0 ? words : words.slice(0, end)).includes('--json');
+}
+
+/** The last line of the text of an error. */
+export const moreText = (code: ErrorCode): string => `More: searchflow explain ${code}`;
+
+/** The page of all errors in the documentation, with the place of a code. */
+export const docsOf = (code: ErrorCode): string => `docs/errors.md#${code}`;
+
+/** The error as one line of JSON, for commands with `--json`. */
+export function failureJson({ text, code, errorCode }: FailureText): string {
+  const { title, fix, command = null, cost, retry } = errorEntries[errorCode];
+  const output: ErrorOutput = {
+    ...{ kind: 'error', code: errorCode, message: text, title, fix, command, cost, retry },
+    ...{ exitCode: code as ExitCode, docs: docsOf(errorCode) },
+  };
+  return JSON.stringify(output);
+}
+
+/** Returns a mistake in a command line, which the parser of the command line found. `message` begins with `error: `. */
+export function parseFailure(message: string, errorCode: ErrorCode, code: ExitCode): FailureText {
+  const lines = message.replace(/^error: /, '').split('\n');
+  return { text: lines.map((line) => printable(line, 2000)).join('\n'), code, errorCode };
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { type ConfigFlags, readConfig } from '../../worker/config/config.js';
 import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-types.js';
 import { printableLines } from '../text/printable.js';
@@ -17,12 +18,14 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   };
   let config: RuntimeConfig | null = null;
   const all = [...mistakes];
+  let code: ErrorCode = mistakes.length > 0 ? 'invalid-argument' : 'setting-invalid';
   try {
     config = readConfig({ env, flags, cwd, say });
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     all.push(error.message);
+    if (mistakes.length === 0) code = error.errorCode;
   }
-  if (config === null || all.length > 0) throw new UsageError(all.join('\n'));
+  if (config === null || all.length > 0) throw new UsageError(code, all.join('\n'));
   return config;
 }

@@ -52,7 +52,10 @@ export async function setLimits(context: Context, flags: CapFlags): Promise<Exit
   const [dayMicros, monthMicros] = [cap(flags.perDay, '--per-day'), cap(flags.perMonth, '--per-month')];
   const config = settings(context, {}, mistakes);
   if (dayMicros === undefined && monthMicros === undefined) {
-    throw new UsageError('Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.');
+    throw new UsageError(
+      'missing-argument',
+      'Pass --per-day, --per-month or both: an amount in dollars, or none to remove the cap.',
+    );
   }
   return withRuntime(context, config, { sends: false }, async ({ runtime }) => {
     const spend = await runtime.team.spend();

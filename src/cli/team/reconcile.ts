@@ -74,6 +74,7 @@ const dayText = (at: number): string => new Date(at).toISOString().slice(0, 10);
 function billAccess({ service, bill, origin }: RuntimeConfig) {
   if (service === 'sandbox')
     throw new UsageError(
+      'key-missing',
       'There is no API key, so this command would use the sandbox, which has no bill at the service. Set SEARCHFLOW_API_KEY and SEARCHFLOW_SERVICE_KEY.',
     );
   const missing = [
@@ -89,6 +90,6 @@ function billAccess({ service, bill, origin }: RuntimeConfig) {
         ]),
     ...(bill?.url ? [] : [`SEARCHFLOW_BILL_URL is not set. The address of the bill for ${origin} is not known.`]),
   ];
-  if (!bill?.url || missing.length > 0) throw new UsageError(missing.join('\n'));
+  if (!bill?.url || missing.length > 0) throw new UsageError('key-missing', missing.join('\n'));
   return { ...bill, url: bill.url };
 }

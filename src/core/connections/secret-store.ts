@@ -1,3 +1,4 @@
+import { CodedError } from '../errors/coded-error.js';
 import type { Secret } from './secret.js';
 
 /**
@@ -15,6 +16,6 @@ export interface SecretStore {
 }
 
 /** The secret store cannot be used until a person fixes a problem: the store is damaged, not accessible, or readable by other users. */
-export class SecretStoreUnusable extends Error {
+export class SecretStoreUnusable extends CodedError {
   override readonly name = 'SecretStoreUnusable';
 }

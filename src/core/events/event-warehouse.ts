@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/registry.js';
 import type { WalkState } from './walk.js';
 import type { Span } from './walk-window.js';
 
@@ -168,4 +169,5 @@ export interface EventWarehouse {
 /** A page whose records are not events (API reference: /websets/v0/events). */
 export class MisshapenPage extends Error {
   override readonly name = 'MisshapenPage';
+  readonly errorCode = 'events-malformed' satisfies ErrorCode;
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/registry.js';
 import type { CallFacts } from '../purchase/failure.js';
 import { hash } from '../text/hash.js';
 import { canonicalJson } from '../text/json.js';
@@ -65,6 +66,7 @@ export type WalkProblem = 'no-list' | 'no-cursor' | 'repeated-cursor' | 'repeate
 /** The walk of a list cannot continue. `problem` is the reason; the message is one sentence that says what to do. */
 export class WalkError extends Error {
   override readonly name = 'WalkError';
+  readonly errorCode = 'pagination-broken' satisfies ErrorCode;
   constructor(
     readonly problem: WalkProblem,
     message: string,

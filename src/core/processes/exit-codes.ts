@@ -71,8 +71,3 @@ export function exitCodeOfFailure(error: unknown): ExitCode {
   }
   return exitCodes.failed;
 }
-
-/** Bad input of any kind, described in one clear sentence or several lines. Nothing was bought. The command ends with exit code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}

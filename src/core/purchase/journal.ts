@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/registry.js';
 import type { Json, RawJson } from '../text/json.js';
 import type { Freshness } from './freshness.js';
 import type { Price, SpendCap } from './spend.js';
@@ -235,6 +236,7 @@ export class ClaimLost extends Error {
 /** Bodies of bought answers are gone (pruned, damaged). Such answers are bought again only on request. */
 export class BodiesGone extends Error {
   override readonly name = 'BodiesGone';
+  readonly errorCode = 'answers-gone' satisfies ErrorCode;
   constructor(readonly keys: readonly string[]) {
     super(
       `${keys.length} bought answer(s) are no longer in the journal (pruned or damaged) and not in the warehouse; ` +

@@ -1,3 +1,6 @@
+import { codeOfCap } from '../errors/code-of.js';
+import type { ErrorCode } from '../errors/registry.js';
+
 /** A cap of the total cost of some segments: a job's `--max-cost`. */
 export interface SpendCap {
   /** The prefix of the job's segments: `<job>/`. The name `bookPrefix` is old; recorded histories have this name. */
@@ -64,6 +67,7 @@ export interface Spend {
  */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
+  readonly errorCode: ErrorCode;
   /** The cost of requests as a multiple of their list price; see {@link observedMultiple}. */
   readonly multiple: number;
   /** The cap is high enough, but the first requests of this kind are still in flight, and their real cost is not known yet. */
@@ -87,6 +91,7 @@ export class OverBudget extends Error {
           ? `the ${scope}'s budget of $${capMicros / 1e6} is used up`
           : `the team's budget of $${capMicros / 1e6} a ${scope} is used up until ${new Date(resetsAt ?? 0).toISOString()}`,
     );
+    this.errorCode = codeOfCap(scope);
     this.multiple = multiple;
     this.unproven = unproven;
   }

@@ -1,3 +1,5 @@
+import { codeOfCap } from '../errors/code-of.js';
+import type { ErrorCode } from '../errors/registry.js';
 import type { PublishOutcome } from '../publish/publish-request.js';
 import type { OverBudget } from '../purchase/spend.js';
 import { dollars } from '../text/money.js';
@@ -91,6 +93,25 @@ const reasons: Readonly<Record<string, PauseReason>> = {
 /** Returns the reason of a pause for a type of failure; null where a pause does not help. */
 export function pauseReasonOf(type: unknown): PauseReason | null {
   return (typeof type === 'string' && Object.hasOwn(reasons, type) && reasons[type]) || null;
+}
+
+const codes: Readonly<Record<PauseReason, ErrorCode>> = {
+  key: 'key-refused',
+  credits: 'credits-used-up',
+  budget: 'budget-reached',
+  rate: 'rate-limited',
+  service: 'service-unrecognized',
+  request: 'requests-refused',
+  failed: 'too-many-failures',
+  misfit: 'value-misfit',
+  person: 'job-paused',
+};
+
+/** Returns the error code of a pause or stop. A progress has no owner of the cap, so the message of a pause (`budgetText`) tells it. */
+export function codeOfPause(reason: PauseReason | null, message: string | null): ErrorCode {
+  if (reason !== 'budget') return reason === null ? 'job-paused' : codes[reason];
+  if (message?.includes("the worker's budget of")) return codeOfCap('worker');
+  return codeOfCap(message?.includes("the team's budget of") ? 'day' : 'job');
 }
 
 /** What a person must do, by the tag of the failure, or else by its type. The message continues with `, then resume …`. */

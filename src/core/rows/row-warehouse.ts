@@ -1,3 +1,5 @@
+import { CodedError } from '../errors/coded-error.js';
+import type { ErrorCode } from '../errors/registry.js';
 import type { PublishOutcome } from '../publish/publish-request.js';
 import type { RetryFreshness, RetryRule } from '../purchase/freshness.js';
 import type { UnitOutcome, UnknownOutcome } from '../purchase/journal.js';
@@ -274,16 +276,17 @@ export interface RowWarehouse extends RowPlaces {
 }
 
 /** Another process holds the warehouse. The caller must wait and retry. */
-export class WarehouseBusy extends Error {
+export class WarehouseBusy extends CodedError {
   override readonly name = 'WarehouseBusy';
   constructor(
+    code: ErrorCode,
     message: string,
     /** The process that holds the warehouse, where known. */
     readonly pid: number | null,
     /** Set if only this worker cannot use the warehouse. */
     readonly refusal: WorkerRefusal | null = null,
   ) {
-    super(message);
+    super(code, message);
   }
 }
 
@@ -296,7 +299,7 @@ export interface WorkerRefusal {
 }
 
 /** The warehouse cannot be used until a person fixes a problem: wrong table, no permission, full disk, damaged file. */
-export class WarehouseUnusable extends Error {
+export class WarehouseUnusable extends CodedError {
   override readonly name = 'WarehouseUnusable';
 }
 

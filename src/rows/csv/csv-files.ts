@@ -8,7 +8,7 @@ import { type CsvReaderOptions, csvReader } from './csv-reader.js';
 /** Returns a reader of CSV files as one table, in this order. All files have the same columns. */
 export function csvFilesReader(files: readonly string[], options: Omit<CsvReaderOptions, 'source'>): RowReader {
   const [first, ...others] = files;
-  if (first === undefined) throw new CsvError('There are no files');
+  if (first === undefined) throw new CsvError('input-missing', 'There are no files');
   const readerOf = (file: string) => csvReader({ ...options, source: file });
   if (others.length === 0) return readerOf(first);
   return {
@@ -53,7 +53,9 @@ async function openLike(
   signal: AbortSignal | undefined,
 ): Promise<OpenedTable> {
   const table = await reader.open(signal).catch((error: unknown) => {
-    throw error instanceof CsvError && error.line !== null ? new CsvError(`${file}: ${error.message}`) : error;
+    throw error instanceof CsvError && error.line !== null
+      ? new CsvError(error.errorCode, `${file}: ${error.message}`)
+      : error;
   });
   const why = whyOtherColumns(
     names,

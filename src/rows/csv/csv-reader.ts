@@ -23,7 +23,7 @@ export function csvReader(options: CsvReaderOptions): RowReader {
       try {
         const records = await recordsOf(options, delimiter, source.chunks(), signal);
         const first = await records.next();
-        if (first.done) throw new CsvError('The input is empty: it has no header and no rows');
+        if (first.done) throw new CsvError('input-empty', 'The input is empty: it has no header and no rows');
         const [header, ...rest] = first.value.records as [CsvRecord, ...CsvRecord[]];
         const { names, renamed } = readHeader(header);
         return {
@@ -88,6 +88,7 @@ function checkDelimiter(delimiter: string | null): string | null {
   const one = delimiter === '\\t' ? '\t' : delimiter;
   if (one === null || (one.length === 1 && !/["\r\n\0]/.test(one))) return one;
   throw new CsvError(
+    'invalid-argument',
     `The delimiter must be one character other than a quote or line break, not ${JSON.stringify(delimiter)}`,
   );
 }

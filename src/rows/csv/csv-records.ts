@@ -212,6 +212,7 @@ export class CsvRecords {
     const { line, character } = this.#positionOf(start, open === -1 ? cell : open);
     const why = open === -1 ? 'the cell that begins here' : 'the quote that is opened here';
     throw new CsvError(
+      'input-too-large',
       `${cellPosition({ line }, column, undefined)}, character ${character}: ${why} makes a row of more than ${MIB} MiB, which is the limit`,
       line,
       column,

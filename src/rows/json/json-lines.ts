@@ -48,7 +48,7 @@ interface Pieces {
 
 function refuseLong(length: number, line: number): void {
   if (length > MAX_RECORD)
-    throw new CsvError(`line ${line}: a value of more than ${MIB} MiB, which is the limit`, line);
+    throw new CsvError('input-too-large', `line ${line}: a value of more than ${MIB} MiB, which is the limit`, line);
 }
 
 class Lines implements Pieces {
@@ -112,9 +112,13 @@ class Elements implements Pieces {
     this.#at = end - from;
     refuseLong(this.#rest.length, this.#start);
     if (this.#isOver && /\S/.test(this.#rest))
-      throw new CsvError(`line ${this.#line}: text after the end of the list`, this.#line);
+      throw new CsvError('json-invalid', `line ${this.#line}: text after the end of the list`, this.#line);
     if (last && !this.#isOver)
-      throw new CsvError(`line ${this.#start}: the list of JSON values ends in the middle`, this.#start);
+      throw new CsvError(
+        'json-invalid',
+        `line ${this.#start}: the list of JSON values ends in the middle`,
+        this.#start,
+      );
     return found;
   }
 
@@ -126,7 +130,11 @@ class Elements implements Pieces {
     if (this.#depth > (isEnd ? 0 : 1) || this.#isOver) return false;
     const isEmpty = !/\S/.test(before);
     if (isEmpty && !(isEnd && this.#count === 0))
-      throw new CsvError(`line ${this.#line}: the list of JSON values has an empty element`, this.#line);
+      throw new CsvError(
+        'json-invalid',
+        `line ${this.#line}: the list of JSON values has an empty element`,
+        this.#line,
+      );
     if (!isEmpty)
       found.push({ line: this.#start + (/^\s*/.exec(before)?.[0].split('\n').length ?? 1) - 1, text: before });
     this.#count++;

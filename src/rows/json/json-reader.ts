@@ -71,7 +71,10 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
     total += hash.bytes;
   }
   if (found.size === 0)
-    throw new CsvError('The input has no JSON object: each line must be an object, such as {"url": "https://…"}');
+    throw new CsvError(
+      'json-invalid',
+      'The input has no JSON object: each line must be an object, such as {"url": "https://…"}',
+    );
   const columns = [...found].map(([name, column]): RowColumn => ({ name, type: column.type() }));
   return {
     columns,
@@ -85,7 +88,7 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
           yield pieces.map((piece) => toRecord(piece, columns, place));
         }
         if (reading.hash() !== hashes[index])
-          throw new InputUnsteady(`${file} changed while it was read; try again once it is complete`);
+          throw new InputUnsteady('input-changed', `${file} changed while it was read; try again once it is complete`);
       }
     },
     contentHash: () => null,
@@ -132,6 +135,7 @@ function addColumns(found: Map<string, JsonColumn>, piece: JsonPiece, file: stri
     if (column === undefined) {
       if (found.size === MAX_CELLS)
         throw new CsvError(
+          'input-too-large',
           `${file === undefined ? '' : `${file}, `}line ${piece.line}: more than ${MAX_CELLS} different fields, which is the limit`,
         );
       column = new JsonColumn();

@@ -101,7 +101,7 @@ interface Reading {
 }
 
 function tableOf({ client, fields, split }: Described, reading: Reading): Omit<OpenedTable, 'close' | 'notes'> {
-  if (fields.length === 0) throw new CsvError('The SQL has no columns');
+  if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
   const { names, renamed } = nameColumns(fields.map(({ name }) => name));
   const columns = fields.map(({ type }, index) => ({ name: names[index] as string, type: typeOf(type) }));
   const canonical = fields.map(({ type }) => canonicalOf(type, split));

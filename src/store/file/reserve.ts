@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { Serial } from '../../core/waits/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withPath } from '../../files/write-durably.js';
@@ -68,7 +69,8 @@ export class Reserve {
     } catch (error) {
       await this.#shrink(before).catch(() => undefined);
       if (!isFull(error)) throw withPath(error, this.#path);
-      throw new Error(
+      throw new CodedError(
+        'disk-full',
         `The disk of ${dirname(this.#path)} has no room for the answers of ${requests} request(s) in flight. Nothing was sent. Free ${Math.ceil((wanted - before) / 1e6)} MB and run the same command again`,
         { cause: error },
       );

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { UsageError } from '../../core/processes/exit-codes.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
@@ -130,7 +130,8 @@ export class SegmentStore {
 
   #path(segment: string, ending: string): string {
     const parts = segment.split('/');
-    if (!parts.every(isJobId)) throw new UsageError(`"${segment}" is not a valid name of a journal segment`);
+    if (!parts.every(isJobId))
+      throw new UsageError('workflow-input-invalid', `"${segment}" is not a valid name of a journal segment`);
     return join(this.#dir, ...parts) + ending;
   }
 }

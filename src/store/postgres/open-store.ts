@@ -1,4 +1,4 @@
-import { UsageError } from '../../core/processes/exit-codes.js';
+import { CodedError, UsageError } from '../../core/errors/coded-error.js';
 import { beforeFirstRelease } from '../../core/text/before-release.js';
 import {
   migrate,
@@ -26,18 +26,25 @@ export async function openStore(url: string, options: PostgresOptions): Promise<
     );
     const { shown } = postgres.address;
     if (Number(settings?.version) < 140_000)
-      throw new Error(`The store ${shown} runs on a PostgreSQL older than 14. Use PostgreSQL 14 or newer`);
+      throw new CodedError(
+        'postgres-unsuitable',
+        `The store ${shown} runs on a PostgreSQL older than 14. Use PostgreSQL 14 or newer`,
+      );
     if (settings?.encoding !== 'UTF8')
-      throw new Error(
+      throw new CodedError(
+        'postgres-unsuitable',
         `The store ${shown} has the encoding ${settings?.encoding}. Use a database with the encoding UTF8`,
       );
     // A statement that waited for another process must see the rows which that process wrote.
     if (settings.isolation !== 'read committed')
-      throw new Error(
+      throw new CodedError(
+        'postgres-unsuitable',
         `The store ${shown} has default_transaction_isolation = ${settings.isolation}. Set it to read committed`,
       );
     await migrate(postgres, storeSchema).catch((error: unknown) => {
-      throw error instanceof OtherSchema ? new UsageError(refusal(shown, error), { cause: error }) : error;
+      throw error instanceof OtherSchema
+        ? new UsageError('schema-of-another-version', refusal(shown, error), { cause: error })
+        : error;
     });
     return postgres;
   } catch (error) {

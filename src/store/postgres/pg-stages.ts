@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { StagedRows, Stages } from '../../core/rows/stages.js';
 import { removeFolders } from '../../files/folder-size.js';
@@ -74,7 +75,8 @@ export class PgStages implements Stages {
       [job, generation, slice],
     );
     if (!found) {
-      throw new Error(
+      throw new CodedError(
+        'staged-rows-missing',
         `The store has no slice ${slice} of the staged rows of ${job}. Run the job's command again to stage them; nothing is bought twice`,
       );
     }

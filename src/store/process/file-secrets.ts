@@ -65,17 +65,25 @@ export class FileSecrets implements SecretStore {
     const handle = await open(this.#file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null;
       if (error.code === 'ELOOP')
-        throw new SecretStoreUnusable(`the secret file ${this.#file} is a link. Name the file itself`);
-      throw new SecretStoreUnusable(`the secret file ${this.#file} cannot be read [${error.code ?? error.name}]`);
+        throw new SecretStoreUnusable(
+          'secret-file-unusable',
+          `the secret file ${this.#file} is a link. Name the file itself`,
+        );
+      throw new SecretStoreUnusable(
+        'secret-file-unusable',
+        `the secret file ${this.#file} cannot be read [${error.code ?? error.name}]`,
+      );
     });
     if (handle === null) return new Map();
     try {
       const stats = await handle.stat();
-      if (!stats.isFile()) throw new SecretStoreUnusable(`the secret file ${this.#file} is not a regular file`);
+      if (!stats.isFile())
+        throw new SecretStoreUnusable('secret-file-unusable', `the secret file ${this.#file} is not a regular file`);
       const { mode } = stats;
       if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
         const found = (mode & 0o777).toString(8);
         throw new SecretStoreUnusable(
+          'secret-file-unusable',
           `the secret file ${this.#file} has mode ${found}, so other users may read it. Run: chmod 600 ${shellWord(this.#file)}`,
         );
       }
@@ -95,7 +103,10 @@ export class FileSecrets implements SecretStore {
 
 /** Parses the file. Errors never quote its contents. */
 function parse(text: string, file: string): Map<string, string> {
-  const damaged = new SecretStoreUnusable(`the secret file ${file} is damaged. Move it away or restore it`);
+  const damaged = new SecretStoreUnusable(
+    'secret-file-unusable',
+    `the secret file ${file} is damaged. Move it away or restore it`,
+  );
   let value: unknown;
   try {
     value = JSON.parse(text);

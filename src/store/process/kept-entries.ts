@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { UsageError } from '../../core/processes/exit-codes.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import {
   type PublishOutcome,
   type PublishStep,
@@ -119,7 +119,11 @@ const owned = z.object({
 const allowed = z.array(z.object({ field: text, what: text, host: text.nullable() }));
 
 /** An entry cannot be read. Its job or walk is left alone; all other entries are listed. */
-export class EntryDamaged extends UsageError {}
+export class EntryDamaged extends UsageError {
+  constructor(message: string) {
+    super('state-damaged', message);
+  }
+}
 
 /** Parses the entries of jobs and walks; reports each damaged entry once. */
 export class KeptEntries {

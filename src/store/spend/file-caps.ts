@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { SpendCaps } from '../../core/purchase/spend.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -49,7 +50,8 @@ export class FileCaps {
       );
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(
+      throw new CodedError(
+        'state-damaged',
         `The file of the team's caps is damaged: ${this.#path} (${why}). Repair it, or remove it and set the caps again with searchflow limits set`,
         {
           cause: error,

@@ -35,7 +35,7 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
     const target = resolve(path);
     const refuse = (input: string | null) => {
       const why = whyNoTarget(kind, target, { into: file, input });
-      if (why !== null) throw new WarehouseUnusable(why);
+      if (why !== null) throw new WarehouseUnusable('output-path-unusable', why);
     };
     await source.check(job);
     refuse(null);
@@ -51,7 +51,7 @@ export function createExports(source: ExportSource): Pick<RowWarehouse, 'exportC
       );
     } catch (error) {
       if (error instanceof LockBusy)
-        throw new WarehouseBusy(`Another export is writing ${target}: ${error.message}`, error.pid);
+        throw new WarehouseBusy('target-in-use', `Another export is writing ${target}: ${error.message}`, error.pid);
       // A full disk or a missing permission concerns the target here, not the warehouse.
       throw warehouseError(error, target);
     }

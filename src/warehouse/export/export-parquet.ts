@@ -62,7 +62,10 @@ async function refuseOthers(dir: string, shown = dir): Promise<void> {
   const entries = await readdir(dir, { withFileTypes: true });
   const other = entries.find((entry) => !entry.isFile() || !/^part-\d{5,}\.parquet$/.test(entry.name));
   if (other)
-    throw new WarehouseUnusable(`${shown} has files that are not of an export (${other.name}): name another directory`);
+    throw new WarehouseUnusable(
+      'output-path-unusable',
+      `${shown} has files that are not of an export (${other.name}): name another directory`,
+    );
 }
 
 async function syncedSize(file: string): Promise<number> {

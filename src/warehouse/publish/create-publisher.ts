@@ -84,7 +84,7 @@ export function createPublisher(source: PublishSource): Publisher {
 function toFolder(source: PublishSource, request: PublishRequest, folder: string): Promise<Published> {
   const refuse = (input: string | null) => {
     const why = whyNoTarget('parquet', folder, { into: source.file, input });
-    if (why !== null) throw new WarehouseUnusable(why);
+    if (why !== null) throw new WarehouseUnusable('publish-target-invalid', why);
   };
   refuse(null);
   return locked(source, folder, async (drafts) => {
@@ -143,6 +143,7 @@ function toFile(
     for (const other of [source.file, input])
       if (other !== null && other !== '-' && isSameFile(other, file))
         throw new WarehouseUnusable(
+          'publish-target-invalid',
           `${file} is the ${other === source.file ? 'warehouse' : 'input'}: name another file`,
         );
   };
@@ -162,7 +163,10 @@ function toFile(
         await checkLake(connection, file);
       } else await attachTarget(connection, file);
       if (await isWarehouse(connection))
-        throw new WarehouseUnusable(`${file} is a warehouse of searchflow: name another file`);
+        throw new WarehouseUnusable(
+          'publish-target-invalid',
+          `${file} is a warehouse of searchflow: name another file`,
+        );
       return publishToDatabase({ ...drafted, shown: file });
     }).catch((error: unknown) => {
       throw warehouseError(publishError(error, file), file);
@@ -194,7 +198,7 @@ async function locked<T>({ say }: PublishSource, target: string, work: (drafts: 
     return await withDraftFolder(target, work, { waitMs: WAIT_MS, say });
   } catch (error) {
     if (error instanceof LockBusy)
-      throw new WarehouseBusy(`Another publish is writing ${target}: ${error.message}`, error.pid);
+      throw new WarehouseBusy('target-in-use', `Another publish is writing ${target}: ${error.message}`, error.pid);
     throw publishError(error, target);
   }
 }

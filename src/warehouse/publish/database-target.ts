@@ -63,6 +63,7 @@ export async function checkLake(connection: DuckDBConnection, file: string): Pro
   const outside = foreign ?? (isAbsolute(data) && isWithin(realPath(folder), realPath(resolve(data))) ? null : data);
   if (outside !== null)
     throw new WarehouseUnusable(
+      'publish-target-taken',
       `The DuckLake ${file} has data outside of ${folder} (${String(outside).slice(0, 200)}): name a DuckLake whose data is beside its catalog`,
     );
 }

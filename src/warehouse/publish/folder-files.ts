@@ -68,6 +68,7 @@ async function refuseForeign(folder: string, manifest: string): Promise<void> {
   const other = (await pathsBelow(folder)).find((path) => !isDataPath(path) && !isDraftOf(manifest, path));
   if (other !== undefined)
     throw new WarehouseUnusable(
+      'publish-target-taken',
       `${folder} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new folder`,
     );
 }

@@ -63,12 +63,16 @@ export function parseManifest(text: string, shown: string): Manifest {
     // Reported below.
   }
   const where = `The ${MANIFEST} of ${shown}`;
-  if (found?.format !== FORMAT) throw new WarehouseUnusable(`${where} is not one of searchflow: name another target`);
+  if (found?.format !== FORMAT)
+    throw new WarehouseUnusable('publish-target-taken', `${where} is not one of searchflow: name another target`);
   if (found.version !== VERSION)
-    throw new WarehouseUnusable(`${where} was written by a newer version of searchflow: update searchflow`);
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `${where} was written by a newer version of searchflow: update searchflow`,
+    );
   const tables: unknown = found.tables;
   if (!Array.isArray(tables) || !tables.every(isTable))
-    throw new WarehouseUnusable(`${where} is damaged: restore it, or name another target`);
+    throw new WarehouseUnusable('publish-target-damaged', `${where} is damaged: restore it, or name another target`);
   return found as Manifest;
 }
 

@@ -33,9 +33,14 @@ export async function checkUnique(
   );
   const [nulls, repeated] = (reader.getRows()[0] ?? []).map(Number);
   const shown = key.join(', ');
-  if (nulls) throw new WarehouseUnusable(`--key: ${nulls} rows of ${name} have no ${shown}: name columns without NULL`);
+  if (nulls)
+    throw new WarehouseUnusable(
+      'publish-key-invalid',
+      `--key: ${nulls} rows of ${name} have no ${shown}: name columns without NULL`,
+    );
   if (repeated)
     throw new WarehouseUnusable(
+      'publish-key-invalid',
       `--key: ${repeated} values of ${shown} are in more than one row of ${name}: name columns that identify a row`,
     );
 }

@@ -23,7 +23,7 @@ export function placeOf(to: string): Place {
   if (isPostgresUrl(to)) return { kind: 'postgres', address: to };
   if (/^s3:\/\//i.test(to)) {
     const why = whyNoAddress(to);
-    if (why !== null) throw new WarehouseUnusable(`--to: ${why}`);
+    if (why !== null) throw new WarehouseUnusable('publish-target-invalid', `--to: ${why}`);
     s3Place(to);
     return { kind: 's3', address: to };
   }
@@ -31,12 +31,18 @@ export function placeOf(to: string): Place {
   if (catalog !== '' && !/^[a-z]+:/i.test(catalog)) return { kind: 'ducklake', path: resolve(catalog) };
   // A folder has no such name; for one that does, write ./md:x.
   if (/^[a-z][a-z0-9+.-]+:/i.test(to) && !/^[a-z]:[\\/]/i.test(to))
-    throw new WarehouseUnusable(`--to: the value (not shown) is not a target: give ${TARGET_FORMS}`);
+    throw new WarehouseUnusable(
+      'publish-target-invalid',
+      `--to: the value (not shown) is not a target: give ${TARGET_FORMS}`,
+    );
   const path = resolve(to);
   const there = statSync(path, { throwIfNoEntry: false });
   if (there?.isFile()) {
     if (fileKind(path) === 'DuckDB database') return { kind: 'file', path };
-    throw new WarehouseUnusable(`${path} is a file, not a DuckDB database: give ${TARGET_FORMS}`);
+    throw new WarehouseUnusable(
+      'publish-target-invalid',
+      `${path} is a file, not a DuckDB database: give ${TARGET_FORMS}`,
+    );
   }
   const isDatabase = ['.duckdb', '.ddb', '.db'].includes(extname(path).toLowerCase());
   return { kind: there === undefined && isDatabase ? 'file' : 'folder', path };

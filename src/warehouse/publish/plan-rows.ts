@@ -42,12 +42,22 @@ export function isRecreated(
 ): boolean {
   if (before === null) return true;
   const where = `The table ${name} in ${shown}`;
-  if (latest === null) throw new WarehouseUnusable(`${where} is not of a publish: rename it, or name another target`);
+  if (latest === null)
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `${where} is not of a publish: rename it, or name another target`,
+    );
   if (latest.source !== source)
-    throw new WarehouseUnusable(`${where} has the rows of ${latest.source}, not of ${source}: name another target`);
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `${where} has the rows of ${latest.source}, not of ${source}: name another target`,
+    );
   const different = whyOtherColumns(before, columns);
   if (different === null || mode === 'replace') return different !== null;
-  throw new WarehouseUnusable(`${where} has other columns (${different}): replace it as a whole (--mode replace)`);
+  throw new WarehouseUnusable(
+    'publish-columns-differ',
+    `${where} has other columns (${different}): replace it as a whole (--mode replace)`,
+  );
 }
 
 /** Whether the latest publish of a table has appended the same rows of the same run: its answer may have been lost. */
@@ -74,5 +84,6 @@ export function publishValues(
 
 /** Partitions are folders, and databases have none. */
 export function refusePartition({ partition }: Pick<PublishRequest, 'partition'>): void {
-  if (partition !== null) throw new WarehouseUnusable('--partition is only for targets with files: leave it out');
+  if (partition !== null)
+    throw new WarehouseUnusable('option-unusable', '--partition is only for targets with files: leave it out');
 }

@@ -25,7 +25,10 @@ export function planTable(
   if (before === undefined) return { kept: [], merges: false };
   const where = `The table ${staged.name} in ${at.shown}`;
   if (before.source !== at.source)
-    throw new WarehouseUnusable(`${where} has the rows of ${before.source}, not of ${at.source}: name another target`);
+    throw new WarehouseUnusable(
+      'publish-target-taken',
+      `${where} has the rows of ${before.source}, not of ${at.source}: name another target`,
+    );
   const kept =
     mode !== 'replace'
       ? before.files
@@ -38,11 +41,17 @@ export function planTable(
   if (before.partitionBy !== partition) {
     const by = before.partitionBy === null ? 'has no partitions' : `is partitioned by ${before.partitionBy}`;
     const way = before.partitionBy === null ? 'publish without --partition' : `pass --partition ${before.partitionBy}`;
-    throw new WarehouseUnusable(`${where} ${by}: ${way}, or replace it as a whole (--mode replace, no --partition)`);
+    throw new WarehouseUnusable(
+      'publish-columns-differ',
+      `${where} ${by}: ${way}, or replace it as a whole (--mode replace, no --partition)`,
+    );
   }
   const different = whyOtherColumns(before.columns, staged.columns);
   if (different !== null)
-    throw new WarehouseUnusable(`${where} has other columns (${different}): replace it as a whole (--mode replace)`);
+    throw new WarehouseUnusable(
+      'publish-columns-differ',
+      `${where} has other columns (${different}): replace it as a whole (--mode replace)`,
+    );
   return { kept: filled, merges: mode === 'merge' };
 }
 
@@ -51,6 +60,7 @@ export function checkKey({ name, columns }: Pick<StagedTable, 'name' | 'columns'
   const missing = key.find((column) => !columns.some((one) => one.name === column));
   if (missing !== undefined)
     throw new WarehouseUnusable(
+      'publish-key-invalid',
       `--key: ${name} has no column ${missing}. Its columns: ${columns.map((column) => column.name).join(', ')}`,
     );
 }

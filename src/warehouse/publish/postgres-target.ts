@@ -43,7 +43,10 @@ export function postgresTarget(url: string) {
   try {
     return parseAddress(url, DEFAULT_SCHEMA);
   } catch (error) {
-    throw new WarehouseUnusable(`The address of the target ${error instanceof Error ? error.message : String(error)}`);
+    throw new WarehouseUnusable(
+      'postgres-address-invalid',
+      `The address of the target ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 
@@ -70,23 +73,34 @@ export async function withPostgresTarget<T>(
 }
 
 function targetError(error: unknown, shown: string): unknown {
-  if (error instanceof PostgresAway) return new WarehouseBusy(error.message, null);
+  if (error instanceof PostgresAway) return new WarehouseBusy('postgres-unreachable', error.message, null);
   if (error instanceof PostgresRefused) {
     const way = /^(28|3D)/.test(error.code ?? '')
       ? 'check the address, and user and password (in the address, PGUSER and PGPASSWORD, or .pgpass)'
       : 'ask its owner for the missing rights';
-    return new WarehouseUnusable(`${error.message}: ${way}`, { cause: error });
+    return new WarehouseUnusable(error.errorCode, `${error.message}: ${way}`, { cause: error });
   }
   const { code = '', message } = error as { code?: string; message: string };
   if (/^53[12]00$/.test(code))
-    return new WarehouseUnusable(`${shown} is out of space: free some and publish again. The target is unchanged`, {
-      cause: error,
-    });
+    return new WarehouseUnusable(
+      'warehouse-full',
+      `${shown} is out of space: free some and publish again. The target is unchanged`,
+      {
+        cause: error,
+      },
+    );
   if (code === '2BP01')
-    return new WarehouseUnusable(`A table in ${shown} has other columns, and views depend on it: drop those first`, {
+    return new WarehouseUnusable(
+      'publish-columns-differ',
+      `A table in ${shown} has other columns, and views depend on it: drop those first`,
+      {
+        cause: error,
+      },
+    );
+  if (code !== '')
+    return new WarehouseUnusable('publish-columns-differ', `${shown} refuses the rows (PostgreSQL: ${message})`, {
       cause: error,
     });
-  if (code !== '') return new WarehouseUnusable(`${shown} refuses the rows (PostgreSQL: ${message})`, { cause: error });
   return error;
 }
 

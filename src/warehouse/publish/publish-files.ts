@@ -89,6 +89,7 @@ async function checkFiles(files: TargetFiles, kept: readonly ManifestFile[]): Pr
     const size = await files.size(path);
     if (size !== bytes)
       throw new WarehouseUnusable(
+        'publish-target-damaged',
         `${files.pathOf(path)} is ${size === null ? 'missing' : 'damaged'}: restore it, or replace the table as a whole (--mode replace)`,
       );
   }

@@ -14,5 +14,8 @@ export function publishedTables(subject: 'events' | 'monitors', dialect: EventDi
 
 /** Throws for a warehouse that does not exist. */
 export function nothingToPublish(subject: 'events' | 'monitors', shown: string): WarehouseUnusable {
-  return new WarehouseUnusable(`${shown} does not exist, so it has no ${subject}: name their warehouse with --from`);
+  return new WarehouseUnusable(
+    'job-not-loaded',
+    `${shown} does not exist, so it has no ${subject}: name their warehouse with --from`,
+  );
 }

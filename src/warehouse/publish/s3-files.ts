@@ -31,6 +31,7 @@ export function s3Place(address: string, flag = '--to'): S3Place {
     const setting = parameters[name];
     if (setting === undefined)
       throw new WarehouseUnusable(
+        'publish-target-invalid',
         `${flag}: an s3:// address has no parameter ${name}; it may have ${Object.keys(parameters).join(', ')}`,
       );
     return [setting, value] as const;
@@ -84,6 +85,7 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
       const other = names.find((path) => !isDataPath(path));
       if (other === undefined) return null;
       throw new WarehouseUnusable(
+        'publish-target-taken',
         `${url} has files that are not of a publish (${other}) and no ${MANIFEST}: name an empty or a new prefix`,
       );
     },
@@ -107,7 +109,11 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
     },
     async putManifest(content) {
       if ((await files.manifest()) !== before)
-        throw new WarehouseBusy(`Another publish has written to ${url} meanwhile: publish again`, null);
+        throw new WarehouseBusy(
+          'target-in-use',
+          `Another publish has written to ${url} meanwhile: publish again`,
+          null,
+        );
       await first(`COPY (SELECT encode(${literal(content)})) TO ${literal(urlOf(MANIFEST))} (FORMAT blob)`);
     },
     // DuckDB cannot remove objects.
@@ -119,7 +125,7 @@ export function s3Files(connection: DuckDBConnection, place: S3Place, before: st
 function s3Error(error: unknown, bucket: string, url: string): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
-  const say = (sentence: string) => new WarehouseUnusable(sentence, { cause: error });
+  const say = (sentence: string) => new WarehouseUnusable('publish-target-unreachable', sentence, { cause: error });
   if (/\b404\b|NoSuchBucket/.test(message))
     return say(`The bucket ${bucket} of ${url} was not found: create it, or correct its name, region or endpoint`);
   if (/\b40[013]\b|Forbidden|AccessDenied|InvalidAccessKey/.test(message))

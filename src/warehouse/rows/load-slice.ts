@@ -1,3 +1,4 @@
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { leftOut } from '../../core/rows/row-operation.js';
 import type { LoadBatch } from '../../core/rows/row-warehouse.js';
@@ -241,7 +242,8 @@ async function isWhole(tx: RowTransaction, job: string, { table, units, first, l
 }
 
 export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
-  return new Error(
+  return new CodedError(
+    'staged-rows-missing',
     `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,
   );
 }

@@ -69,6 +69,7 @@ export async function unloadedSlices(
 export function checkGeneration(job: string, generation: string, current: string | undefined): void {
   if (current === generation) return;
   throw new WarehouseUnusable(
+    current === undefined ? 'warehouse-rows-lost' : 'job-replaced',
     current === undefined
       ? `The warehouse of ${job} was deleted or replaced while the job ran; the same command loads it again from the journal`
       : `The job ${job} has been started with other content or options; this run can no longer load`,

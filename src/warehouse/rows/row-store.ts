@@ -123,7 +123,7 @@ export function createRowStore(
 
 /** `where`: the name of the warehouse, for messages. */
 export function unknownJob(job: string, where: string): JobNotLoaded {
-  return new JobNotLoaded(`There is no job ${job} in ${where}: run it first, or name its warehouse`);
+  return new JobNotLoaded('job-not-loaded', `There is no job ${job} in ${where}: run it first, or name its warehouse`);
 }
 
 /**

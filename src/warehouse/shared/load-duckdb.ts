@@ -12,6 +12,7 @@ export async function loadDuckDb(): Promise<typeof DuckDb> {
     const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
     const machine = `${process.platform} ${process.arch}`;
     throw new WarehouseUnusable(
+      'installation-incomplete',
       `DuckDB for this machine (${machine}) cannot be loaded: ${reason}. Install it (npm install --include=optional @duckdb/node-api), or load into PostgreSQL (--into postgres://…)`,
       { cause: error },
     );

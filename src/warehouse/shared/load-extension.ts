@@ -24,11 +24,12 @@ export async function loadExtension(
   const path = folder === null ? null : join(folder, file);
   if (path === null || !existsSync(path))
     throw new WarehouseUnusable(
+      'duckdb-extension-missing',
       `${what} needs DuckDB's extension ${name}${path === null ? '' : `, and ${path} is missing`}: ${way}`,
     );
   try {
     await connection.run(`LOAD ${literal(path)}`);
   } catch (error) {
-    throw new WarehouseUnusable(`DuckDB cannot load ${path}: ${way}`, { cause: error });
+    throw new WarehouseUnusable('duckdb-extension-missing', `DuckDB cannot load ${path}: ${way}`, { cause: error });
   }
 }

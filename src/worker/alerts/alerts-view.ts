@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ALERT_TEST, type Alert } from '../../core/alerts/alert.js';
 import type { AlertOutbox, KeptAlert, Receiver } from '../../core/alerts/outbox.js';
-import { UsageError } from '../../core/processes/exit-codes.js';
+import { UsageError } from '../../core/errors/coded-error.js';
 import { ALERT_FOR_MS, alertId } from './alert-book.js';
 import { type AlertSettings, receiversOf } from './alert-setting.js';
 
@@ -25,7 +25,10 @@ interface AlertsOf {
 export function alertsView({ alerts, origin }: AlertsOf, outbox: AlertOutbox): AlertsView {
   const settings = (): AlertSettings => {
     if (alerts) return alerts;
-    throw new UsageError('There is no receiver of alerts. Set SEARCHFLOW_ALERT_URL or SEARCHFLOW_ALERT_COMMAND.');
+    throw new UsageError(
+      'alert-receiver-missing',
+      'There is no receiver of alerts. Set SEARCHFLOW_ALERT_URL or SEARCHFLOW_ALERT_COMMAND.',
+    );
   };
   return {
     list: (most) => outbox.list(most),

@@ -83,7 +83,7 @@ const aRate = `a whole number of requests a second from 1 to ${MAX_QPS}`;
 export function readConfig(sources: ConfigSources): RuntimeConfig {
   const { config, mistakes } = readSettings(sources);
   const all = [...mistakes, ...whyNoStateFolder(sources, config.stateDir)];
-  if (all.length > 0) throw new UsageError(all.join('\n'));
+  if (all.length > 0) throw new UsageError('setting-invalid', all.join('\n'));
   return config;
 }
 

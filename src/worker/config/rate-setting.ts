@@ -11,5 +11,8 @@ function profileOf(named: string | RateProfile): RateProfile {
   if (typeof named !== 'string') return named;
   const profile = rateProfiles[named];
   if (profile) return profile;
-  throw new UsageError(`The rate profile ${named} is unknown. Use ${Object.keys(rateProfiles).join(', ')}`);
+  throw new UsageError(
+    'setting-invalid',
+    `The rate profile ${named} is unknown. Use ${Object.keys(rateProfiles).join(', ')}`,
+  );
 }

@@ -24,7 +24,7 @@ import type { UrlCells } from '../../rows/index.js';
 import type { AlertSettings } from '../alerts/alert-setting.js';
 import type { BillSetting } from './service-setting.js';
 
-export { UsageError } from '../../core/processes/exit-codes.js';
+export { UsageError } from '../../core/errors/coded-error.js';
 export type { UrlCells } from '../../rows/index.js';
 
 /** Access to the workflows for walks, monitors, agents and schedules. */

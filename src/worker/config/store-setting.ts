@@ -97,7 +97,7 @@ export function warehouseOf(
   const own = warehouse?.url.reveal();
   if (into === null || into === undefined) return warehouseAddress(own ?? usual, cwd);
   const mistyped = whyNoWarehouse(into);
-  if (mistyped !== null) throw new UsageError(`--into: the value (not shown) ${mistyped}.`);
+  if (mistyped !== null) throw new UsageError('invalid-argument', `--into: the value (not shown) ${mistyped}.`);
   const asked = warehouseAddress(into, cwd);
   return own !== undefined && warehouse && isSameWarehouse(asked, warehouse.shown)
     ? warehouseAddress(strictest(own, asked), cwd)

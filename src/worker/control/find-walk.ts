@@ -24,5 +24,5 @@ export function findWalk(walks: readonly WalkEntry[], name: string): WalkEntry |
   const named = walks.filter((walk) => walkName(walk) === name);
   if (named.length < 2) return named[0] ?? null;
   const all = named.map(({ job, stream, origin, into }) => `${job} (${stream} of ${origin} into ${into})`);
-  throw new UsageError(`${name} matches several walks: ${all.join(', ')}. Give one of these ids`);
+  throw new UsageError('name-ambiguous', `${name} matches several walks: ${all.join(', ')}. Give one of these ids`);
 }

@@ -48,7 +48,7 @@ abstract class PausableHandle<
   async pause({ isAbandoned = false } = {}): Promise<void> {
     const about = await this.#refuseCancelled('pause');
     if (isAbandoned && about.status.name === 'RUNNING')
-      throw new UsageError(`${this.job} is stopped: ${COMMAND_ENDED}. ${this.wayToResume()}`);
+      throw new UsageError('job-not-running', `${this.job} is stopped: ${COMMAND_ENDED}. ${this.wayToResume()}`);
     await this.signal(signalNames.pause);
   }
 
@@ -66,7 +66,7 @@ abstract class PausableHandle<
   async #refuseCancelled(verb: string): Promise<WorkflowExecutionDescription> {
     const about = await this.known(() => this.temporal.describe(), verb);
     if (about.status.name === 'RUNNING' && isCancelRequested(about))
-      throw new UsageError(`${this.job} is being cancelled; there is nothing to ${verb}.`);
+      throw new UsageError('job-not-running', `${this.job} is being cancelled; there is nothing to ${verb}.`);
     return about;
   }
 

@@ -180,7 +180,10 @@ async function checkWritable(secretFile: string): Promise<void> {
     await new FileSecrets(secretFile).remove('webhook/');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--secret-file: ${secretFile} cannot be written: ${why}. Nothing was sent`);
+    throw new UsageError(
+      'secret-file-unusable',
+      `--secret-file: ${secretFile} cannot be written: ${why}. Nothing was sent`,
+    );
   }
 }
 

@@ -81,6 +81,7 @@ export class QuietControl {
         const there = await this.#inputOf(idOf(input.name, edge));
         if (JSON.stringify(there) !== JSON.stringify(withOrigin)) {
           throw new UsageError(
+            'name-taken',
             `Quiet hours named ${input.name} already exist. Remove them first, or use another name (--as NAME)`,
           );
         }
@@ -98,7 +99,10 @@ export class QuietControl {
   async remove(name: string): Promise<() => Promise<QuietOutcome>> {
     const input = (await this.#inputOf(idOf(name, 'begin'))) ?? (await this.#inputOf(idOf(name, 'end')));
     if (!input)
-      throw new UsageError(`There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`);
+      throw new UsageError(
+        'quiet-hours-unknown',
+        `There are no quiet hours named ${name}. To list them: searchflow monitors quiet list`,
+      );
     // A run that is waiting or in progress must not pause monitors that were already restored.
     for (const edge of edges) await pauseAndCancelSchedule(this.#client, idOf(name, edge));
     await cancelRunning(this.#client, runWorkflowId(input));

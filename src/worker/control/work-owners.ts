@@ -6,6 +6,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { stateOfRun } from '../../core/alerts/job-alerts.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job.js';
@@ -141,7 +142,7 @@ export class WorkOwners {
 
   /** Throws if this process is stopping, because work that it starts would run without an owner. */
   check(): void {
-    if (this.#stopped) throw new Error('This command is stopping');
+    if (this.#stopped) throw new CodedError('interrupted', 'This command is stopping');
   }
 
   /**

@@ -61,6 +61,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       if (now - awaySince > SERVER_AWAY_MS) {
         const { message } = error instanceof ServiceError && error.cause ? error.cause : (error as Error);
         throw new UsageError(
+          'temporal-unreachable',
           `The Temporal server has not answered for 5 minutes (${message}). Its workflows continue; run the same command to watch this one`,
         );
       }
@@ -97,7 +98,7 @@ export class WorkflowHandle<Progress, Result> {
       return await this.known(() => this.temporal.executeUpdate<Answer, [object]>(name, { args: [argument] }));
     } catch (error) {
       if (!(error instanceof WorkflowUpdateFailedError)) throw error;
-      throw new UsageError(error.cause instanceof Error ? error.cause.message : error.message);
+      throw new UsageError('decision-refused', error.cause instanceof Error ? error.cause.message : error.message);
     }
   }
 
@@ -137,7 +138,7 @@ export class WorkflowHandle<Progress, Result> {
       return await work();
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
-      throw new UsageError(await this.notRunningText(verb));
+      throw new UsageError('job-not-running', await this.notRunningText(verb));
     }
   }
 

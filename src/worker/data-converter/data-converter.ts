@@ -35,7 +35,8 @@ const fields = ['payloadConverterPath', 'failureConverterPath', 'payloadCodecs',
 
 /** Loads the `dataConverter` of a module, its named or default export. */
 async function loadModule(path: string): Promise<DataConverter> {
-  const problem = (text: string) => new UsageError(`SEARCHFLOW_DATA_CONVERTER: ${path} ${text}`);
+  const problem = (text: string) =>
+    new UsageError('data-converter-unusable', `SEARCHFLOW_DATA_CONVERTER: ${path} ${text}`);
   const module = (await import(pathToFileURL(path).href).catch((error: unknown) => {
     throw problem(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
   })) as { readonly dataConverter?: unknown; readonly default?: unknown };
@@ -67,6 +68,7 @@ const readsPlain: PayloadCodec = {
       .find((encoding) => !readable.includes(encoding));
     if (other === undefined) return payloads;
     throw new UsageError(
+      'data-converter-unusable',
       `Workflows of this namespace are encoded as ${JSON.stringify(other)}. Set SEARCHFLOW_DATA_CONVERTER to the module of their data converter.`,
     );
   },

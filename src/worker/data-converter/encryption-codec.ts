@@ -28,6 +28,7 @@ export function createEncryptionCodec(key: Buffer, encodes: boolean, keyFile: st
     const [data, id] = [payload.data ?? new Uint8Array(), textIn(payload, KEY_ID)];
     if (id !== keyId)
       throw new UsageError(
+        'encryption-key-unusable',
         `Workflows of this folder were encrypted with another key (${id}) than that of ${keyFile} (${keyId}). Restore the former file.`,
       );
     const decipher = createDecipheriv(CIPHER, key, data.subarray(0, NONCE_BYTES));

@@ -14,12 +14,19 @@ export function readKey(stateDir: string): Buffer | null {
   const path = keyFileOf(stateDir);
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return null;
-  if (!stats.isFile()) throw new UsageError(`${path} is not a file. Restore the file with the key.`);
+  if (!stats.isFile())
+    throw new UsageError('encryption-key-unusable', `${path} is not a file. Restore the file with the key.`);
   if ((stats.mode & 0o077) !== 0)
-    throw new UsageError(`Other users can read the key in ${path}. Run: chmod 600 '${path}'`);
+    throw new UsageError(
+      'encryption-key-unusable',
+      `Other users can read the key in ${path}. Run: chmod 600 '${path}'`,
+    );
   const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
   if (key.length !== KEY_BYTES)
-    throw new UsageError(`${path} does not have a key of ${KEY_BYTES} bytes in Base64. Restore the file.`);
+    throw new UsageError(
+      'encryption-key-unusable',
+      `${path} does not have a key of ${KEY_BYTES} bytes in Base64. Restore the file.`,
+    );
   return key;
 }
 

@@ -90,7 +90,7 @@ export async function openParts(config: RuntimeConfig): Promise<Parts & { readon
   const store = await openStore(config);
   try {
     const working = await store.work();
-    if (!working) throw new UsageError(folderTaken(config, store));
+    if (!working) throw new UsageError('state-folder-in-use', folderTaken(config, store));
     const parts = await assembleParts(config, store, working);
     const standing = store.shared ? null : standHere(config);
     return {
@@ -160,7 +160,11 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     warehouseFor: (staged) => {
       if (staged.origin === config.origin) return warehouses.of(staged);
       // The job is refused here: its keys and pages would be mixed with those of another service.
-      throw new WarehouseBusy(`The job belongs to ${staged.origin}, and this worker uses ${config.origin}`, null);
+      throw new WarehouseBusy(
+        'other-service',
+        `The job belongs to ${staged.origin}, and this worker uses ${config.origin}`,
+        null,
+      );
     },
     secrets: config.secretFile ? new FileSecrets(config.secretFile) : null,
     events: walks.events,
@@ -202,7 +206,11 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
     timeoutMs: defaultTimeouts.totalMs,
     stage: async (input, { workflowId, schedule, signal }) => {
       if (input.host !== undefined && input.host !== hostname())
-        throw new WarehouseBusy(`The file ${input.input} is on ${input.host}. Run a worker there`, null);
+        throw new WarehouseBusy(
+          'file-on-another-machine',
+          `The file ${input.input} is on ${input.host}. Run a worker there`,
+          null,
+        );
       const { input: file, into, csv } = input;
       await allowlist.check({ input: file, into, csv, publish: input.publish?.to });
       const jobs = () => store.entries.all();

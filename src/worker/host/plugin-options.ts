@@ -128,7 +128,7 @@ const schema: InputSchema = { type: 'object', properties, required: ['apiKey'], 
 /** Throws `UsageError` with all mistakes in the options of the plugin. Options that are undefined count as absent. */
 export function refuseWrongOptions(options: SearchflowPluginOptions): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new UsageError("SearchflowPlugin takes an object of options, such as { apiKey: '…' }.");
+    throw new UsageError('setting-invalid', "SearchflowPlugin takes an object of options, such as { apiKey: '…' }.");
   const given = withoutUndefined(options);
   const { say, rateProfile, prices, origin } = given;
   const wrong = schemaProblems('SearchflowPlugin', given, schema);
@@ -145,7 +145,7 @@ export function refuseWrongOptions(options: SearchflowPluginOptions): void {
     ...profileProblems(rateProfile),
     ...(wrong.length > 0 ? [] : alertProblems(options)),
   ];
-  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  if (problems.length > 0) throw new UsageError('setting-invalid', problems.join('\n'));
 }
 
 function alertProblems(options: SearchflowPluginOptions): readonly string[] {

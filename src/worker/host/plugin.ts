@@ -11,6 +11,7 @@ import { resolveBase } from '../../api/request.js';
 import type { WireOptions } from '../../api/transport.js';
 import { mayHoldSecret, Secret } from '../../core/connections/secret.js';
 import { DEFAULT_BASE_URL } from '../../core/connections/service.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { Journal, UnitRecord } from '../../core/purchase/journal.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
 import { toMicros } from '../../core/text/money.js';
@@ -151,7 +152,8 @@ async function endUnrun(worker: Worker, next: (worker: Worker) => Promise<void>)
  */
 async function unlessStopped(opening: ReturnType<typeof openParts>): ReturnType<typeof openParts> {
   const stopped = deferred<never>();
-  const stop = (signal: string) => stopped.reject(new Error(`The worker was stopped by ${signal} while it started`));
+  const stop = (signal: string) =>
+    stopped.reject(new CodedError('interrupted', `The worker was stopped by ${signal} while it started`));
   for (const signal of stopSignals) process.once(signal, stop);
   try {
     return await Promise.race([opening, stopped.promise]);
@@ -169,7 +171,7 @@ const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 function deploymentOfEnvironment(): RuntimeConfig['deployment'] {
   const reader = new SettingsReader(process.env);
   const deployment = readDeployment(reader);
-  if (reader.mistakes.length > 0) throw new UsageError(reader.mistakes.join('\n'));
+  if (reader.mistakes.length > 0) throw new UsageError('setting-invalid', reader.mistakes.join('\n'));
   return deployment;
 }
 
@@ -267,6 +269,7 @@ function refuseSameNames(names: readonly string[], operations: boolean): void {
   const them = same.length === 1 ? 'it' : 'them';
   const isOptional = same.every((name) => !(name in ownActivities));
   throw new UsageError(
+    'setting-invalid',
     `Activities of this worker have the same names as searchflow's: ${same.join(', ')}. Rename ${them}${isOptional ? ', or pass operations: false to SearchflowPlugin' : ''}.`,
   );
 }
@@ -291,9 +294,12 @@ function toConfig(options: SearchflowPluginOptions): RuntimeConfig {
   const stateDir = resolve(options.stateDir ?? '.searchflow');
   const foreign = options.trustStateDir ? null : whyNotOwn(stateDir);
   if (foreign !== null)
-    throw new UsageError(`stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`);
+    throw new UsageError(
+      'state-folder-unusable',
+      `stateDir: ${stateDir} ${foreign}. Change its owner or permissions, or set trustStateDir.`,
+    );
   const otherFormat = whyOtherFormat(stateDir, stateDir);
-  if (otherFormat !== null) throw new UsageError(otherFormat);
+  if (otherFormat !== null) throw new UsageError('state-folder-unusable', otherFormat);
   const qps = options.qps ?? 10;
   const allowed = options.maxCostPerJob === undefined ? null : toMicros(options.maxCostPerJob);
   return {
@@ -333,7 +339,10 @@ function serverOption(host: string): string {
     return parseServer(host);
   } catch {
     const shown = mayHoldSecret(host) ? 'a value (not shown)' : JSON.stringify(host);
-    throw new UsageError(`hosts: ${shown} is not a database server such as db.internal or db.internal:6432.`);
+    throw new UsageError(
+      'setting-invalid',
+      `hosts: ${shown} is not a database server such as db.internal or db.internal:6432.`,
+    );
   }
 }
 
@@ -341,7 +350,10 @@ function addressed(option: string, url: string, parse: (url: string) => Database
   try {
     return parse(url);
   } catch (error) {
-    throw new UsageError(`${option} (not shown) ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      'setting-invalid',
+      `${option} (not shown) ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }
 

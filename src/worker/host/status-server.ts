@@ -43,7 +43,9 @@ export async function serveStatus(address: string, sources: StatusSources): Prom
     const { code, message } = error as NodeJS.ErrnoException;
     const isInUse = code === 'EADDRINUSE';
     const why = `SEARCHFLOW_METRICS: metrics cannot be served at ${address}: ${isInUse ? 'Address already in use' : message}`;
-    throw isInUse ? new AddressInUse(why, { cause: error }) : new UsageError(why, { cause: error });
+    throw isInUse
+      ? new AddressInUse('port-in-use', why, { cause: error })
+      : new UsageError('setting-invalid', why, { cause: error });
   }
   // Probes must not keep a process alive that has nothing left to do.
   server.unref();

@@ -1,3 +1,4 @@
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
@@ -158,6 +159,7 @@ export class WorkerHere {
     const workers = `the workers of task queue ${taskQueue} have versions (current: ${version})`;
     if (!this.#store.shared)
       throw new UsageError(
+        'task-queue-in-use',
         `This command cannot run its work here: ${workers}. Let both share a PostgreSQL store (SEARCHFLOW_STORE=postgres://…), or use another task queue (SEARCHFLOW_TASK_QUEUE).`,
       );
     if (this.#refused !== 'version') say(`This command watches: ${workers}, and run its work.`);
@@ -193,7 +195,7 @@ export class WorkerHere {
   }
 
   #throwIfClosing(): void {
-    if (this.#closing) throw new Error('The worker was stopped while it started');
+    if (this.#closing) throw new CodedError('interrupted', 'The worker was stopped while it started');
   }
 
   async #release(): Promise<void> {

@@ -64,6 +64,7 @@ async function doneJobs(
     if (phase === 'done' && isOld) return true;
     if (job === null) return false;
     throw new UsageError(
+      'job-not-done',
       phase === 'done'
         ? `${staged.job} has ended too lately to be cleaned. To clean it now:\n  searchflow clean ${shellWord(staged.job)} --older-than 0s`
         : `${staged.job} is ${phase}. Only the state of done jobs can be removed`,

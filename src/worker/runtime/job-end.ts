@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobSummary, StagedJob } from '../../core/rows/job.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
@@ -58,7 +59,8 @@ async function csvHere(
   if (csv === null || !parts.store.shared || !existsSync(dirname(csv))) return null;
   const { rows } = await parts.warehouses.of(staged).exportCsv(staged.job, csv, staged.csvForm);
   if (rows >= staged.rows - (warehouse.quarantined ?? 0)) return csv;
-  throw new Error(
+  throw new CodedError(
+    'warehouse-rows-lost',
     `${csv} has ${rows} of ${staged.rows} rows, because the warehouse has lost some. Run the same command again`,
   );
 }

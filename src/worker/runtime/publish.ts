@@ -33,7 +33,8 @@ export async function checkPublish(
         () => null,
         (error: Error) => error.message,
       ));
-  if (why !== null) throw new UsageError(`--publish: ${why.replace(/\.$/, '')}. Nothing was bought.`);
+  if (why !== null)
+    throw new UsageError('publish-target-invalid', `--publish: ${why.replace(/\.$/, '')}. Nothing was bought.`);
 }
 
 /** Publishes a job from its warehouse, or events or monitors, without Temporal. */
@@ -46,6 +47,7 @@ export async function publish(
     return warehouses.publisher({ into }).publish({ ...request, subject: what });
   }
   const { staged } = await findJob(store.entries, what);
-  if (from !== null) throw new UsageError(`--from: the rows of ${staged.job} are in ${staged.into}. Leave it out.`);
+  if (from !== null)
+    throw new UsageError('option-unusable', `--from: the rows of ${staged.job} are in ${staged.into}. Leave it out.`);
   return warehouses.publisher(staged).publish({ ...request, subject: { job: staged.job } });
 }

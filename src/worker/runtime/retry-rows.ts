@@ -117,6 +117,7 @@ async function refuseUnlessReady(parts: RuntimeParts, entry: JobEntry, command: 
   if (phase === 'done' || (command !== 'retry' && !isRunning)) return;
   const name = shellWord(job);
   throw new UsageError(
+    'job-running',
     isRunning && phase !== 'paused'
       ? `${job} is running. Wait until it ends, then run ${command} again`
       : `${job} is ${phase}, so its rows are not complete. To complete them:\n  searchflow resume ${name}`,
@@ -137,6 +138,7 @@ async function checkTags(
     const units = names.includes(tag) ? await warehouse.failedUnits(staged.job, { tags: [tag] }) : [];
     if (command === 'retry' && units.length > 0 && units.every(({ key }) => key === null))
       throw new UsageError(
+        'row-not-retryable',
         `Rows with the tag ${tag} are bad rows, which cannot be bought. Correct them in the input, then run the job's command again`,
       );
     if (names.includes(tag)) continue;
@@ -147,7 +149,7 @@ async function checkTags(
         : near
           ? `Did you mean ${near}? Tags of ${staged.job}: ${names.join(', ')}`
           : `Tags of ${staged.job}: ${names.join(', ')}`;
-    throw new UsageError(`No row failed with the tag ${tag}. ${hint}`);
+    throw new UsageError('row-not-retryable', `No row failed with the tag ${tag}. ${hint}`);
   }
 }
 
@@ -161,10 +163,12 @@ async function checkRows(
   for (const row of rows) {
     const state = found.get(row);
     if (state === undefined)
-      throw new UsageError(`There is no row ${row}: ${staged.job} has the rows 1 to ${staged.rows}`);
-    if (state.status === 'success') throw new UsageError(`Row ${row} has not failed: it has an answer`);
+      throw new UsageError('row-unknown', `There is no row ${row}: ${staged.job} has the rows 1 to ${staged.rows}`);
+    if (state.status === 'success')
+      throw new UsageError('row-not-retryable', `Row ${row} has not failed: it has an answer`);
     if (state.status === 'invalid' && command === 'retry')
       throw new UsageError(
+        'row-not-retryable',
         `Row ${row} is a bad row (${state.tag}), which cannot be bought. Correct it in the input, then run the job's command again`,
       );
   }

@@ -105,7 +105,7 @@ export class StoreRowJobs implements RowJobs {
     const sources = { into: warehouseFile(staged.into), input: staged.input };
     for (const kind of ['csv', 'parquet'] as const) {
       const why = targets[kind] === undefined ? null : whyNoTarget(kind, resolve(targets[kind]), sources);
-      if (why !== null) throw new UsageError(`--${kind}: ${why}.`);
+      if (why !== null) throw new UsageError('output-path-unusable', `--${kind}: ${why}.`);
     }
   }
 

@@ -102,7 +102,7 @@ export class RuntimeWork {
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
       const why = asked.publish ? whyNoKey(asked.publish, staged) : null;
-      if (why !== null) throw new UsageError(`--publish-key: ${why}.`);
+      if (why !== null) throw new UsageError('publish-key-invalid', `--publish-key: ${why}.`);
       const plan = await makePlan({
         staged,
         manifest,
@@ -140,7 +140,7 @@ export class RuntimeWork {
     await requireWorkers(this.#config, this.#store.shared, connectIfRunning);
     const owned = work && (await this.#store.entries.owned()).find(({ workflowId }) => workflowId === work.workflowId);
     const owner = owned?.living[0];
-    if (owned && owner) throw new UsageError(notDetachedText(owned, owner));
+    if (owned && owner) throw new UsageError('job-running', notDetachedText(owned, owner));
   }
 
   async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
@@ -160,7 +160,7 @@ export class RuntimeWork {
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
-        if (detached) throw new UsageError(notDetachedText(staged, claimed.owner));
+        if (detached) throw new UsageError('job-running', notDetachedText(staged, claimed.owner));
         if (!reported) this.#config.say(watchText(staged, claimed.owner));
         reported = true;
         const running = await runningFor(client, handle);
@@ -196,7 +196,7 @@ export class RuntimeWork {
       if (owner !== null) {
         const was = before?.staged;
         if (was && (was.generation !== staged.generation || was.limit !== staged.limit))
-          throw new UsageError(otherUseText(staged, owner));
+          throw new UsageError('job-running', otherUseText(staged, owner));
         return { before };
       }
       const state = { phase: 'running' as const, since: Date.now() };
@@ -296,12 +296,16 @@ export class RuntimeWork {
       await this.#owners.leaveToWorkers(handle);
       await handle.resume(how);
     } else if (completed === staged.generation)
-      throw new UsageError(`${staged.job} is done. Run its command again to buy changed rows`);
+      throw new UsageError('job-not-running', `${staged.job} is done. Run its command again to buy changed rows`);
     else if (owner === null) {
       // An earlier cancel that nobody has recorded as ended does not concern the new run.
       await forgetCancel(this.#store.entries, staged.job, workflowId);
       await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...withoutUndefined(how) }, csv, detached });
-    } else throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`);
+    } else
+      throw new UsageError(
+        'job-running',
+        `Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`,
+      );
     if (detached) await this.#owners.release(workflowId);
     return this.#ending(handle, staged);
   }
@@ -318,17 +322,21 @@ export class RuntimeWork {
       const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
       if (other !== null || entry === null) return { before: null };
       if (entry.staged.generation !== staged.generation)
-        throw new UsageError(`${staged.job} was run with other rows or options in the meantime. Run retry again`);
+        throw new UsageError(
+          'job-replaced',
+          `${staged.job} was run with other rows or options in the meantime. Run retry again`,
+        );
       const state = { phase: 'running' as const, since: Date.now() };
       return { before: entry, entry: { job: staged.job, now: { ...entry, asked, completed: null, state } } };
     });
-    if (owner !== null) throw new UsageError(`Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
+    if (owner !== null)
+      throw new UsageError('job-running', `Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
     try {
       await this.#here.run();
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job, workflowId);
       if ((await runningFor(client, handle)) !== null)
-        throw new UsageError(`${staged.job} is running. Wait until it ends, then run retry again`);
+        throw new UsageError('job-running', `${staged.job} is running. Wait until it ends, then run retry again`);
       await this.#warehouses.of(staged).markRows(staged.job, 'retry', pick);
       await this.#startWorkflow(workflowId, staged, { asked, csv, detached: false });
       return this.#ending(handle, staged);
@@ -381,7 +389,7 @@ export class RuntimeWork {
       report(run);
       if (run.phase !== 'running') this.#recordEnd(run.job).catch(() => undefined);
     });
-    if (!this.#here.ended) throw new UsageError(folderTaken(this.#config, this.#store));
+    if (!this.#here.ended) throw new UsageError('state-folder-in-use', folderTaken(this.#config, this.#store));
     await this.#recordCancelled();
     running();
     await this.#here.ended;

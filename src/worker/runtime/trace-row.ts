@@ -100,9 +100,9 @@ export async function traceRow(
 function checkName(staged: StagedJob, asked: TracedName): void {
   const { job, rows, unitColumn } = staged;
   if ('row' in asked && asked.row > rows)
-    throw new UsageError(`--row: ${job} has ${rows.toLocaleString('en-US')} rows, from 1 on.`);
+    throw new UsageError('row-unknown', `--row: ${job} has ${rows.toLocaleString('en-US')} rows, from 1 on.`);
   if ('url' in asked && unitColumn === null)
-    throw new UsageError(`--url: ${job} has no column of URLs. Name the row with --row N.`);
+    throw new UsageError('option-unusable', `--url: ${job} has no column of URLs. Name the row with --row N.`);
 }
 
 interface Found {
@@ -136,7 +136,7 @@ async function byUrl(parts: RuntimeParts, staged: StagedJob, rows: StagedRows, u
     return { line: other, place, problem: read.problem };
   }
   const why = [read.problem, rows.problem].filter((one) => one !== null).map((one) => ` ${one}.`);
-  throw new UsageError(`--url: ${staged.job} has no row with the URL ${text}.${why.join('')}`);
+  throw new UsageError('row-unknown', `--url: ${staged.job} has no row with the URL ${text}.${why.join('')}`);
 }
 
 async function historyOf(parts: RuntimeParts, { job }: StagedJob, key: string): Promise<UnitHistory> {

@@ -50,7 +50,7 @@ export class ScheduleControl {
     timing: ScheduleTiming,
   ): Promise<{ readonly view: ScheduleView; readonly made: boolean }> {
     const problems = timingProblems(timing);
-    if (problems.length > 0) throw new UsageError(problems.join('\n'));
+    if (problems.length > 0) throw new UsageError('schedule-timing-invalid', problems.join('\n'));
     const { client, config } = this.#access;
     await this.#access.allow(work.input);
     const scheduleId = SCHEDULE_PREFIX + name;
@@ -82,6 +82,7 @@ export class ScheduleControl {
         const other = there && inputOf(there);
         if (other && other.workflowId !== work.workflowId) {
           throw new UsageError(
+            'name-taken',
             `The schedule ${name} already exists for ${jobOfWorkflow(other.workflowId)}. Use another name (--schedule-name)`,
           );
         }
@@ -119,7 +120,10 @@ export class ScheduleControl {
     const found = (await schedulesOf(client, SCHEDULE_PREFIX)).flatMap((about) => inputOf(about)?.schedule ?? []);
     const short = found.filter((one) => `-${one.replace(/-[0-9a-f]{6}$/, '')}`.endsWith(`-${name}`));
     if (short.length > 1)
-      throw new UsageError(`${name} matches several schedules: ${short.join(', ')}. Give one of these names`);
+      throw new UsageError(
+        'name-ambiguous',
+        `${name} matches several schedules: ${short.join(', ')}. Give one of these names`,
+      );
     if (short[0] === undefined) throw unknownSchedule(name);
     return short[0];
   }
@@ -157,8 +161,8 @@ export class ScheduleControl {
     let times = 0;
     await this.#known(name, async (handle) => {
       times = await this.#timesBetween(name, from, until);
-      if (times === 0) throw new UsageError(`The schedule ${name} has no run in that range`);
-      if (times > MOST_BACKFILLED) throw new UsageError(tooMany(name, times));
+      if (times === 0) throw new UsageError('schedule-timing-invalid', `The schedule ${name} has no run in that range`);
+      if (times > MOST_BACKFILLED) throw new UsageError('schedule-timing-invalid', tooMany(name, times));
       await handle.backfill({
         start: new Date(from),
         end: new Date(until),
@@ -222,7 +226,10 @@ export class ScheduleControl {
     } catch (error) {
       // The client throws a TypeError for an argument that the server refuses.
       if (!('cron' in timing) || !(error instanceof TypeError)) throw error;
-      throw new UsageError(`--cron: the Temporal server refused '${timing.cron}': ${error.message}`);
+      throw new UsageError(
+        'schedule-timing-invalid',
+        `--cron: the Temporal server refused '${timing.cron}': ${error.message}`,
+      );
     }
   }
 }
@@ -234,5 +241,5 @@ function tooMany(name: string, times: number): string {
 }
 
 function unknownSchedule(name: string): UsageError {
-  return new UsageError(`There is no schedule ${name}. To list them: searchflow schedule list`);
+  return new UsageError('schedule-unknown', `There is no schedule ${name}. To list them: searchflow schedule list`);
 }

@@ -15,6 +15,7 @@ import { boundsOf } from '../staging/stage-job.js';
 export function refuseLocalTarget(step: PublishStep | undefined, anywhere: boolean): void {
   if (step && anywhere && isLocalTarget(step.to))
     throw new UsageError(
+      'schedule-unsupported',
       '--publish: with a shared store a run may end on any machine. Name a target that all machines reach, such as s3:// or postgres://.',
     );
 }
@@ -27,15 +28,24 @@ export function rowsWork(plan: JobPlan, { config, shared }: Pick<WorkflowAccess,
   const { staged, request } = plan;
   if (request.input === '-')
     throw new UsageError(
+      'schedule-unsupported',
       'A schedule needs a file, because each run reads its input again. Standard input can be read only once.',
     );
-  if (request.reparse) throw new UsageError('--reparse cannot be scheduled. Run it as a single command.');
+  if (request.reparse)
+    throw new UsageError('schedule-unsupported', '--reparse cannot be scheduled. Run it as a single command.');
   if (request.rebuy)
-    throw new UsageError('--rebuy cannot be scheduled. To buy old answers again, use --refresh-after.');
+    throw new UsageError(
+      'schedule-unsupported',
+      '--rebuy cannot be scheduled. To buy old answers again, use --refresh-after.',
+    );
   if (request.limit !== undefined)
-    throw new UsageError('--limit cannot be scheduled. A schedule asks for all rows of its file.');
+    throw new UsageError(
+      'schedule-unsupported',
+      '--limit cannot be scheduled. A schedule asks for all rows of its file.',
+    );
   if (request.csv !== null && shared && warehouseFile(staged.into) === null) {
     throw new UsageError(
+      'schedule-unsupported',
       '--csv cannot be scheduled with a shared store, because a run may end on any machine. To write the file: searchflow export',
     );
   }

@@ -14,7 +14,7 @@ export async function findJob(entries: JobEntries, job: string): Promise<JobEntr
 /** Throws a `UsageError` for a job that does not exist; its message lists the existing jobs, if any. */
 export async function refuseUnknownJob(entries: JobEntries, job: string): Promise<never> {
   const all = await entries.all();
-  throw new UsageError(`There is no job ${job} here${all.length > 0 ? `. Jobs: ${idsOf(all)}` : ''}`);
+  throw new UsageError('job-unknown', `There is no job ${job} here${all.length > 0 ? `. Jobs: ${idsOf(all)}` : ''}`);
 }
 
 /**
@@ -26,7 +26,8 @@ export async function findKnownJob(entries: JobEntries, job: string): Promise<Jo
   await entries.get(job);
   const all = await entries.all();
   const found = all.filter((entry) => entry.staged.job === job || entry.staged.name === job);
-  if (found.length > 1) throw new UsageError(`${job} matches several jobs: ${idsOf(found)}. Give one of these ids`);
+  if (found.length > 1)
+    throw new UsageError('name-ambiguous', `${job} matches several jobs: ${idsOf(found)}. Give one of these ids`);
   // Several jobs may have used the same workflow id: the latest job is returned.
   return found[0] ?? all.findLast(({ workflowId }) => workflowId === job) ?? null;
 }
@@ -45,6 +46,7 @@ export function refuseOtherUse(
     if (!isNamed || before.name !== staged.name || before.origin !== staged.origin) continue;
     if (before.operation !== staged.operation) {
       throw new UsageError(
+        'name-taken',
         `The job ${staged.name} already exists for the operation ${before.operation}. Use another --job name for ${staged.operation}`,
       );
     }
@@ -52,6 +54,7 @@ export function refuseOtherUse(
     if (isSame && sourceText(before) === sourceText(staged)) continue;
     if (staged.input === '-') continue;
     throw new UsageError(
+      'name-taken',
       isSame
         ? `The job ${staged.name} already exists for ${sourceText(before)}. Use another --job name for ${sourceText(staged)}`
         : `The job ${staged.name} already exists for ${before.input}. Use another --job name for ${staged.input}`,

@@ -27,10 +27,13 @@ export function identify(
   request: JobIdentityRequest,
 ): Pick<StagedJob, 'job' | 'name' | 'input' | 'into'> {
   if (request.input === '-' && request.job === null) {
-    throw new UsageError('A job that reads standard input needs a name. Pass --job NAME');
+    throw new UsageError('job-name-missing', 'A job that reads standard input needs a name. Pass --job NAME');
   }
   if (request.sql !== undefined && request.job === null)
-    throw new UsageError('A job that reads a query needs a name. Pass --job NAME, the same name each time');
+    throw new UsageError(
+      'job-name-missing',
+      'A job that reads a query needs a name. Pass --job NAME, the same name each time',
+    );
   const isPath = request.input !== '-' && !isDatabaseSource(request.input) && !isAddress(request.input);
   const input = isPath ? resolve(context.cwd, request.input) : sourceShown(request.input);
   const name =

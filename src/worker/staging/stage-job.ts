@@ -97,6 +97,7 @@ export async function stageEnrichment(context: StageContext, asked: StageRequest
   } catch (error) {
     if (!isDiskFull(error)) throw error;
     throw new InputUnsteady(
+      'disk-full',
       `The disk of ${context.stateDir} is full: free some space, then run the command again. Nothing was bought`,
     );
   } finally {
@@ -117,7 +118,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
   const request = keeping(asked, before?.staged);
   const how = stageOperation(context, request);
   const refused = whyPathsRefused(context, request);
-  if (refused !== null) throw new UsageError(refused);
+  if (refused !== null) throw new UsageError('output-path-unusable', refused);
   const stages = join(context.stateDir, 'stages', identity.job);
   makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);

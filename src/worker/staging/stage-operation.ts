@@ -95,8 +95,9 @@ export function stageOperation(context: Context, request: OperationRequest): Ope
 
 function stageContents({ origin, concurrency, transport }: Context, request: OperationRequest): OperationStage {
   const { batch, template, rowsPerRun = 1, variant } = request;
-  if (template !== undefined) throw new UsageError('The operation contents takes a URL column and no template.');
-  if (rowsPerRun !== 1) throw new UsageError('Only agent runs can share a request between rows.');
+  if (template !== undefined)
+    throw new UsageError('request-invalid', 'The operation contents takes a URL column and no template.');
+  if (rowsPerRun !== 1) throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   const options = Object.keys(request.options).length > 0 ? request.options : { text: true };
   refuseOtherFields('contents', options);
   asUsageError(() => transport.check(rowEndpoints.contents, { ...options, urls: [EXAMPLE_URL] }, { variant }));
@@ -136,11 +137,12 @@ function stageRequests({ origin, concurrency, transport }: Context, request: Ope
   const unitColumn = operation === 'findSimilar' && template === null ? (urlColumn ?? '') : null;
   if (template === null && unitColumn === null && !sharesRuns) {
     throw new UsageError(
+      'row-template-constant',
       `${operation}: the request names no column, so every row would send the same request. Name a column in double braces, such as {{name}}.`,
     );
   }
   refuseOtherFields(operation, { ...options, ...(template as Fields | null) });
-  if (unitColumn !== null && 'url' in options) throw new UsageError(fromRows('url', operation));
+  if (unitColumn !== null && 'url' in options) throw new UsageError('request-invalid', fromRows('url', operation));
   const facts = {
     operation,
     options: sharesRuns ? forRows(options) : options,
@@ -151,7 +153,8 @@ function stageRequests({ origin, concurrency, transport }: Context, request: Ope
     batch: 1,
   };
   const requests = rowRequests({ origin, sha256 }, { ...facts, unitColumn });
-  if (requests === null) throw new UsageError(`The operation ${operation} is not available for rows.`);
+  if (requests === null)
+    throw new UsageError('request-invalid', `The operation ${operation} is not available for rows.`);
   const check: UnitCheck = (unit) =>
     asUsageError(() => {
       try {
@@ -193,7 +196,7 @@ function asUsageError<T>(check: () => T): T {
     return check();
   } catch (error) {
     const isRefused = error instanceof ApiError && error.facts.phase === 'refused';
-    throw isRefused ? new UsageError(error.message, { cause: error }) : error;
+    throw isRefused ? new UsageError('request-invalid', error.message, { cause: error }) : error;
   }
 }
 
@@ -210,13 +213,14 @@ function refuseOtherFields(operation: RowOperation, fields: Fields): void {
   const own = fieldsOf(operation);
   for (const name of Object.keys(fields)) {
     if (operation === 'contents' && (name === 'urls' || name === 'ids'))
-      throw new UsageError(fromRows(name, operation));
+      throw new UsageError('request-invalid', fromRows(name, operation));
     if (own.includes(name) || commonFields.includes(name)) continue;
     const others = rowOperations.filter((one) => fieldsOf(one).includes(name));
-    if (others.length > 0) throw new UsageError(`${name} is a field of ${others.join(', ')}, not of ${operation}.`);
+    if (others.length > 0)
+      throw new UsageError('request-invalid', `${name} is a field of ${others.join(', ')}, not of ${operation}.`);
   }
   const wrong = misspeltFields(operation, rowEndpoints[operation].request, fields);
-  if (wrong.length > 0) throw new UsageError(wrong.join(' '));
+  if (wrong.length > 0) throw new UsageError('request-invalid', wrong.join(' '));
 }
 
 const fromRows = (name: string, operation: string): string =>
@@ -235,9 +239,12 @@ function fill(concurrency: number, requestsPerSlice: number): number {
 
 function checkRowsPerRun(operation: RowOperation, rowsPerRun: number): void {
   if (rowsPerRun !== 1 && operation !== 'agent')
-    throw new UsageError('Only agent runs can share a request between rows.');
+    throw new UsageError('request-invalid', 'Only agent runs can share a request between rows.');
   if (!Number.isInteger(rowsPerRun) || rowsPerRun < 1 || rowsPerRun > MAX_ROWS_PER_RUN)
-    throw new UsageError(`Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`);
+    throw new UsageError(
+      'request-invalid',
+      `Rows per run must be a whole number from 1 to ${MAX_ROWS_PER_RUN} (got ${rowsPerRun}).`,
+    );
 }
 
 /** Splits a request into the fields to render for each row (null without any) and those that all rows share. */
@@ -245,11 +252,15 @@ function splitRequest({ template, options }: OperationRequest): { template: Json
   if (template === undefined) return { template: null, options };
   if (typeof template !== 'object' || template === null || Array.isArray(template))
     throw new UsageError(
+      'request-invalid',
       'The template of a request must be a JSON object, such as {"query": "{{name}} official site"}.',
     );
   const both = Object.keys(template).filter((name) => name in options);
   if (both.length > 0)
-    throw new UsageError(`${both.join(', ')}: set both in the template and in the options. Set it once.`);
+    throw new UsageError(
+      'request-invalid',
+      `${both.join(', ')}: set both in the template and in the options. Set it once.`,
+    );
   const parts = Object.entries(template).map((field) => ({ field, rendered: /\{[{%]/.test(JSON.stringify(field[1])) }));
   const fieldsOf = (wanted: boolean) =>
     Object.fromEntries(parts.filter(({ rendered }) => rendered === wanted).map(({ field }) => field));
@@ -274,6 +285,7 @@ function rowTemplate(template: Json | null): Json | null {
   const plain = Object.keys(others).length === 0 && Object.keys(rest).length === 0 && more.length === 0;
   if (plain && typeof row === 'object' && row !== null && !Array.isArray(row)) return row;
   throw new UsageError(
+    'request-invalid',
     'With several rows per run the query cannot name columns. Each row is sent whole, or as the single object in input.data describes.',
   );
 }

@@ -154,7 +154,7 @@ export class FolderJobs implements JobEntries {
   }
 
   #path(job: string): string {
-    if (!isJobId(job)) throw new UsageError(`"${job}" is not a valid job id`);
+    if (!isJobId(job)) throw new UsageError('job-unknown', `"${job}" is not a valid job id`);
     return join(this.#dir, `${job}.json`);
   }
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { CodedError } from '../../core/errors/coded-error.js';
 import type { Stages } from '../../core/rows/stages.js';
 import { sliceFile } from '../../rows/index.js';
 
@@ -8,7 +9,8 @@ export const folderStages: Stages = {
   async slice({ stageDir }, slice) {
     const path = sliceFile(stageDir, slice);
     if (existsSync(path)) return path;
-    throw new Error(
+    throw new CodedError(
+      'staged-rows-missing',
       `The staged rows ${path} are missing. Run the job's command again to stage them; nothing is bought twice`,
     );
   },

@@ -15,6 +15,6 @@ export async function openStore(config: RuntimeConfig): Promise<Store> {
     return await PostgresStore.open(config, config.store);
   } catch (error) {
     if (!(error instanceof PostgresRefused || error instanceof PostgresAway)) throw error;
-    throw new UsageError(`SEARCHFLOW_STORE: ${error.message}`, { cause: error });
+    throw new UsageError(error.errorCode, `SEARCHFLOW_STORE: ${error.message}`, { cause: error });
   }
 }

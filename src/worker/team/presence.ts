@@ -133,7 +133,7 @@ async function take(
     if (await lives(client, lock.id, other.holder)) {
       const { pid, host, since, store } = other.holder;
       const who = `PID ${pid} on ${host}, since ${new Date(since).toISOString()}, with ${store ?? 'its own folder'}`;
-      throw new UsageError(`Another worker (${who}) ${lock.held}. ${lock.remedy}`);
+      throw new UsageError('task-queue-in-use', `Another worker (${who}) ${lock.held}. ${lock.remedy}`);
     }
     await end(client, lock.id, other.runId, 'its worker is dead; another one takes over');
   }

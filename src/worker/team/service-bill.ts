@@ -1,6 +1,7 @@
 import { callWithRetries } from '../../activities/call/call-in-turn.js';
 import { mapConcurrent } from '../../activities/call/map-concurrent.js';
 import { createTransport, type KeyUsage, keyUsageEndpoint } from '../../api/index.js';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { flatProfile } from '../../core/limiter/rate.js';
 import type { BilledDay, BilledPrice } from '../../core/purchase/reconcile.js';
 import { toMicros } from '../../core/text/money.js';
@@ -59,7 +60,8 @@ function checkPeriod({ period }: KeyUsage, day: string): void {
   const [start, end] = [Date.parse(period.start), Date.parse(period.end)];
   const from = Date.parse(`${day}T00:00:00Z`);
   if (start === from && (isWithin(end, from, 86_400_000) || period.end === day)) return;
-  throw new Error(
+  throw new CodedError(
+    'bill-unusable',
     `GET ${keyUsageEndpoint.path}: the service answered for ${period.start} to ${period.end} instead of the UTC day ${day}, so its bill cannot be compared by day.`,
   );
 }

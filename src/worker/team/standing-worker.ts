@@ -25,6 +25,7 @@ export async function requireWorkers(
   if (isThere) return;
   const where = shared ? `answers on task queue ${config.taskQueue}` : `runs in ${config.stateDir}`;
   throw new UsageError(
+    'worker-missing',
     `--detach needs a worker that continues without this command, and none ${where}. Nothing was started or bought. To start one:\n  searchflow worker`,
   );
 }

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../../files/process-identity.js';
 import { type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { recordFormat } from '../../store/process/folder-format.js';
@@ -85,13 +86,20 @@ export async function endProcess({ pid, startTime }: ProcessIdentity, endGraceMs
       process.kill(pid, signal);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
-      throw new Error(`The process ${pid} cannot be ended: ${(error as Error).message}.`, { cause: error });
+      throw new CodedError(
+        'temporal-server-failed',
+        `The process ${pid} cannot be ended: ${(error as Error).message}.`,
+        { cause: error },
+      );
     }
     const until = performance.now() + graceMs;
     while (isAlive(pid, startTime) && performance.now() < until) await delay(25);
   }
   if (isAlive(pid, startTime))
-    throw new Error(`The process ${pid} cannot be ended: it is still running after SIGKILL.`);
+    throw new CodedError(
+      'temporal-server-failed',
+      `The process ${pid} cannot be ended: it is still running after SIGKILL.`,
+    );
 }
 
 /** Ends the Temporal server that uses this folder's database, recorded or not. Call this function while holding the folder's lock. */
@@ -147,7 +155,8 @@ async function lockDatabase(files: ServerFiles): Promise<ProcessLock> {
     // A holder that is not found may be ending: a process keeps its locks until its last thread has ended.
     else if (performance.now() < until) await delay(25);
     else {
-      throw new Error(
+      throw new CodedError(
+        'temporal-server-failed',
         `Another Temporal server is using ${files.database}. End it (a process named temporal) and run the same command again.`,
       );
     }

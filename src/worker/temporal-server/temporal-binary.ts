@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { UsageError } from '../config/runtime-types.js';
 import { bareEnvironment } from './server-process.js';
 import { installTemporal, type TemporalBinary } from './temporal-install.js';
@@ -39,12 +40,13 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], lookup);
   if (found !== null) return found;
   const ways = waysOut(cache);
-  if (lookup.allowDownload === false) throw new UsageError(`No Temporal server is installed on this machine. ${ways}`);
+  if (lookup.allowDownload === false)
+    throw new UsageError('temporal-not-installed', `No Temporal server is installed on this machine. ${ways}`);
   try {
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The Temporal server cannot be installed: ${problem}. ${ways}`);
+    throw new UsageError('temporal-not-installed', `The Temporal server cannot be installed: ${problem}. ${ways}`);
   }
 }
 
@@ -75,6 +77,7 @@ export async function checkBinary(
 
 /** The error for a program that did not answer in time, which is not a mistake in the configuration. */
 class NoAnswer extends Error {
+  readonly errorCode = 'temporal-not-installed' satisfies ErrorCode;
   constructor(path: string, answerMs: number) {
     super(
       `${path} --version did not answer within ${answerMs / 1000} s. The program is stopped, or this machine is busy. Run the same command again`,
@@ -84,7 +87,8 @@ class NoAnswer extends Error {
 
 async function named(path: string, lookup: BinaryLookup): Promise<TemporalBinary> {
   const found = await checkBinary(path, lookup);
-  if (found === null) throw new UsageError(`TEMPORAL_CLI: ${path} is not Temporal's program, or does not run.`);
+  if (found === null)
+    throw new UsageError('temporal-not-installed', `TEMPORAL_CLI: ${path} is not Temporal's program, or does not run.`);
   return found;
 }
 

@@ -1,4 +1,5 @@
 import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isAlive } from '../../files/process-identity.js';
 import { withLock } from '../../files/process-lock.js';
@@ -55,6 +56,7 @@ export interface EmbeddedServer {
 
 /** The embedded server cannot be started; the message has the reason and says what to do. */
 export class TemporalServerFailed extends Error {
+  readonly errorCode = 'temporal-server-failed' satisfies ErrorCode;
   override readonly name = 'TemporalServerFailed';
 }
 

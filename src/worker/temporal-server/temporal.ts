@@ -88,7 +88,7 @@ export async function connectTemporal(
   const opened = await openClient(config, env, address, '10s')
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      throw new UsageError(whyNoConnection(address, error, env.TEMPORAL_API_KEY));
+      throw new UsageError('temporal-unreachable', whyNoConnection(address, error, env.TEMPORAL_API_KEY));
     })
     .finally(() => clearTimeout(report));
   const native: NativeConnection[] = [];

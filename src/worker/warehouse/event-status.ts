@@ -37,7 +37,8 @@ export async function readEventStatus(
     const silent = Symbol('silent');
     const first = await Promise.race([reading, sleep(SILENT_MS, silent, { ref: false })]);
     // The warehouse is not closed: closing would wait for the silent database, too.
-    if (first === silent) throw new WarehouseBusy(`${into} did not answer within ${SILENT_MS / 1000} s`, null);
+    if (first === silent)
+      throw new WarehouseBusy('postgres-unreachable', `${into} did not answer within ${SILENT_MS / 1000} s`, null);
   }
   return reading.finally(() => closing);
 }

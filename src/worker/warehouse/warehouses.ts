@@ -91,7 +91,7 @@ type WarehouseRef = Pick<StagedJob, 'into' | 'host'>;
 
 function onlyHere(subject: string, host: string | undefined): void {
   if (host !== undefined && host !== hostname())
-    throw new WarehouseBusy(`${subject} is a file on ${host}. Run a worker there`, null);
+    throw new WarehouseBusy('file-on-another-machine', `${subject} is a file on ${host}. Run a worker there`, null);
 }
 
 /** Refused logins by address: the message, and the time (`performance.now()`) after which the login is tried again. */
@@ -119,7 +119,7 @@ function leftToOthers<Kind extends object>(warehouse: Kind, { into, refusals, sa
     const sentence = `A worker on ${hostname()} (PID ${process.pid}) cannot load: ${(error as WarehouseUnusable).message}`;
     if (!refusals.has(into)) say(sentence);
     refusals.set(into, { sentence, until: performance.now() + ASK_AGAIN_MS });
-    return new WarehouseBusy(sentence, null, refusal);
+    return new WarehouseBusy('postgres-refused', sentence, null, refusal);
   };
   return new Proxy(warehouse, {
     get(found, name) {
@@ -128,7 +128,7 @@ function leftToOthers<Kind extends object>(warehouse: Kind, { into, refusals, sa
       return async (...args: unknown[]) => {
         const refused = refusals.get(into);
         if (refused && performance.now() < refused.until && name !== 'close')
-          throw new WarehouseBusy(refused.sentence, null, refusal);
+          throw new WarehouseBusy('postgres-refused', refused.sentence, null, refusal);
         try {
           const result: unknown = await method.apply(found, args);
           if (name !== 'close') refusals.delete(into);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { UsageError } from '../../../src/core/processes/exit-codes.js';
+import { UsageError } from '../../../src/core/errors/coded-error.js';
 import { identifier, openPostgres, parseAddress } from '../../../src/postgres/index.js';
 import { openStore } from '../../../src/store/postgres/open-store.js';
 import { openWarehouse } from '../../../src/warehouse/index.js';

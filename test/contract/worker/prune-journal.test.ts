@@ -138,7 +138,7 @@ it('a worker without a login names the running and paused jobs that wait for ano
   const refusal = { host: 'here', pid: 1, waitsFor: 'a worker that can log in to the warehouse' };
   const warehouseFor = ({ into: address }: { readonly into: string }) => {
     asked.push(address);
-    throw new WarehouseBusy('refused', null, refusal);
+    throw new WarehouseBusy('postgres-refused', 'refused', null, refusal);
   };
   const entries = { all: async () => all } as unknown as Store['entries'];
   await tryWarehouses({ say: (text) => said.push(text) }, { entries }, { warehouseFor });

@@ -1,7 +1,8 @@
-import { buildProgram, saidAlready } from '../../../src/cli/program.js';
+import { buildProgram, parseErrorCode, saidAlready } from '../../../src/cli/program.js';
 import type { Context } from '../../../src/cli/shared/context.js';
 import { failureText } from '../../../src/cli/shared/failure-text.js';
 import type { OutputFlags } from '../../../src/cli/shared/terminal.js';
+import type { ErrorCode } from '../../../src/core/errors/registry.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
 import { checkOutput } from './check-output.js';
 import type { RuntimeAnswers } from './fake-runtime.js';
@@ -53,14 +54,16 @@ export async function typeCommand(
     return action({ ...context, args: words, cwd, openRuntime, env: { ...context.env, ...env } });
   };
   let refusal = '';
+  let errorCode: ErrorCode | null = null;
   const code = await program
     .parseAsync(words, { from: 'user' })
     .then(run)
     .catch((error: unknown) => {
-      const { text, code: failed } = failureText(error);
+      const { text, code: failed, errorCode: coded } = failureText(error);
       refusal = text;
+      errorCode = parseErrorCode(error) ?? coded;
       return saidAlready(error) ?? failed;
     });
   checkOutput(words, shown.out());
-  return { code, out: shown.out(), err: shown.err(), refusal, usage, asked, calls, config };
+  return { code, out: shown.out(), err: shown.err(), refusal, errorCode, usage, asked, calls, config };
 }

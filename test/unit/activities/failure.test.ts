@@ -74,13 +74,13 @@ describe('a failure of ours', () => {
   it.each<[string, unknown, number, object]>([
     [
       'a warehouse in use',
-      new WarehouseBusy('in use', 7),
+      new WarehouseBusy('warehouse-in-use', 'in use', 7),
       99,
       { type: 'WarehouseBusy', nonRetryable: false, benign: true, nextRetryDelay: 2000, details: [{ pid: 7 }] },
     ],
     [
       'a warehouse that is damaged',
-      new WarehouseUnusable('damaged'),
+      new WarehouseUnusable('warehouse-damaged', 'damaged'),
       1,
       { type: 'WarehouseUnusable', message: 'damaged', nonRetryable: true },
     ],

@@ -564,7 +564,7 @@ describe('a command line', () => {
     ]);
     const busy = {
       ...withStatus({ phase: 'paused' }),
-      summary: () => Promise.reject(new WarehouseBusy('it is open in node', 7)),
+      summary: () => Promise.reject(new WarehouseBusy('warehouse-in-use', 'it is open in node', 7)),
     };
     const locked = await type('status brands', busy);
     expect([locked.code, locked.out]).toEqual([

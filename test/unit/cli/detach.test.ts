@@ -53,7 +53,7 @@ describe('--detach', () => {
   ])('%s without such a worker is refused before anything else', async (line) => {
     const none = {
       checkDetached: async () => {
-        throw new UsageError('--detach needs a worker');
+        throw new UsageError('worker-missing', '--detach needs a worker');
       },
     };
     const { code, calls, refusal } = await type(line, none);

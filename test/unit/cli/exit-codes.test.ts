@@ -59,7 +59,7 @@ describe('exitCodes', () => {
   });
 
   it.each([
-    [new UsageError('no'), 2],
+    [new UsageError('invalid-argument', 'no'), 2],
     [new Error('no'), 1],
     [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'WarehouseUnusable' }) }), 1],
     [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'Unauthorized' }) }), 4],

@@ -13,6 +13,7 @@ import { scrubber } from '../../../src/cli/shared/terminal.js';
 import { Secret } from '../../../src/core/connections/secret.js';
 import type { WalkProgress, WalkSummary } from '../../../src/core/events/walk-job.js';
 import { parseAddress } from '../../../src/postgres/index.js';
+import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, type JobHandle, UsageError } from '../../../src/worker/config/runtime-types.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import {
@@ -478,19 +479,30 @@ describe('the check of the warehouse', () => {
 
 describe('errors of a command', () => {
   it.each([
-    [new UsageError('There is no column url.'), 'There is no column url.', 2],
-    [Object.assign(new Error('line 3, column 2: no'), { name: 'CsvError' }), 'line 3, column 2: no', 2],
-    [new JobFailed('The service refuses the key.'), 'The service refuses the key.', 1],
+    [
+      new UsageError('url-column-unknown', 'There is no column url.'),
+      'There is no column url.',
+      2,
+      'url-column-unknown',
+    ],
+    [new CsvError('json-invalid', 'line 3, column 2: no'), 'line 3, column 2: no', 2, 'json-invalid'],
+    [new JobFailed('The service refuses the key.'), 'The service refuses the key.', 1, 'job-failed'],
     [
       Object.assign(new Error('ENOSPC: x'), { code: 'ENOSPC', path: '/data/out\u001b[2J' }),
       'The disk is full: /data/out.',
       1,
+      'disk-full',
     ],
-    [Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 80 }), 'The port is in use: 80.', 1],
-    [new Error('title \u001b]0;evil\u0007 here'), 'title  here', 1],
-    ['just text', 'just text', 1],
-  ])('are one sentence and an exit code', (error, text, code) => {
-    expect(failureText(error)).toEqual({ text, code });
+    [
+      Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 80 }),
+      'The port is in use: 80.',
+      1,
+      'port-in-use',
+    ],
+    [new Error('title \u001b]0;evil\u0007 here'), 'title  here', 1, 'unexpected'],
+    ['just text', 'just text', 1, 'unexpected'],
+  ])('are one sentence, an exit code and an error code', (error, text, code, errorCode) => {
+    expect(failureText(error)).toEqual({ text, code, errorCode });
   });
 
   it('never contain the key, in any form (fault 55)', () => {

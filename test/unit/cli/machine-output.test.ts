@@ -146,7 +146,15 @@ describe('the output of --json', () => {
       costMicros: 3000,
     } as const;
     expect(pausedData({ ...waits, maxCostMicros: 4000, unknownOutcomes: 5 })).toEqual({
-      ...{ kind: 'paused', job: 'brands-1', pausedFor: 'budget', message: 'm', rows: 1, rowsDone: 2 },
+      ...{
+        kind: 'paused',
+        job: 'brands-1',
+        pausedFor: 'budget',
+        code: 'budget-reached',
+        message: 'm',
+        rows: 1,
+        rowsDone: 2,
+      },
       ...{ dollars: 0.003, earlierDollars: 0, maxDollars: 0.004, unknownOutcomes: 5 },
     });
     expect(pausedData(waits)).toMatchObject({ maxDollars: null });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pauseOf } from '../../../src/core/rows/pause.js';
+import { codeOfPause, pauseOf } from '../../../src/core/rows/pause.js';
 
 const dollar = 1_000_000;
 const failure = (type: string, details: unknown = null) => ({ type, message: 'POST /contents: no', details });
@@ -104,6 +104,17 @@ describe('a budget that is used up', () => {
       'budget',
       `$2.00 ${text}; the next scheduled run starts with a new budget of the same size`,
     ]);
+  });
+
+  it.each([
+    ['job', 'budget-reached'],
+    ['worker', 'worker-budget-reached'],
+    ['day', 'team-budget-reached'],
+    ['month', 'team-budget-reached'],
+  ])('of the %s has the code %s', (scope, code) => {
+    const { reason = null, message = null } = pauseOf(over(scope), 'brands', null) ?? {};
+    expect(codeOfPause(reason, message)).toBe(code);
+    expect(codeOfPause(reason, null)).toBe('budget-reached');
   });
 
   it.each(['day', 'month'])('of the team names its %s, and its end', (scope) => {

@@ -4,8 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { commandsDoc, decisionsDoc } from '../../../scripts/commands-doc.mjs';
 import { drawings } from '../../../scripts/drawings.mjs';
+import { errorsDoc } from '../../../scripts/errors-doc.mjs';
 import { limitsDoc } from '../../../scripts/limits-doc.mjs';
 import { buildProgram } from '../../../src/cli/program.js';
+import { costTexts, retryTexts } from '../../../src/core/errors/entry.js';
+import { errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
+import { exitCodes } from '../../../src/core/processes/exit-codes.js';
 import { blocksOf, pages } from '../../support/docs/blocks.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
@@ -15,6 +19,11 @@ const read = (path: string): string => readFileSync(join(docs, path), 'utf8');
 describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
   it('docs/reference/commands.md equals the command line', () => {
     expect(read('reference/commands.md')).toBe(commandsDoc(buildProgram('0', () => {})));
+  });
+
+  it('docs/errors.md equals the registry of errors', () => {
+    const texts = { costs: costTexts, retries: retryTexts, exitCodes };
+    expect(read('errors.md')).toBe(errorsDoc(errorGroups, errorEntries, texts));
   });
 
   it('docs/why/decisions.md lists each decision', () => {

@@ -43,7 +43,7 @@ describe('a message of PostgreSQL', () => {
     expect([translated.constructor, translated.message]).toEqual([kind, expect.stringContaining(message)]);
   });
 
-  it.each([coded('22003'), coded('40001'), new WarehouseUnusable('as it is'), 'text'])(
+  it.each([coded('22003'), coded('40001'), new WarehouseUnusable('warehouse-unusable', 'as it is'), 'text'])(
     'about anything else is passed on: %s',
     (error) => {
       expect(ofPostgres(error, 'db')).toBe(error);
@@ -79,7 +79,7 @@ describe('a message of DuckDB', () => {
     expect((error as Error).message).toMatch(/^The disk of x\.duckdb is full: [^():]+$/);
   });
 
-  it.each([new Error('Parser Error'), new WarehouseBusy('as it is', null), 7])(
+  it.each([new Error('Parser Error'), new WarehouseBusy('warehouse-in-use', 'as it is', null), 7])(
     'about anything else is passed on: %s',
     (error) => {
       expect(ofDuckDb(error, 'x.duckdb')).toBe(error);

@@ -198,7 +198,7 @@ it('rows that an interrupted run was about to buy once more are in the price', a
 it('the plan for a busy warehouse uses the journal alone', async () => {
   const { plan } = await planned({
     landed: 25,
-    loaded: new WarehouseBusy('x is open in process 7', 7),
+    loaded: new WarehouseBusy('warehouse-in-use', 'x is open in process 7', 7),
     completed: true,
   });
   expect(plan.notes).toEqual(['x is open in process 7. This plan uses the journal alone']);

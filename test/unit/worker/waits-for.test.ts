@@ -36,7 +36,11 @@ it('a worker that cannot load is reported by its sentence, unless it is this pro
   const refused = (pid: number) => {
     const waits = 'a worker that can log in to the warehouse';
     const failure = toFailure(
-      new WarehouseBusy(`A worker (PID ${pid}) cannot load`, null, { host: hostname(), pid, waitsFor: waits }),
+      new WarehouseBusy('postgres-refused', `A worker (PID ${pid}) cannot load`, null, {
+        host: hostname(),
+        pid,
+        waitsFor: waits,
+      }),
     );
     const { message, details } = failure as ApplicationFailure;
     const payloads = details?.map((detail) => defaultPayloadConverter.toPayload(detail));

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { CodedError } from '../../../core/errors/coded-error.js';
 import { type BucketView, type Grant, idleView, type RateCost } from '../../../core/limiter/limiter.js';
 import { bucketsFor, limitOf, type RateBucket, type RateProfile } from '../../../core/limiter/rate.js';
 import { BRIEF_MS, identifier, type Postgres } from '../../../postgres/index.js';
@@ -191,7 +192,7 @@ export class PgRateSource implements RateSource {
     const askedAt = performance.now();
     const text = `SELECT * FROM ${this.#schema}.limiter_${call}`;
     const [answer] = await this.#postgres.query<R & Answer>(text, values, this.#callLimits);
-    if (!answer) throw new Error('The limiter got no answer from PostgreSQL');
+    if (!answer) throw new CodedError('postgres-unreachable', 'The limiter got no answer from PostgreSQL');
     this.#updatedAt = performance.now();
     this.#clock.observe(askedAt, this.#updatedAt, answer.now_ms);
     if (answer.blocked_until !== null) {

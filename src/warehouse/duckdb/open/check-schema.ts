@@ -15,6 +15,7 @@ export async function checkSchema(connection: DuckDBConnection, file: string): P
   const wrong = differences(tables, duckDbSql.types, found);
   if (wrong.length === 0) return;
   throw new WarehouseUnusable(
+    'warehouse-changed',
     `The tables in ${file} were changed: ${wrong.join('; ')}. Undo that, or load into another file`,
   );
 }

@@ -31,11 +31,15 @@ export async function missingSteps(connection: DuckDBConnection, file: string): 
   const done = await applied(connection);
   if (done === null) return null;
   if (!done.includes(BASELINE)) {
-    throw new WarehouseUnusable(beforeFirstRelease(file, 'the rows', 'load into another file'));
+    throw new WarehouseUnusable(
+      'schema-of-another-version',
+      beforeFirstRelease(file, 'the rows', 'load into another file'),
+    );
   }
   const strange = done.filter((name) => name !== BASELINE && !migrations.some((step) => step.name === name));
   if (strange.length > 0) {
     throw new WarehouseUnusable(
+      'schema-of-another-version',
       `${file} was created by a newer version of searchflow (it has ${strange.join(', ')}): update searchflow, or load into another file`,
     );
   }

@@ -246,11 +246,12 @@ export class Warehouse {
   async #open(): Promise<DuckDBInstance> {
     if (this.file.includes('?')) {
       throw new WarehouseUnusable(
+        'warehouse-path-unusable',
         `${this.file} has a question mark in its path, which DuckDB does not support: name another file`,
       );
     }
     const why = whyNoDatabase(this.file);
-    if (why !== null) throw new WarehouseUnusable(`${this.file} ${why}`);
+    if (why !== null) throw new WarehouseUnusable('warehouse-path-unusable', `${this.file} ${why}`);
     this.#inForce = Promise.resolve(USUAL);
     const { DuckDBInstance } = await loadDuckDb();
     makeFolder(dirname(this.file), 0o777);

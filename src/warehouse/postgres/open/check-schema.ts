@@ -26,16 +26,21 @@ export async function checkSchema(postgres: Postgres, shown: string): Promise<vo
   const wrong = differences(tables, postgresSql.types, columns);
   if (wrong.length > 0) {
     throw new WarehouseUnusable(
+      'warehouse-changed',
       `The tables in ${shown} were changed: ${wrong.join('; ')}. Undo that, or load into another schema (?schema=name)`,
     );
   }
   const missing = await missingRights(postgres, schema, rowTableNames);
   if (missing.length > 0) {
-    throw new WarehouseUnusable(`The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`);
+    throw new WarehouseUnusable(
+      'postgres-rights-missing',
+      `The user of ${shown} needs ${missing.join(', ')}: ask its owner to grant it`,
+    );
   }
   const [server] = await postgres.query<{ encoding: string }>(`SELECT current_setting('server_encoding') AS encoding`);
   if (server?.encoding !== 'UTF8') {
     throw new WarehouseUnusable(
+      'postgres-unsuitable',
       `${shown} has the encoding ${server?.encoding}, which cannot hold every page: create a database with UTF8`,
     );
   }

@@ -174,6 +174,7 @@ export function addressOf(url: string): PostgresAddress {
     return parseAddress(url, DEFAULT_SCHEMA);
   } catch (error) {
     throw new WarehouseUnusable(
+      'postgres-address-invalid',
       `The address of the warehouse ${error instanceof Error ? error.message : String(error)}`,
     );
   }

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseSync, Visitor } from 'oxc-parser';
+import { expect, it } from 'vitest';
+import { codeOfCall, codeOfError } from '../../../src/core/errors/code-of.js';
+import { errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
+import { failureTypes } from '../../../src/core/purchase/failure.js';
+
+const src = fileURLToPath(new URL('../../../src/', import.meta.url));
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('sandbox/'));
+
+/** Classes of errors without a code, by the files that throw them, and why no person reads them as they are. */
+const internal: Readonly<Record<string, string>> = {
+  'activities/operations/buy.ts CancelledFailure': 'the cancellation of Temporal',
+  'activities/rows/end-runs.ts CancelledFailure': 'the cancellation of Temporal',
+  'activities/rows/run-purchase.ts Error': 'a defect of this program',
+  'api/request.ts TypeError': 'a mistake of a program; commands check their settings before',
+  'api/verify-webhook.ts TypeError': 'a mistake of a program: an argument of the wrong type',
+  'api/stream/sse.ts EventTooLarge': 'the reader of the stream turns it into an ApiError',
+  'api/wire/decode-body.ts UnreadableBody': 'the transport turns it into an ApiError',
+  'cli/program.ts InvalidArgumentError': 'commander turns it into its own error, which has a code',
+  'cli/shared/sandbox-thread.ts Error': 'a defect of this program',
+  'core/connections/postgres-address.ts Error': 'the end of a sentence of the caller',
+  'core/monitors/quiet-hours.ts RangeError': 'a defect of this program: the hours were checked',
+  'core/purchase/digest-map.ts RangeError': 'a defect of this program',
+  'rows/csv/csv-parser.ts Error': 'a defect of this program',
+  'rows/template.ts MissingValue': 'MissingValue: the row is loaded as a bad row',
+  'store/file/file-journal.ts Error': 'a defect of this program',
+  'store/file/unit-bodies.ts Error': 'a defect of this program',
+  'store/postgres/journal/pg-journal.ts ClaimLost': 'the claim is repeated',
+  'store/postgres/journal/pg-journal.ts Error': 'a defect of this program',
+  'store/postgres/journal/unit-bodies.ts Error': 'a defect of this program',
+  'store/postgres/pg-stages.ts Error': 'a defect of this program',
+  'store/spend/file-caps.ts Error': 'the reason in the sentence of the caller',
+  'warehouse/duckdb/events/stage-pages.ts Error': 'turned into an error of the warehouse, because the disk is full',
+  'warehouse/events/event-store.ts Error': 'a defect of this program',
+  'warehouse/events/load-batch.ts Replaces': 'ends an attempt, which is repeated in another way',
+  'warehouse/events/load-pages.ts NotAllNew': 'ends an attempt, which is repeated in another way',
+  'worker/config/allowlist.ts Error': 'the reason in the sentence of the caller',
+  'worker/config/price-file.ts Error': 'the end of a sentence of the caller',
+  'worker/config/rate-file.ts Error': 'the end of a sentence of the caller',
+  'worker/config/store-setting.ts Error': 'the end of a sentence of the caller',
+  'worker/control/workflow-handle.ts WorkflowNotFoundError': 'caught by the same class',
+  'worker/host/plugin.ts Error': 'the worker is not running: a mistake of a program',
+  'worker/temporal-server/server-health.ts Error': 'retried until the namespace exists',
+  'worker/temporal-server/temporal-build.ts Error': 'a reason in the sentence of the caller',
+  'worker/temporal-server/temporal-download.ts Error': 'a reason in the sentence of the caller',
+  'worker/temporal-server/temporal-install.ts Error': 'a reason in the sentence of the caller',
+  'workflows/monitors/batch-monitors.ts Error': 'refuses an Update; the command reports it with a code',
+  'workflows/runs/run-agent.ts Error': 'the reason of a cleanup, which the workflow reports itself',
+};
+
+interface Site {
+  readonly file: string;
+  readonly name: string;
+}
+
+/** The classes of `src` whose errors have a code, the errors that are thrown, and every text. */
+function read() {
+  const parents = new Map<string, string>();
+  const coded = new Set<string>();
+  const sites: Site[] = [];
+  const texts = new Set<string>();
+  for (const file of files) {
+    const source = readFileSync(src + file, 'utf8');
+    const { program } = parseSync(file, source);
+    const visitor = new Visitor({
+      ClassDeclaration({ id, superClass, body: { start, end } }) {
+        if (id === null) return;
+        if (superClass?.type === 'Identifier') parents.set(id.name, superClass.name);
+        if (source.slice(start, end).includes('errorCode')) coded.add(id.name);
+      },
+      ThrowStatement({ argument }) {
+        if (argument.type === 'NewExpression' && argument.callee.type === 'Identifier')
+          sites.push({ file, name: argument.callee.name });
+      },
+      Literal({ value }) {
+        if (typeof value === 'string' && !file.startsWith('core/errors/entries/')) texts.add(value);
+      },
+    });
+    visitor.visit(program);
+  }
+  const isCoded = (name: string): boolean => coded.has(name) || (parents.has(name) && isCoded(parents.get(name) ?? ''));
+  return { isCoded, sites, texts };
+}
+const { isCoded, sites, texts } = read();
+
+it('each error that is thrown has a code, or never reaches a person', () => {
+  expect(sites.length).toBeGreaterThan(300);
+  const without = sites
+    .filter(({ name }) => !isCoded(name) && name !== 'JobFailed' && name !== 'JobStopped')
+    .map(({ file, name }) => `${file} ${name}`);
+  expect(
+    without.filter((site) => !(site in internal)),
+    'Throw a class with a code, such as CodedError of src/core/errors, or add the site to the list with the reason.',
+  ).toEqual([]);
+  expect(Object.keys(internal).filter((site) => !without.includes(site))).toEqual([]);
+});
+
+it('each code is used', () => {
+  expect(Object.keys(errorEntries).filter((code) => !texts.has(code))).toEqual([]);
+  expect(errorGroups.flatMap(([, codes]) => codes)).toEqual(Object.keys(errorEntries));
+});
+
+it('each verdict of a failed call has a code', () => {
+  for (const type of failureTypes) expect(codeOfCall('answer', type)).not.toBe('unexpected');
+});
+
+it('an error of a library is unexpected, and a circle of causes ends', () => {
+  const circle = new Error('a');
+  circle.cause = circle;
+  for (const error of [circle, new TypeError('x is not a function'), 'text', null, undefined])
+    expect(codeOfError(error)).toBe('unexpected');
+});

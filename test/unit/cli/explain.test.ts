@@ -1,0 +1,72 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { outputSchema } from '../../../scripts/output-schemas.mjs';
+import { errorOutput } from '../../../src/api/outputs/index.js';
+import { asksForJson, failureJson, failureText, moreText } from '../../../src/cli/shared/failure-text.js';
+import { CodedError } from '../../../src/core/errors/coded-error.js';
+import { type ErrorCode, errorEntries } from '../../../src/core/errors/registry.js';
+import { typeCommand } from '../../support/cli/type-command.js';
+
+const codes = Object.keys(errorEntries) as ErrorCode[];
+
+describe('explain', () => {
+  it('says for each code what happened, why, what to do and how the command ends, and opens nothing', async () => {
+    for (const code of codes) {
+      const { happened, why, fix } = errorEntries[code];
+      const typed = await typeCommand('/', ['explain', code]);
+      expect(typed).toMatchObject({ code: 0, calls: [] });
+      for (const part of [code, happened, why, fix, 'Exit code']) expect(typed.out).toContain(part);
+    }
+  });
+
+  it('lists all codes, also as JSON', async () => {
+    const { out } = await typeCommand('/', 'explain');
+    for (const code of codes) expect(out).toContain(`\n  ${code} `);
+    const json = JSON.parse((await typeCommand('/', 'explain --json')).out) as { errors: { code: string }[] };
+    expect(json.errors.map(({ code }) => code)).toEqual(codes);
+  });
+
+  it('proposes the nearest code', async () => {
+    expect(await typeCommand('/', 'explain budgte-reached')).toMatchObject({
+      code: 2,
+      refusal: 'There is no error code budgte-reached. Did you mean budget-reached?',
+    });
+    const { refusal } = await typeCommand('/', ['explain', 'x'.repeat(100_000)]);
+    expect(refusal).toContain('searchflow explain');
+    expect(refusal.length).toBeLessThan(1000);
+  });
+});
+
+describe('the entry of a code', () => {
+  it.each(codes)('%s has whole sentences and names what changes nothing', (code) => {
+    const { title, happened, why, fix, command = 'searchflow', exits } = errorEntries[code];
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    expect(title).toMatch(/^[A-Z].{5,80}[^.]$/);
+    for (const text of [happened, why, fix]) expect(text).toMatch(/^[A-Z`].{10,260}\.$/);
+    expect(command).not.toContain('\n');
+    expect(exits.length).toBeGreaterThan(0);
+  });
+});
+
+describe('an error', () => {
+  it('ends with a line that names its code', () => {
+    expect(moreText('budget-reached')).toBe('More: searchflow explain budget-reached');
+  });
+
+  it('of a command with --json is one line of the schema in the package', () => {
+    const check = new Ajv2020({ strict: false }).compile(outputSchema('error', errorOutput));
+    const errors = [
+      ...codes.map((code) => new CodedError(code, 'a\n"b"\u2028')),
+      new TypeError('x'),
+      'text',
+      undefined,
+    ];
+    for (const error of errors) {
+      const line = failureJson(failureText(error));
+      expect(line).not.toContain('\n');
+      expect(check(JSON.parse(line)), JSON.stringify(check.errors)).toBe(true);
+    }
+    expect(asksForJson(['jobs', '--json'])).toBe(true);
+    expect(asksForJson(['agent', 'run', '--', '--json'])).toBe(false);
+  });
+});
