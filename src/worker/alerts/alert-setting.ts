@@ -76,7 +76,7 @@ export function checkAlerts(
   wrong: (mistake: string) => void,
 ): AlertSettings | null {
   const report = (name: keyof WrittenAlerts, why: string | null) => {
-    if (why !== null) wrong(`${names[name]}: ${why}.`);
+    if (why !== null) wrong(`${names[name]}: ${why.replace(/[^?]$/, '$&.')}`);
   };
   const { url, secret, command, on, lag } = written;
   if (url !== undefined) report('url', whyNoUrl(url));

@@ -76,6 +76,6 @@ it('the options of the plugin are the same settings', () => {
   ).not.toThrow();
   expect(
     () => new SearchflowPlugin({ ...options, alertUrl: 'http://example.com/secret-token', alertOn: ['job.dne'] }),
-  ).toThrow(/^alertUrl: .* must begin with https.*\nalertOn: "job.dne" is not an event; did you mean job.done\?\.$/);
+  ).toThrow(/^alertUrl: .* must begin with https.*\nalertOn: "job.dne" is not an event; did you mean job.done\?$/);
   expect(() => new SearchflowPlugin({ ...options, alertComand: ['/x'] } as never)).toThrow('alertCommand');
 });
