@@ -32,7 +32,7 @@ export function paidRows({ failureRate = 0, textBytes = 100, timeouts = 1 }, pur
   /** How often each slow page was asked for. */
   const asks = new Map();
   const isSlow = (url) => url.includes('slow') && (asks.get(url) ?? 0) <= timeouts;
-  const isGone = (url) => hashOf(url) / 2 ** 32 < failureRate;
+  const isGone = (url) => url.includes('gone') || hashOf(url) / 2 ** 32 < failureRate;
   const fails = (url) => isGone(url) || isSlow(url);
   const errorOf = (url) =>
     isGone(url) ? { tag: 'CRAWL_NOT_FOUND', httpStatusCode: 404 } : { tag: 'CRAWL_TIMEOUT', httpStatusCode: 504 };
