@@ -4,7 +4,7 @@
 import { allMet, save } from './results.mjs';
 
 const known = [
-  ...['enrich', 'memory', 'start', 'rate', 'limits', 'agents', 'actions', 'growth', 'peers', 'restarts'],
+  ...['enrich', 'memory', 'start', 'rate', 'limits', 'agents', 'actions', 'growth', 'peers', 'restarts', 'sources'],
   ...['events', 'events-memory', 'events-limit'],
 ];
 

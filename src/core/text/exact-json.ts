@@ -1,3 +1,5 @@
+import type { Json } from './json.js';
+
 /**
  * JSON whose numbers keep their digits. `JSON.parse` rounds numbers of more than 15 digits and drops the zeros of `12.500`, so numbers are
  * parsed as texts with a mark.
@@ -10,17 +12,45 @@ const NUMBER = `${MARK}n`;
 const TEXT = `${MARK}s`;
 const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
+const wholeNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
 /** Parses JSON. Throws `SyntaxError` for a text that is not JSON. */
 export function parseExactJson(text: string): ExactJson {
-  // Checks the syntax: the marks would hide a wrong number.
-  const plain = JSON.parse(text) as ExactJson;
-  if (!/\d|\\u0001/.test(text)) return plain;
+  if (!/\d|\\u0001/.test(text)) return JSON.parse(text) as ExactJson;
+  // The marks would hide a wrong number.
+  let isRight = true;
   const marked = text.replace(token, (found) => {
-    if (found[0] !== '"') return `"\\u0001n${found}"`;
-    return found.startsWith('"\\u0001') ? `"\\u0001s${found.slice(1)}` : found;
+    if (found[0] === '"') return found.startsWith('"\\u0001') ? `"\\u0001s${found.slice(1)}` : found;
+    isRight &&= wholeNumber.test(found);
+    return `"\\u0001n${found}"`;
   });
-  return JSON.parse(marked) as ExactJson;
+  try {
+    if (isRight) return JSON.parse(marked) as ExactJson;
+  } catch {
+    // The text itself gives the message.
+  }
+  JSON.parse(text);
+  throw new SyntaxError('Unexpected number in JSON');
 }
+
+/** Numbers that `JSON.parse` may change; also finds their characters in texts. */
+const changed = /\d[.eE]|\d{16}|-0/;
+
+/** Returns the canonical text of a JSON text, see {@link canonicalExactJson}. Throws `SyntaxError` for a text that is not JSON. */
+export function canonicalJsonText(text: string): string {
+  // Plain numbers need no marks, which cost most of the time and memory.
+  return changed.test(text) ? canonicalExactJson(parseExactJson(text)) : plainJson(JSON.parse(text) as Json);
+}
+
+function plainJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(plainJson).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const fields = value as { readonly [name: string]: Json };
+  const names = Object.keys(fields).sort(byCodeUnit);
+  return `{${names.map((name) => `${JSON.stringify(name)}:${plainJson(fields[name] as Json)}`).join(',')}}`;
+}
+
+const byCodeUnit = (a: string, b: string) => (a < b ? -1 : 1);
 
 /** The digits of a number as they were written; null for another value. */
 export function numberText(value: ExactJson): string | null {
@@ -45,7 +75,7 @@ export function canonicalExactJson(value: ExactJson): string {
   if (value === null || typeof value === 'boolean') return String(value);
   const fields = value as { readonly [name: string]: ExactJson };
   const named = Object.keys(fields).map((name) => [plainText(name), fields[name] as ExactJson] as const);
-  named.sort(([a], [b]) => (a < b ? -1 : 1));
+  named.sort(([a], [b]) => byCodeUnit(a, b));
   return `{${named.map(([name, item]) => `${JSON.stringify(name)}:${canonicalExactJson(item)}`).join(',')}}`;
 }
 

@@ -19,6 +19,9 @@ export interface JsonReaderOptions {
   readonly spool: string;
 }
 
+/** Rows of a batch. The texts of few rows become garbage before V8 keeps them for long. */
+const BATCH_ROWS = 128;
+
 type Fields = { readonly [name: string]: ExactJson };
 
 /**
@@ -85,7 +88,8 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
         const reading = piecesOf(opening, file);
         for await (const { pieces, read } of reading.batches) {
           bytes += read;
-          yield pieces.map((piece) => toRecord(piece, columns, place));
+          for (let from = 0; from < pieces.length; from += BATCH_ROWS)
+            yield pieces.slice(from, from + BATCH_ROWS).map((piece) => toRecord(piece, columns, place));
         }
         if (reading.hash() !== hashes[index])
           throw new InputUnsteady('input-changed', `${file} changed while it was read; try again once it is complete`);

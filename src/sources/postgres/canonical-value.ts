@@ -1,5 +1,5 @@
 import { type ColumnType, columnTypeOf, JSON_TYPE, TEXT } from '../../core/rows/column-type.js';
-import { canonicalExactJson, parseExactJson } from '../../core/text/exact-json.js';
+import { canonicalJsonText } from '../../core/text/exact-json.js';
 import { doubleText } from '../../rows/index.js';
 
 /** The type of a value as PostgreSQL describes it. `modifier`: the type's parameters, or -1. */
@@ -57,7 +57,7 @@ export function canonicalOf(type: PgType, split: SplitArray): (text: string) => 
     const value = canonical(text);
     return plain && /^(-?\d|true$|false$|[[{"]|null$)/.test(value) ? value : JSON.stringify(value);
   };
-  return (text) => canonicalJson(jsonOf(split(text, json)));
+  return (text) => canonicalJsonText(jsonOf(split(text, json)));
 }
 
 /** Types whose texts are JSON: numbers, booleans and JSON itself. */
@@ -65,10 +65,6 @@ const jsonPlain = /^(BOOLEAN|SMALLINT|INTEGER|BIGINT|FLOAT|DOUBLE|DECIMAL.*|JSON
 
 const jsonOf = (items: readonly unknown[]): string =>
   `[${items.map((item) => (Array.isArray(item) ? jsonOf(item) : (item ?? 'null'))).join(',')}]`;
-
-function canonicalJson(text: string): string {
-  return canonicalExactJson(parseExactJson(text));
-}
 
 const inBrackets = (text: string) => text.replace(/^(\S+)(.*) BC$/, '$1 (BC)$2');
 
@@ -81,7 +77,7 @@ const texts: Readonly<Record<ColumnType, (text: string) => string>> = {
   TIMESTAMP: inBrackets,
   'TIMESTAMP WITH TIME ZONE': inBrackets,
   INTERVAL: intervalText,
-  [JSON_TYPE]: canonicalJson,
+  [JSON_TYPE]: canonicalJsonText,
 };
 
 /** PostgreSQL's shortest digits in DuckDB's form. */

@@ -90,6 +90,32 @@ describe('a table of all types', () => {
     expect(rows.map(({ i }) => i[10])).toEqual([null, '', 'Zürich "x"', 'Zürich "x"', 'Zürich "x"']);
   });
 
+  it('keeps cells of any length and any characters', async () => {
+    const cells = [
+      '',
+      ':',
+      '1,n,l:x',
+      'Zürich',
+      '𝒳'.repeat(9),
+      '\uFEFFfirst',
+      'a\u0000b',
+      'l',
+      'n',
+      'ü'.repeat(5000),
+      'x'.repeat(4096),
+      null,
+    ];
+    const list = cells.map((cell) => (cell === null ? 'NULL' : `'${cell.replace('\u0000', "' || chr(0) || '")}'`));
+    await duckDb(
+      `COPY (SELECT cell AS before, i AS name, cell, [cell] AS list FROM (SELECT unnest([${list.join()}]) AS cell, generate_subscripts([${list.join()}], 1) AS i))
+       TO '${dir}/cells.parquet'`,
+    );
+    const { rows } = await stage(join(dir, 'cells.parquet'));
+    expect(rows.map(({ i }) => i)).toEqual(
+      cells.map((cell, index) => [cell, String(index + 1), cell, JSON.stringify([cell])]),
+    );
+  });
+
   it('has the same units as JSON Lines', async () => {
     await duckDb(`COPY (SELECT * EXCLUDE price FROM (${table})) TO '${dir}/all.jsonl' (FORMAT json)`);
     const short = template.replace('{{price}} ', '');

@@ -1,0 +1,61 @@
+import type { DuckDBDataChunk } from '@duckdb/node-api';
+import { identifier } from '../warehouse/index.js';
+
+/** A text in bytes above which a cell is not copied into the packed text of its row. */
+const LONG_BYTES = 4096;
+
+/** A cell as SQL. */
+export interface PackedCell {
+  /** SQL of its text. */
+  readonly text: string;
+  /** Whether its text may be long. */
+  readonly mayBeLong: boolean;
+}
+
+/**
+ * SQL of rows whose cells are packed into one text, with their sizes in bytes before it: `3,n,l:abc`. `n` is NULL, and `l` a long text, which
+ * has a column of its own. DuckDB's binding makes a buffer for each text that is read, which took a third of the memory of staging.
+ */
+export function packedQuery(cells: readonly PackedCell[], from: string): string {
+  const names = cells.map((_, index) => identifier(`t${index}`));
+  const longAt = (index: number) => (cells[index]?.mayBeLong ? `strlen(${names[index]}) > ${LONG_BYTES}` : 'false');
+  const sizes = names.map(
+    (name, index) =>
+      `CASE WHEN ${name} IS NULL THEN 'n' WHEN ${longAt(index)} THEN 'l' ELSE strlen(${name})::VARCHAR END`,
+  );
+  const texts = names.map((name, index) => `CASE WHEN NOT ${longAt(index)} THEN ${name} END`);
+  const longs = names.flatMap((name, index) =>
+    cells[index]?.mayBeLong ? [`CASE WHEN ${longAt(index)} THEN ${name} END`] : [],
+  );
+  const packed = `concat(concat_ws(',', ${sizes.join(', ')}), ':', ${texts.join(', ')})`;
+  return `SELECT ${[packed, ...longs].join(', ')}
+    FROM (SELECT ${cells.map(({ text }) => text).join(', ')} FROM ${from}) AS s(${names.join(', ')})`;
+}
+
+/** Returns a function that reads the cells of a row of a chunk of {@link packedQuery}. */
+export function unpacking(cells: readonly PackedCell[]): (chunk: DuckDBDataChunk, row: number) => (string | null)[] {
+  let longs = 0;
+  const columns = cells.map(({ mayBeLong }) => (mayBeLong ? ++longs : 0));
+  return (chunk, row) => {
+    const packed = textAt(chunk, 0, row) ?? '';
+    const start = packed.indexOf(':') + 1;
+    const sizes = packed.slice(0, start - 1).split(',');
+    const total = sizes.reduce((sum, size) => sum + (Number(size) || 0), 0);
+    // Each character of the text is a byte, or the text has characters of several bytes.
+    const bytes = packed.length - start === total ? null : Buffer.from(packed.slice(start));
+    let at = bytes === null ? start : 0;
+    return sizes.map((size, index) => {
+      if (size === 'n') return null;
+      if (size === 'l') return textAt(chunk, columns[index] ?? 0, row);
+      const end = at + Number(size);
+      const text = bytes === null ? packed.slice(at, end) : bytes.toString('utf8', at, end);
+      at = end;
+      return text;
+    });
+  };
+}
+
+function textAt(chunk: DuckDBDataChunk, column: number, row: number): string | null {
+  // A slice has a cache of its own, which does not outlive the call.
+  return chunk.getColumnVector(column).slice(row, 1).getItem(0) as string | null;
+}
