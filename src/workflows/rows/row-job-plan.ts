@@ -13,16 +13,19 @@ const { stageInput, openJob } = summarizedActivities<Activities, 'stageInput' | 
   openJob: 'compare the rows with the warehouse',
 });
 
-/**
- * Stages the rows if they are not staged, and opens the job in its warehouse. `asked` returns the effect of the signals received so far.
- */
-export async function planRowJob(
-  input: EnrichCsvInput,
-  asked: () => Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>,
-): Promise<RowJobState> {
+/** How a job plans. */
+interface Planning {
+  /** Returns the effect of the signals received so far. */
+  asked(): Pick<RowJobState, 'paused' | 'maxCostMicros' | 'skipRefused' | 'redrive' | 'stopAtFailed' | 'onMisfit'>;
+  /** Does work that a pause interrupts. */
+  planWith<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Stages the rows if they are not staged, and opens the job in its warehouse. */
+export async function planRowJob(input: EnrichCsvInput, { asked, planWith }: Planning): Promise<RowJobState> {
   const { staged, freshness } = input.staged
     ? { staged: input.staged, freshness: input.freshness }
-    : await stageRows(input);
+    : await planWith(() => stageRows(input));
   const { csv = null, publish } = input;
   const asksFor = { staged, csv, freshness, ...withoutUndefined({ publish }) };
   const { slices, loaded, ...opened } = await openJob(asksFor);

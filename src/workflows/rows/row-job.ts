@@ -110,6 +110,7 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     return {
       ...(this.state?.paused && (!this.#summedUp || this.#isSummingUp) ? { landing: true } : {}),
       ...progressOf(this.#input, this.state, undone, workflowInfo().workflowId),
+      ...(!this.state && this.phase === 'paused' ? { pausedFor: this.early?.reason ?? null } : {}),
       ...this.status,
       maxCostMicros: (this.state ?? this.#asked).maxCostMicros,
       ...(limit ? { stopAtFailed: limit } : {}),
@@ -158,7 +159,10 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
 
   protected async work(): Promise<JobSummary> {
     if (!this.state) {
-      this.state = await planRowJob(this.#input, () => ({ paused: this.early, ...this.#asked }));
+      this.state = await planRowJob(this.#input, {
+        asked: () => ({ paused: this.early, ...this.#asked }),
+        planWith: (work) => this.planWith(work),
+      });
       this.queue = new RangeQueue(this.state.queue);
     }
     const stopped = (await this.runPieces()) ?? (await this.#buyFailedOnceMore());

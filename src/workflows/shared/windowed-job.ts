@@ -6,6 +6,7 @@ import {
   condition,
   defineQuery,
   isCancellation,
+  patched,
   proxySinks,
   setCurrentDetails,
   setHandler,
@@ -20,6 +21,9 @@ import { reportState } from './note-alert.js';
 import { RangeQueue, type Ranges } from './range-queue.js';
 
 const { searchflow } = proxySinks<WorkflowSinks>();
+
+/** Runs from before complete the planning before they pause. The name is in histories. */
+const PAUSE_PLANNING = 'pause-planning';
 
 /** The part of a job's state that every job keeps across continue-as-new. */
 export interface WindowedState {
@@ -57,6 +61,8 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
   protected readonly isScheduled: boolean;
   readonly #again: WindowedOptions<State>['again'];
   #scope = new CancellationScope();
+  /** The work of the planning that a pause interrupts. */
+  #planning: CancellationScope | null = null;
   #fatal: unknown = null;
   #changes = 0;
 
@@ -99,8 +105,10 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
 
   pause(paused: Pause): void {
     this.#changes++;
-    if (!this.state) this.early ??= paused;
-    else if (!this.state.paused) {
+    if (!this.state) {
+      this.early ??= paused;
+      if (this.#planning && this.#waitsInPlanning()) this.#planning.cancel();
+    } else if (!this.state.paused) {
       this.set({ paused });
       this.interrupt();
     }
@@ -121,6 +129,38 @@ export abstract class WindowedJob<State extends WindowedState, Result, Summary> 
     this.pause(paused);
     // A job that was already paused stops for this reason instead of its earlier one.
     if (this.state) this.set({ paused });
+  }
+
+  /** Whether the job waits for `resume` before its planning is complete. A run that ends at a pause needs a complete plan for its summary. */
+  #waitsInPlanning(): boolean {
+    return this.early !== null && !this.isScheduled && !this.isStopped && patched(PAUSE_PLANNING);
+  }
+
+  /** Does work of the planning. A pause interrupts this work, and after `resume` it begins again. */
+  protected async planWith<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      if (this.#waitsInPlanning()) await this.#resumedInPlanning();
+      const scope = new CancellationScope();
+      this.#planning = scope;
+      try {
+        return await scope.run(work);
+      } catch (error) {
+        const isPaused = scope.consideredCancelled && !CancellationScope.current().consideredCancelled;
+        if (!isPaused || !isCancellation(error)) throw error;
+      } finally {
+        this.#planning = null;
+      }
+    }
+  }
+
+  async #resumedInPlanning(): Promise<void> {
+    this.phase = 'paused';
+    this.message = this.early?.message ?? null;
+    this.show();
+    await condition(() => this.early === null || this.isStopped);
+    this.phase = 'planning';
+    this.message = null;
+    this.show();
   }
 
   /** Interrupts the pieces in progress. Calls in flight land; the rest of each piece returns to the queue. */

@@ -207,30 +207,62 @@ describe('a row job', () => {
 });
 
 describe('a pause of a row job', () => {
-  it('before its first step is the last of its signals, and starts no slice; a resume with a budget starts them with it', async () => {
+  it('before its first step is the last of its signals, and starts no step; a resume with a budget starts them with it', async () => {
     const job = await planned({ startDelay: '300ms' });
     // By default the SDK would handle all signals of one name together, here both pauses before the resume.
     await job.pause();
     await job.resume();
     await job.pause();
+    await job.phase('paused');
+    expect(await job.progress()).toMatchObject({ pausedFor: 'person', message: 'paused by a person', rows: 0 });
+    expect(job.waiting('stageInput')).toBe(0);
+    await job.resume(3);
     (await job.call('stageInput')).answer({ staged: job.staged });
     (await job.call('openJob')).answer(job.openedJob());
-    await job.phase('paused');
-    (await job.spent()).answer(spent());
-    expect(job.waiting('enrichSlice')).toBe(0);
-    await job.resume(3);
     expect((await job.slice()).input.cap?.limitMicros).toBe(3_005_000);
     await job.handle.terminate();
   });
 
   it('that was resumed before the plan does not happen, and the budget of the resume counts', async () => {
-    const job = await planned({ input: { maxCostDollars: 1 } });
+    const job = await planned({ input: { maxCostDollars: 1 }, startDelay: '300ms' });
     await job.pause();
     await job.resume(3);
     expect((await job.progress()).maxCostMicros).toBe(3_000_000);
     (await job.call('stageInput')).answer({ staged: job.staged });
     (await job.call('openJob')).answer(job.openedJob());
     expect((await job.slice()).input.cap?.limitMicros).toBe(3_005_000);
+    await job.handle.terminate();
+  });
+
+  it('interrupts its staging, which begins again after a resume', async () => {
+    const job = await planned({ slices: [0] });
+    for (const _pause of [1, 2]) {
+      const interrupted = await job.call('stageInput');
+      await job.pause();
+      await interrupted.cancelled;
+      interrupted.cancel();
+      await job.phase('paused');
+      expect(await job.progress()).toMatchObject({ pausedFor: 'person', message: 'paused by a person' });
+      expect(job.waiting('stageInput')).toBe(0);
+      await job.resume();
+    }
+    const again = await job.call('stageInput');
+    expect(await job.progress()).toMatchObject({ phase: 'planning', pausedFor: null, message: null });
+    again.answer({ staged: job.staged });
+    (await job.call('openJob')).answer(job.openedJob([0]));
+    (await job.slice()).answer(result());
+    (await job.finish()).answer({ phase: 'done' });
+    expect(await job.handle.result()).toEqual({ phase: 'done' });
+  });
+
+  it('lets the staging of a scheduled run end, because the run ends with a summary of its rows', async () => {
+    const job = await planned({ slices: [0], input: { scheduled: true } });
+    const staging = await job.call('stageInput');
+    await job.pause();
+    staging.answer({ staged: job.staged });
+    (await job.call('openJob')).answer(job.openedJob([0]));
+    (await job.spent()).answer(spent());
+    expect((await job.finish()).input.stopped).toMatchObject({ reason: 'person' });
     await job.handle.terminate();
   });
 
@@ -402,7 +434,11 @@ describe('a stop of a row job', () => {
     await paused.handle.terminate();
 
     const early = await planned();
+    const staging = await early.call('stageInput');
     await early.pause();
+    await staging.cancelled;
+    staging.cancel();
+    await early.phase('paused');
     await early.stop('its command ended');
     (await early.call('stageInput')).answer({ staged: early.staged });
     (await early.call('openJob')).answer(early.openedJob([0]));
