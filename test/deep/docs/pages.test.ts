@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Block, blocksOf, pages } from '../../support/docs/blocks.js';
+import { type Block, blocksOf, documents } from '../../support/docs/blocks.js';
 import { runExample } from '../../support/run-example.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -15,6 +15,7 @@ const run = (language: string) => (block: Block) => block.language === language 
 const reader = `set -eu
 searchflow() { $SEARCHFLOW "$@"; }
 printf 'name,website\\nAirbnb,https://www.airbnb.com\\nFigma,https://www.figma.com\\nStripe,https://stripe.com\\n' > companies.csv
+ln -s "$EXAMPLES" examples
 printf '{"type":"object","properties":{"employees":{"type":"integer"}}}' > schema.json
 `;
 const firstJob = 'searchflow enrich companies.csv --url-column website --quiet\n';
@@ -30,7 +31,11 @@ async function runAsReader(code: string) {
   const cwd = folder(tmpdir());
   const script = join(cwd, 'page.sh');
   writeFileSync(script, reader + code);
-  return runExample(script, { TEMPORAL_ADDRESS: '', TEMPORAL_NAMESPACE: 'default' }, cwd);
+  return runExample(
+    script,
+    { TEMPORAL_ADDRESS: '', TEMPORAL_NAMESPACE: 'default', EXAMPLES: join(root, 'examples') },
+    cwd,
+  );
 }
 
 /** Code of a page, each line where the page has it, so that the messages of compilers and programs have the lines of the page. */
@@ -43,11 +48,11 @@ function inPlace(blocks: readonly Block[]): string {
   return Array.from(lines, (text) => text ?? '').join('\n');
 }
 
-it.each(pages.filter((page) => blocksOf(page).some(run('sh'))))('the commands of %s work', async (page) => {
+it.each(documents.filter((page) => blocksOf(page).some(run('sh'))))('the commands of %s work', async (page) => {
   const blocks = blocksOf(page).filter(run('sh'));
-  const done = page.startsWith('tasks/') && !blocks.some(({ code }) => code.includes('cat > companies.csv'));
+  const done = page.startsWith('docs/tasks/') && !blocks.some(({ code }) => code.includes('cat > companies.csv'));
   const steps = blocks.map(({ line, code }) => `block=${line}\n${code}`).join('\n');
-  const named = `trap '[ $? -eq 0 ] || echo "docs/${page}, block of line $block" >&2' EXIT\n`;
+  const named = `trap '[ $? -eq 0 ] || echo "${page}, block of line $block" >&2' EXIT\n`;
   const { code, err } = await runAsReader(`block=0\n${named}${done ? firstJob : ''}${steps}`);
   expect(code, err.slice(-3000)).toBe(0);
 });
@@ -58,14 +63,14 @@ it('the SQL of the pages names tables and columns that exist', async () => {
   );
   const database = await DuckDBInstance.create(join(cwd, 'out', 'companies.duckdb'));
   const connection = await database.connect();
-  const queries = pages.flatMap((page) => blocksOf(page).filter(run('sql')));
+  const queries = documents.flatMap((page) => blocksOf(page).filter(run('sql')));
   expect(queries.length, err).toBeGreaterThan(5);
   await connection.run(`SET file_search_path = '${cwd}'`);
   const wrong: string[] = [];
   for (const { page, line, code } of queries)
     await connection
       .run(code.includes('SET VARIABLE') ? code.replaceAll("'out/lake/", `'${cwd}/out/lake/`) : `EXPLAIN ${code}`)
-      .catch((error: Error) => wrong.push(`docs/${page}:${line}: ${error.message}`));
+      .catch((error: Error) => wrong.push(`${page}:${line}: ${error.message}`));
   expect(wrong).toEqual([]);
   connection.closeSync();
   database.closeSync();
@@ -81,11 +86,11 @@ it('the TypeScript of the pages has the types of the package', () => {
       "declare const openWarehouse: (address: string) => Omit<import('searchflow/testing').WarehouseUnderTest, 'query' | 'nul'>;\n" +
       "declare const queryDuck2: (file: string, sql: string) => ReturnType<import('searchflow/testing').WarehouseUnderTest['query']>;",
   };
-  const blocks = pages.flatMap((page) => blocksOf(page).filter(run('ts')));
+  const blocks = documents.flatMap((page) => blocksOf(page).filter(run('ts')));
   expect(blocks.length).toBeGreaterThan(4);
   for (const block of blocks) {
     const prelude = block.code.includes('openWarehouse(') ? declared.openWarehouse : '';
-    const file = `${block.page.replaceAll('/', '-').replace('.md', '')}-${block.line}.ts`;
+    const file = `${block.page.replace(/\W/g, '-')}-${block.line}.ts`;
     // The names that a page leaves to its reader stand after the last line of the block.
     writeFileSync(join(cwd, file), `${inPlace([block])}\n${prelude}\n`);
   }
@@ -107,11 +112,11 @@ it.each([
   ['js', process.execPath, ['--check', '--input-type=module', '-']],
   ['json', process.execPath, ['-e', "JSON.parse(require('fs').readFileSync(0, 'utf8'))"]],
 ] as const)('the %s of the pages has the syntax of its language', (language, program, args) => {
-  const blocks = pages.flatMap((page) => blocksOf(page).filter((block) => block.language === language));
+  const blocks = documents.flatMap((page) => blocksOf(page).filter((block) => block.language === language));
   expect(blocks.length).toBeGreaterThan(0);
   const wrong = blocks.flatMap((block) => {
     const { status, stderr } = spawnSync(program, args, { input: inPlace([block]), encoding: 'utf8' });
-    return status === 0 ? [] : [`docs/${block.page}:${block.line}: ${stderr}`];
+    return status === 0 ? [] : [`${block.page}:${block.line}: ${stderr}`];
   });
   expect(wrong).toEqual([]);
 });

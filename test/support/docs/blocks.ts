@@ -12,16 +12,25 @@ export interface Block {
   readonly notRun: string | null;
 }
 
-/** Pages with code that a reader copies. `reference/operations.md` has the examples that `unit/docs/operations` runs. */
+/** Pages of the site with code that a reader copies. `reference/operations.md` has the examples that `unit/docs/operations` runs. */
 export const pages = ['start', 'tasks', 'concepts', 'reference', 'why'].flatMap((room) =>
   readdirSync(`${root}docs/${room}`)
     .filter((name) => name.endsWith('.md') && !['commands.md', 'operations.md'].includes(name))
-    .map((name) => `${room}/${name}`),
+    .map((name) => `docs/${room}/${name}`),
 );
 
-/** The blocks of a page of `docs`. A block `sh not-run: <reason>` is not run. */
+/** The pages of the site and the other documents with such code. */
+export const documents = [
+  ...pages,
+  ...['README.md', 'CONTRIBUTING.md', 'skills/searchflow/SKILL.md'],
+  ...readdirSync(`${root}examples`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `examples/${name}/README.md`),
+];
+
+/** The blocks of a document. A block `sh not-run: <reason>` is not run. */
 export function blocksOf(page: string): readonly Block[] {
-  const text = readFileSync(`${root}docs/${page}`, 'utf8');
+  const text = readFileSync(root + page, 'utf8');
   return [...text.matchAll(/^```(\w+)([^\n]*)\n(.*?)^```$/gms)].map((match) => {
     const [, language = '', meta = '', code = ''] = match;
     const line = text.slice(0, match.index).split('\n').length + 1;

@@ -10,7 +10,7 @@ import { buildProgram } from '../../../src/cli/program.js';
 import { costTexts, retryTexts } from '../../../src/core/errors/entry.js';
 import { errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
 import { exitCodes } from '../../../src/core/processes/exit-codes.js';
-import { blocksOf, pages } from '../../support/docs/blocks.js';
+import { blocksOf, documents, pages } from '../../support/docs/blocks.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const load = (path: string) => import(/* @vite-ignore */ new URL(`../../../src/${path}.ts`, import.meta.url).href);
@@ -40,7 +40,7 @@ describe('a page that is made (else: node scripts/make-docs-pages.mjs)', () => {
   });
 });
 
-it.each(pages)('each block of %s is of a language that a test checks, or says why it does not run', (page) => {
+it.each(documents)('each block of %s is of a language that a test checks, or says why it does not run', (page) => {
   const unchecked = blocksOf(page).filter(
     ({ language, notRun }) => notRun === null && !['sh', 'sql', 'ts', 'js', 'python', 'json'].includes(language),
   );
@@ -50,7 +50,7 @@ it.each(pages)('each block of %s is of a language that a test checks, or says wh
 it('the site lists every page', () => {
   const config = read('.vitepress/config.mjs');
   const flat = readdirSync(docs).filter((name) => name.endsWith('.md') && name !== 'index.md');
-  const missing = [...pages, ...flat]
+  const missing = [...pages.map((page) => page.replace('docs/', '')), ...flat]
     .map((page) => page.replace('.md', ''))
     .filter((page) => !new RegExp(`'${page}['#]`).test(config));
   expect(missing).toEqual(['testing-mutants']);
