@@ -18,14 +18,25 @@ const require = createRequire(join(docs, 'package.json'));
 const looked = [
   '',
   'start/first-job',
+  'start/questions',
   'tasks/enrich',
   'concepts/purchase',
   'reference/commands',
+  'reference/configuration',
+  'reference/tables',
+  'reference/api/',
+  'glossary',
   'tasks/recover',
   'why/comparison',
+  'why/benchmarks',
+  'why/decisions',
 ];
 
+const address = `http://localhost:${PORT}/`;
+const { chromium } = require('playwright-core');
+
 let preview: ReturnType<typeof spawn> | undefined;
+let browser: Awaited<ReturnType<typeof chromium.launch>>;
 beforeAll(async () => {
   execFileSync('npm', ['run', '-s', 'docs'], { cwd: join(docs, '..'), stdio: 'pipe' });
   preview = spawn(join(docs, 'node_modules', '.bin', 'vitepress'), ['preview', '--port', String(PORT)], {
@@ -34,8 +45,13 @@ beforeAll(async () => {
   });
   for await (const line of createInterface(preview.stdout as NodeJS.ReadableStream))
     if (line.includes(String(PORT))) break;
-}, 600_000);
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
+  });
+}, 900_000);
 afterAll(async () => {
+  await browser?.close();
   preview?.kill();
   if (preview) await once(preview, 'exit');
 });
@@ -54,20 +70,12 @@ it.each([
   [390, 844],
   [1280, 900],
 ])('axe finds nothing at a width of %i pixels', async (width, height) => {
-  const { chromium } = require('playwright-core');
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
-  });
   const tab = await browser.newPage({ viewport: { width, height } });
   const found: string[] = [];
+  const requests: string[] = [];
+  tab.on('request', (request: { url(): string }) => requests.push(request.url()));
   for (const page of looked) {
-    const requests: string[] = [];
-    tab.on('request', (request: { url(): string }) => requests.push(request.url()));
-    await tab.goto(`http://localhost:${PORT}/${page}`, { waitUntil: 'load' });
-    expect(requests.filter((url) => !url.startsWith(`http://localhost:${PORT}/`) && !url.startsWith('data:'))).toEqual(
-      [],
-    );
+    await tab.goto(`${address}${page}`, { waitUntil: 'load' });
     await tab.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
     const { violations } = await tab.evaluate('axe.run()');
     for (const { id, nodes } of violations)
@@ -75,6 +83,42 @@ it.each([
     const scrolls = await tab.evaluate('document.documentElement.scrollWidth > window.innerWidth');
     if (scrolls) found.push(`${page}: is wider than the window`);
   }
-  await browser.close();
+  await tab.close();
   expect(found).toEqual([]);
+  expect(requests.filter((url) => !url.startsWith(address) && !url.startsWith('data:'))).toEqual([]);
+});
+
+it('each question is answered within two clicks of the start page, at a heading that exists', async () => {
+  const tab = await browser.newPage();
+  await tab.goto(address, { waitUntil: 'load' });
+  await tab.locator('a[href="/start/questions"]').first().click();
+  await tab.waitForURL(/questions$/);
+  const links: string[] = await tab.evaluate(
+    "[...document.querySelectorAll('main td:first-child a')].map((link) => link.href)",
+  );
+  expect(links.length).toBeGreaterThan(20);
+  for (const link of links) {
+    const { status } = await fetch(link);
+    await tab.goto(link, { waitUntil: 'load' });
+    const { hash } = new URL(link);
+    expect([link, status, await tab.locator(hash === '' ? 'h1' : `[id="${hash.slice(1)}"]`).count()]).toEqual([
+      link,
+      200,
+      1,
+    ]);
+  }
+  await tab.close();
+});
+
+it.each([
+  ['captive portal', 'tasks/recover'],
+  ['max-cost', 'tasks/budget'],
+  ['Temporal Cloud', 'tasks/deploy'],
+])('the search for “%s” finds %s', async (words, page) => {
+  const tab = await browser.newPage();
+  await tab.goto(address, { waitUntil: 'networkidle' });
+  await tab.keyboard.press('Control+k');
+  await tab.locator('.search-input').fill(words);
+  await tab.locator(`.results a[href*="/${page}"]`).first().waitFor();
+  await tab.close();
 });
