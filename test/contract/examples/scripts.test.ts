@@ -41,20 +41,6 @@ it.runIf(process.platform !== 'win32')(
 );
 
 it.runIf(process.platform !== 'win32')(
-  'examples/agent-contracts buys ten rows, then the rest, and its query counts every row',
-  async () => {
-    const { cwd, err, code } = await runExample('agent-contracts/run.sh');
-    expect(code, err).toBe(0);
-    const rows = records(example('companies.csv')).length;
-    expect(err).toContain(`${rows} rows, 10 agent runs to buy`);
-    const sql = readFileSync(examplePath('agent-contracts/question.sql'), 'utf8');
-    const states = await readDuckDb(join(cwd, 'out', 'leaders.duckdb'), sql);
-    expect(states.reduce((sum, state) => sum + Number(state.rows), 0)).toBe(rows);
-  },
-  180_000,
-);
-
-it.runIf(process.platform !== 'win32')(
   'examples/chain goes from names to facts, and its second run buys nothing',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'searchflow-chain-'));
