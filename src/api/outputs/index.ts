@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import * as alerts from './alerts.js';
 import * as events from './events.js';
+import * as inspect from './inspect.js';
+import { report } from './report.js';
 import * as rows from './rows.js';
 import * as service from './service.js';
 import * as team from './team.js';
@@ -46,18 +49,18 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   usage: z.union([team.usage, team.reconciliation]),
   doctor: team.doctor,
   explain: team.explanations,
-  failed: anyOutput,
-  trace: anyOutput,
+  failed: inspect.failed,
+  trace: inspect.trace,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
-  init: anyOutput,
+  init: team.init,
   discard: anyOutput,
   forget: anyOutput,
   clean: anyOutput,
-  report: anyOutput,
-  alerts: anyOutput,
-  'alerts test': anyOutput,
-  'alerts retry': anyOutput,
-  'agent sync': anyOutput,
+  report,
+  alerts: alerts.alerts,
+  'alerts test': alerts.alertTest,
+  'alerts retry': alerts.alertRetry,
+  'agent sync': service.agentSync,
 };
 
 /** An error of any command with `--json`, which is the last line on stderr. */
@@ -87,6 +90,14 @@ export type DoctorOutput = Shape<typeof team.doctor>;
 export type KeptScheduleOutput = Shape<typeof team.keptSchedule>;
 export type CreatedMonitorOutput = Shape<typeof service.createdMonitor>;
 export type DeletedMonitorOutput = Shape<typeof service.deletedMonitor>;
+export type FailedOutput = Shape<typeof inspect.failed>;
+export type TraceOutput = Shape<typeof inspect.trace>;
+export type ReportOutput = Shape<typeof report>;
+export type AlertsOutput = Shape<typeof alerts.alerts>;
+export type AlertTestOutput = Shape<typeof alerts.alertTest>;
+export type AlertRetryOutput = Shape<typeof alerts.alertRetry>;
+export type AgentSyncOutput = Shape<typeof service.agentSync>;
+export type InitOutput = Shape<typeof team.init>;
 export type BatchOutput = Shape<typeof service.batch>;
 export type DecisionOutput = Shape<typeof service.decision>;
 export type MonitorExportOutput = Shape<typeof service.monitorRuns>;

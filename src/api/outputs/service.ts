@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { weekdays } from '../../core/monitors/quiet-hours.js';
-import { flag, list, number, text } from '../exact-schema.js';
+import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
 import { agentRun, agentRunEvent } from '../schemas/agent-run-schemas.js';
 import { agentRunResultFields, batchSummaryFields, monitorExportFields } from '../workflow-results.js';
 
@@ -41,6 +41,13 @@ export const decision = z.object({
 
 /** What an export of monitors loaded. */
 export const monitorRuns = z.object({ kind: z.literal('export'), ...monitorExportFields });
+
+/** What a sync of agent runs loaded. */
+export const agentSync = z.object({
+  kind: z.literal('agent-sync'),
+  ...{ into: text, pages: count, runs: count, added: count, changed: count, gone: count, unfinished: count },
+  watermark: maybeText,
+});
 
 const filter = z.object({
   status: text.optional(),

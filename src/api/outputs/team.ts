@@ -173,3 +173,9 @@ export const doctor = z.object({
     }),
   ),
 });
+
+/** The files that `init` wrote and kept, and the lines that an existing .gitignore lacks. */
+export const init = z.object({
+  kind: z.literal('init'),
+  ...{ folder: text, written: list(text), kept: list(text), notIgnored: list(text), next: list(text) },
+});

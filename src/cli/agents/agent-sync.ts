@@ -1,3 +1,4 @@
+import type { AgentSyncOutput } from '../../api/outputs/index.js';
 import type { AgentRunSync } from '../../core/agents/agent-run-sync.js';
 import type { RuntimeConfig, WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { startSync, syncTarget, syncWork } from '../../worker/control/agent-control.js';
@@ -28,7 +29,8 @@ export async function agentSync(context: Context, flags: AgentSyncFlags): Promis
     if (!loads) return exitCodes.ok;
     await runtime.work.own({ job: name, workflowId: work.workflowId });
     const done = await (await startSync(access, work)).result();
-    if (flags.json) terminal.data(JSON.stringify({ kind: 'agent-sync', ...done, watermark: time(done.watermark) }));
+    const output: AgentSyncOutput = { kind: 'agent-sync', ...done, watermark: time(done.watermark) };
+    if (flags.json) terminal.data(JSON.stringify(output));
     else terminal.say(syncText(done));
     return exitCodes.ok;
   };

@@ -1,3 +1,4 @@
+import type { AlertRetryOutput, AlertsOutput, AlertTestOutput } from '../../api/outputs/index.js';
 import type { Delivery, KeptAlert } from '../../core/alerts/outbox.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -59,7 +60,7 @@ function deliveryText({ receiver, state, attempts, nextAt, error, endedAt }: Del
 }
 
 /** Returns the alerts as JSON fields; times in ISO 8601. */
-function alertsData(all: readonly KeptAlert[]): object {
+function alertsData(all: readonly KeptAlert[]): AlertsOutput {
   const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
   return {
     kind: 'alerts',
@@ -67,7 +68,7 @@ function alertsData(all: readonly KeptAlert[]): object {
       ...alert,
       deliveries: deliveries.map(({ receiver, state, attempts, nextAt, until, error, endedAt }) => ({
         ...{ receiver, state, attempts, error },
-        ...{ nextAt: iso(nextAt), until: iso(until), endedAt: iso(endedAt) },
+        ...{ nextAt: iso(nextAt), until: new Date(until).toISOString(), endedAt: iso(endedAt) },
       })),
     })),
   };
@@ -77,7 +78,8 @@ function alertsData(all: readonly KeptAlert[]): object {
 export async function testAlerts(context: Context, { json = false }: AlertFlags): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
     const results = await runtime.alerts.test();
-    if (json) context.terminal.data(JSON.stringify({ kind: 'alertTest', receivers: results }));
+    const output: AlertTestOutput = { kind: 'alertTest', receivers: results };
+    if (json) context.terminal.data(JSON.stringify(output));
     else
       for (const { receiver, error } of results)
         context.terminal.data(
@@ -91,7 +93,8 @@ export async function testAlerts(context: Context, { json = false }: AlertFlags)
 export async function retryAlerts(context: Context, { json = false }: AlertFlags): Promise<ExitCode> {
   return withRuntime(context, settings(context, {}), { sends: false, bounded: true }, async ({ runtime }) => {
     const { delivered, failed } = await runtime.alerts.retry();
-    if (json) context.terminal.data(JSON.stringify({ kind: 'alertRetry', delivered, failed }));
+    const output: AlertRetryOutput = { kind: 'alertRetry', delivered, failed };
+    if (json) context.terminal.data(JSON.stringify(output));
     else if (delivered + failed === 0) context.terminal.say('All alerts are delivered.');
     else
       context.terminal.say(

@@ -1,3 +1,4 @@
+import type { FailedOutput } from '../../api/outputs/index.js';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { nearest } from '../../core/text/nearest.js';
 import { shellWord } from '../../core/text/shell-word.js';
@@ -113,7 +114,7 @@ function nextLines({ job, groups, rows }: FailedJob): string[] {
   ];
 }
 
-function failedData({ job, into, groups, rows }: FailedJob): object {
+function failedData({ job, into, groups, rows }: FailedJob): FailedOutput {
   return {
     kind: 'failed',
     job,

@@ -1,3 +1,4 @@
+import type { TraceOutput } from '../../api/outputs/index.js';
 import { type Attempt, costOf, sentCount, unknownMicros } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { inputText } from '../../core/rows/source-fields.js';
@@ -185,11 +186,10 @@ function publishText({ place, state }: RowTrace): string | null {
 const time = (at: number | null | undefined): string | null => (at == null ? null : new Date(at).toISOString());
 
 /** Returns the trace of a row as JSON fields; dollars are exact to six decimals. */
-export function traceData(trace: RowTrace): object {
+export function traceData(trace: RowTrace): TraceOutput {
   const { staged, history, place, slice, help, status } = trace;
   const { micros, isWhole } = costOf(history);
   const { landed } = history;
-  const names = trace.input.map((_, nth) => staged.columns[nth] ?? null);
   return {
     kind: 'trace',
     job: trace.job,
@@ -198,7 +198,7 @@ export function traceData(trace: RowTrace): object {
     reason: whyText(trace),
     jobState: status.phase,
     source: inputText(staged),
-    input: trace.input.map((value, nth) => ({ column: names[nth], value })),
+    input: trace.input.map((value, nth) => ({ column: staged.columns[nth] ?? null, value })),
     operation: staged.operation,
     unit: trace.unit,
     unitKey: trace.key,

@@ -1,10 +1,14 @@
+import type { ReportOutput } from '../../api/outputs/index.js';
 import type { Report } from '../../core/report/report.js';
 
+/** Fields whose names are tags or columns. */
+const named = new Set(['misfits', 'tags']);
 const times = new Set(['at', 'since', 'until', 'startedAt', 'endedAt', 'intendedAt', 'upTo', 'completedAt']);
 
 /** Returns the figures of a report as JSON fields: amounts in dollars, times in ISO 8601, lengths of time in seconds. */
-export function reportData({ job, ...rest }: Report): object {
-  return { kind: 'report', about: job === null ? 'team' : 'job', ...(converted({ job, ...rest }) as object) };
+export function reportData({ job, ...rest }: Report): ReportOutput {
+  const figures = converted({ job, ...rest }) as Omit<ReportOutput, 'kind' | 'about'>;
+  return { kind: 'report', about: job === null ? 'team' : 'job', ...figures };
 }
 
 function converted(value: unknown): unknown {
@@ -22,5 +26,5 @@ function field(name: string, value: unknown): readonly [string, unknown] {
   if (value === null && name.endsWith('Micros')) return [name.replace(/Micros$/, 'Dollars'), null];
   // The units of an unknown outcome are hashes; their number is enough.
   if (name === 'keys' && Array.isArray(value)) return ['units', value.length];
-  return [name, converted(value)];
+  return [name, named.has(name) && !Array.isArray(value) ? value : converted(value)];
 }

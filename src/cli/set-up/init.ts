@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
+import type { InitOutput } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { inPackage } from '../../files/package-root.js';
@@ -29,7 +30,8 @@ export async function init(
   const missing = kept.includes('.gitignore') ? notIgnored(join(path, '.gitignore')) : [];
   const next = nextCommands(path, cwd);
   if (json) {
-    terminal.data(JSON.stringify({ kind: 'init', folder: path, written, kept, notIgnored: missing, next }));
+    const output: InitOutput = { kind: 'init', folder: path, written, kept, notIgnored: missing, next };
+    terminal.data(JSON.stringify(output));
     return exitCodes.ok;
   }
   const width = Math.max(...initFiles.map((one) => one.path.length));
