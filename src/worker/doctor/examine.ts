@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type ConfigSources, readSettings } from '../config/config.js';
+import { checkAlerts } from './alerts.js';
 import { checkDatabases } from './databases.js';
 import { checkExtensions, checkWarehouseFiles } from './duckdb.js';
 import {
@@ -38,6 +39,7 @@ const checks: readonly Check[] = [
   { name: 'warehouse-files', run: checkWarehouseFiles },
   { name: 'extensions', run: checkExtensions },
   { name: 'work', run: checkWork },
+  { name: 'alerts', run: checkAlerts },
 ];
 
 /**
