@@ -1,5 +1,5 @@
 // The site of the documentation. `npm run docs` in the folder above builds it.
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import llms from 'vitepress-plugin-llms';
@@ -152,6 +152,11 @@ export default defineConfig({
   cleanUrls: true,
   // The start page of the theme has no landmark for its content.
   transformHtml: (html) => html.replace('<div class="VPHome', '<div role="main" class="VPHome'),
+  // Pages link to the JSON Schemas beside them.
+  buildEnd({ outDir }) {
+    for (const name of readdirSync(inDocs('reference')).filter((file) => file.endsWith('.json')))
+      copyFileSync(inDocs(`reference/${name}`), `${outDir}/reference/${name}`);
+  },
   srcExclude: ['**/README.md'],
   markdown: {
     html: false,

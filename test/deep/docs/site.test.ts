@@ -66,6 +66,21 @@ it('each page has a Markdown twin, and llms.txt lists the pages', () => {
   expect(pages.filter((name) => !list.includes(name.replace('.html', '.md')))).toEqual([]);
 });
 
+it('each link of the site leads to a file of the site', () => {
+  const names = readdirSync(site, { recursive: true, encoding: 'utf8' });
+  const broken = names
+    .filter((name) => name.endsWith('.html'))
+    .flatMap((name) =>
+      [...readFileSync(join(site, name), 'utf8').matchAll(/<a [^>]*href="([^"#]+)/g)].flatMap(([, href = '']) => {
+        if (/^(\w+:|\/\/)/.test(href)) return [];
+        const path = decodeURI(new URL(href, `http://site/${name}`).pathname).slice(1);
+        const files = path === '' || path.endsWith('/') ? [`${path}index.html`] : [path, `${path}.html`];
+        return files.some((file) => existsSync(join(site, file))) ? [] : [`${name}: ${href}`];
+      }),
+    );
+  expect([...new Set(broken)]).toEqual([]);
+});
+
 it.each([
   [390, 844],
   [1280, 900],

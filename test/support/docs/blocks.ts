@@ -22,7 +22,7 @@ export const pages = ['start', 'tasks', 'concepts', 'reference', 'why'].flatMap(
 /** The pages of the site and the other documents with such code. */
 export const documents = [
   ...pages,
-  ...['README.md', 'CONTRIBUTING.md', 'skills/searchflow/SKILL.md'],
+  ...['README.md', 'CONTRIBUTING.md', 'docs/errors.md', 'skills/searchflow/SKILL.md'],
   ...readdirSync(`${root}examples`, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => `examples/${name}/README.md`),
