@@ -138,7 +138,7 @@ function figuresOf(parts) {
     part.rows.map((row) => [part.label, ...columns.map((column) => row[part.columns.indexOf(column)] ?? '')]),
   );
   const hasLabels = parts.some(({ label }) => label);
-  return tableOf(hasLabels ? ['', ...columns] : columns, hasLabels ? rows : rows.map((row) => row.slice(1)));
+  return tableOf(hasLabels ? ['case', ...columns] : columns, hasLabels ? rows : rows.map((row) => row.slice(1)));
 }
 
 function tableOf(columns, rows) {

@@ -103,7 +103,7 @@ function section(name, { duckDb, postgres }) {
     '',
     `A ${one.kind}. ${one.is}${only}`,
     '',
-    '| Column | DuckDB | PostgreSQL | |',
+    '| Column | DuckDB | PostgreSQL | Meaning |',
     '|---|---|---|---|',
     ...columns.map((column) => {
       const meaning = here?.columns.get(column)?.is ?? there?.columns.get(column)?.is;

@@ -45,6 +45,8 @@ it.each(documents)('each block of %s is of a language that a test checks, or say
     ({ language, notRun }) => notRun === null && !['sh', 'sql', 'ts', 'js', 'python', 'json'].includes(language),
   );
   expect(unchecked).toEqual([]);
+  // Markdown does not begin a block with a backtick after its language.
+  expect(blocksOf(page).filter(({ notRun }) => notRun?.includes('`'))).toEqual([]);
 });
 
 it('the site lists every page', () => {
