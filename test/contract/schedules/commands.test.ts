@@ -34,6 +34,7 @@ const config = () =>
   ({
     origin: service.url,
     taskQueue,
+    stateDir: join(cwd, '.searchflow'),
     temporalAddress: temporal.address,
     warehouse: null,
     say: () => undefined,
