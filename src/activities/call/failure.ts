@@ -1,6 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
 import { ApiError } from '../../api/wire/errors.js';
-import { codeOfError } from '../../core/errors/code-of.js';
+import { codeOfError, codeOfSqlState } from '../../core/errors/code-of.js';
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { MAX_BLOCK_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
@@ -113,7 +113,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: localFailures.warehouseUnusable,
       message: error.message,
       nonRetryable: true,
-      details: [{ errorCode: error.errorCode }],
+      details: codeDetails(error),
     });
   }
   if (error instanceof BodiesGone) {
@@ -125,7 +125,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: localFailures.storeUnusable,
       message,
       nonRetryable: true,
-      details: [{ errorCode: codeOfError(error) }],
+      details: codeDetails(error),
     });
   }
   if (error instanceof Error && ofInput.includes(error.name)) {
@@ -133,7 +133,7 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: localFailures.badInput,
       message: error.message,
       nonRetryable: attempt >= MAX_INPUT || !('isTransient' in error && error.isTransient === true),
-      details: [{ errorCode: codeOfError(error) }],
+      details: codeDetails(error),
     });
   }
   if (error instanceof Error && !(error instanceof TemporalFailure) && attempt >= MAX_UNEXPECTED) {
@@ -141,10 +141,18 @@ export function toFailure(error: unknown, attempt = 1): unknown {
       type: error.name,
       message: `${error.message} (after ${attempt} attempts; run the same command to resume)`,
       nonRetryable: true,
-      details: [{ errorCode: codeOfError(error) }],
+      details: codeDetails(error),
     });
   }
   return error;
+}
+
+/** The error code as details of a failure, for the command; none if the type of the failure has to tell it. */
+function codeDetails(error: Error): [{ readonly errorCode: ErrorCode }] | [] {
+  const { code } = error as { readonly code?: unknown };
+  const isSqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !('errorCode' in error);
+  const errorCode = isSqlState && isStoreUnusable(error) ? codeOfSqlState(code) : codeOfError(error);
+  return errorCode === 'unexpected' ? [] : [{ errorCode }];
 }
 
 /**

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDatabaseSource, sourceShown, whyNoSource } from '../../core/connections/source-address.js';
+import type { ErrorCode } from '../../core/errors/registry.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { isCsvDelimiter } from '../../core/rows/row-warehouse.js';
 import {
@@ -152,9 +153,18 @@ function checkInput(file: string, cwd: string, mistakes: string[]): void {
     return;
   }
   const path = resolve(cwd, file);
-  const found = statSync(path, { throwIfNoEntry: false });
-  // The files of a folder or pattern are listed when they are read.
-  if (!found && !isPattern(file)) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
+  if (isMissing(file, cwd)) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
+}
+
+/** Whether an input that is a path does not exist. The files of a folder or pattern are listed when they are read. */
+const isMissing = (file: string, cwd: string): boolean =>
+  !isPattern(file) && statSync(resolve(cwd, file), { throwIfNoEntry: false }) === undefined;
+
+/** The error code of a command line with mistakes: a missing input is the first thing to correct. */
+export function mistakesCode(source: string | undefined, cwd: string): ErrorCode {
+  if (source === undefined || source === '') return 'missing-argument';
+  const isPath = source !== '-' && !isAddress(source) && !isDatabase(source);
+  return isPath && isMissing(source, cwd) ? 'input-missing' : 'invalid-argument';
 }
 
 /** The flags `--csv-delimiter` and `--csv-bom`. */

@@ -5,7 +5,7 @@ import type { ScheduleFlags } from '../schedules/schedule-flags.js';
 import { toScheduleWish } from '../schedules/schedule-wish.js';
 import type { Context, ExitCode } from '../shared/context.js';
 import { settings } from '../shared/settings.js';
-import { type EnrichFlags, toEnrichRequest } from './enrich-request.js';
+import { type EnrichFlags, mistakesCode, toEnrichRequest } from './enrich-request.js';
 import { runEnrich } from './run-enrich.js';
 import { scheduleRows } from './schedule-rows.js';
 
@@ -33,7 +33,12 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   if (detach && (dryRun || flags.reparse))
     mistakes.push(`--detach starts a run, and ${dryRun ? '--dry-run' : '--reparse'} starts none. Pass one of them.`);
   const source = file ?? flags.from;
-  const config = settings(context, source === undefined ? flags : { ...flags, source }, mistakes);
+  const config = settings(
+    context,
+    source === undefined ? flags : { ...flags, source },
+    mistakes,
+    mistakesCode(source, context.cwd),
+  );
   const manner = { json, dryRun, yes, detach, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)

@@ -6,9 +6,14 @@ import type { Context } from './context.js';
 
 /**
  * Returns the configuration of a command. Throws one `UsageError` with all mistakes of the command line (`mistakes`) and of
- * the settings.
+ * the settings. `wrong`: the error code of a command line with mistakes.
  */
-export function settings(context: Context, flags: ConfigFlags, mistakes: readonly string[] = []): RuntimeConfig {
+export function settings(
+  context: Context,
+  flags: ConfigFlags,
+  mistakes: readonly string[] = [],
+  wrong: ErrorCode = 'invalid-argument',
+): RuntimeConfig {
   const { terminal, env, cwd } = context;
   let last = '';
   const say = (sentence: string) => {
@@ -18,7 +23,7 @@ export function settings(context: Context, flags: ConfigFlags, mistakes: readonl
   };
   let config: RuntimeConfig | null = null;
   const all = [...mistakes];
-  let code: ErrorCode = mistakes.length > 0 ? 'invalid-argument' : 'setting-invalid';
+  let code: ErrorCode = mistakes.length > 0 ? wrong : 'setting-invalid';
   try {
     config = readConfig({ env, flags, cwd, say });
   } catch (error) {

@@ -1,10 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { CancelledFailure } from '@temporalio/common';
 import { parseSync, Visitor } from 'oxc-parser';
 import { expect, it } from 'vitest';
+import { toFailure } from '../../../src/activities/call/failure.js';
 import { codeOfCall, codeOfError } from '../../../src/core/errors/code-of.js';
-import { errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
+import { type ErrorCode, errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
 import { failureTypes } from '../../../src/core/purchase/failure.js';
+import { BodiesGone } from '../../../src/core/purchase/journal.js';
+import { OverBudget } from '../../../src/core/purchase/spend.js';
+import { WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
+import { CsvError } from '../../../src/rows/csv-error.js';
+import { JobFailed, JobStopped } from '../../../src/worker/config/runtime-types.js';
 
 const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -52,6 +59,17 @@ const internal: Readonly<Record<string, string>> = {
   'workflows/runs/run-agent.ts Error': 'the reason of a cleanup, which the workflow reports itself',
 };
 
+/** The exit codes of commands that end with these errors. */
+const exits: Readonly<Record<string, 'usage' | 'failed'>> = {
+  UsageError: 'usage',
+  CsvError: 'usage',
+  InputUnsteady: 'usage',
+  CodedError: 'failed',
+  Unreachable: 'failed',
+  WarehouseBusy: 'failed',
+  WarehouseUnusable: 'failed',
+};
+
 interface Site {
   readonly file: string;
   readonly name: string;
@@ -63,6 +81,7 @@ function read() {
   const coded = new Set<string>();
   const sites: Site[] = [];
   const texts = new Set<string>();
+  const made: (Site & { readonly code: ErrorCode })[] = [];
   for (const file of files) {
     const source = readFileSync(src + file, 'utf8');
     const { program } = parseSync(file, source);
@@ -76,6 +95,10 @@ function read() {
         if (argument.type === 'NewExpression' && argument.callee.type === 'Identifier')
           sites.push({ file, name: argument.callee.name });
       },
+      NewExpression({ callee, arguments: [first] }) {
+        if (callee.type === 'Identifier' && callee.name in exits && first?.type === 'Literal')
+          made.push({ file, name: callee.name, code: first.value as ErrorCode });
+      },
       Literal({ value }) {
         if (typeof value === 'string' && !file.startsWith('core/errors/entries/')) texts.add(value);
       },
@@ -83,9 +106,9 @@ function read() {
     visitor.visit(program);
   }
   const isCoded = (name: string): boolean => coded.has(name) || (parents.has(name) && isCoded(parents.get(name) ?? ''));
-  return { isCoded, sites, texts };
+  return { isCoded, sites, made, texts };
 }
-const { isCoded, sites, texts } = read();
+const { isCoded, sites, made, texts } = read();
 
 it('each error that is thrown has a code, or never reaches a person', () => {
   expect(sites.length).toBeGreaterThan(300);
@@ -97,6 +120,24 @@ it('each error that is thrown has a code, or never reaches a person', () => {
     'Throw a class with a code, such as CodedError of src/core/errors, or add the site to the list with the reason.',
   ).toEqual([]);
   expect(Object.keys(internal).filter((site) => !without.includes(site))).toEqual([]);
+});
+
+it('each code has the exit codes of the errors that have it', () => {
+  const wrong = made.filter(({ name, code }) => !errorEntries[code].exits.includes(exits[name] ?? 'failed'));
+  expect(made.length).toBeGreaterThan(200);
+  expect(wrong).toEqual([]);
+});
+
+it('an error keeps its code on its way through Temporal', () => {
+  const through = (error: Error) => codeOfError(new JobFailed('it failed', { cause: toFailure(error, 10) as Error }));
+  expect(through(new WarehouseUnusable('warehouse-full', 'm'))).toBe('warehouse-full');
+  expect(through(new CsvError('key-not-unique', 'm'))).toBe('key-not-unique');
+  expect(through(new OverBudget('month', 5, 0, 0, 77))).toBe('team-budget-reached');
+  expect(through(new BodiesGone(['k']))).toBe('answers-gone');
+  expect(through(Object.assign(new Error('m'), { code: '42501' }))).toBe('postgres-rights-missing');
+  expect(through(new TypeError('m'))).toBe('job-failed');
+  expect(codeOfError(new JobFailed('m', { cause: new CancelledFailure('m') }))).toBe('job-cancelled');
+  expect(codeOfError(new JobStopped('m'))).toBe('job-stopped');
 });
 
 it('each code is used', () => {

@@ -49,6 +49,20 @@ describe('the entry of a code', () => {
 });
 
 describe('an error', () => {
+  it.each([
+    ['enrich', 'missing-argument'],
+    ['enrich nowhere.csv', 'input-missing'],
+    ['enrich nowhere.csv --batch x', 'input-missing'],
+    ['enrich - --limit x', 'invalid-argument'],
+    ['enrich - --frob', 'unknown-option'],
+    ['limits set', 'missing-argument'],
+    ['status a b', 'too-many-arguments'],
+    ['events', 'missing-argument'],
+    ['frob', 'unknown-command'],
+  ])('of the command line has a code: %s', async (line, errorCode) => {
+    expect(await typeCommand('/', line)).toMatchObject({ code: 2, errorCode });
+  });
+
   it('ends with a line that names its code', () => {
     expect(moreText('budget-reached')).toBe('More: searchflow explain budget-reached');
   });

@@ -103,7 +103,7 @@ export const commandErrors = {
     happened: 'A workflow or an activity was started with an input that it refuses.',
     why: 'A field is missing, misspelt or out of range, or names a file or database that the worker does not allow.',
     fix: 'Correct the fields that the message names. `docs/reference/workflows.md` describes the inputs.',
-    exits: ['failed'],
+    exits: ['failed', 'usage'],
     cost: 'nothing',
     retry: 'fixed',
   },

@@ -33,8 +33,8 @@ export const databaseErrors = {
   },
   'postgres-refused': {
     title: 'PostgreSQL refuses the connection',
-    happened: 'The connection is not possible with this address or this server.',
-    why: 'TLS is missing or its certificate cannot be verified, a file of the address cannot be read, or a pooler has the wrong mode.',
+    happened: 'The connection or a statement is not possible with this address or this server.',
+    why: 'TLS is missing or its certificate cannot be verified, a file of the address cannot be read, a pooler has the wrong mode, or a table of searchflow is missing.',
     fix: 'Correct `sslmode` and the files in the address, or the mode of the pooler. `docs/reference/configuration.md` has the addresses.',
     command: 'searchflow doctor',
     exits: ['failed', 'usage'],

@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+
+const bin = fileURLToPath(new URL('../../../dist/bin/searchflow.js', import.meta.url));
+const cwd = mkdtempSync(join(tmpdir(), 'searchflow-errors-'));
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+function run(...args: readonly string[]) {
+  const env = { PATH: process.env.PATH, EXA_API_KEY: 'canary-5f2e91c4' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...args], { cwd, env, encoding: 'utf8' });
+  const lines = stderr.trimEnd().split('\n');
+  return { status, stdout, stderr, last: lines.at(-1) ?? '', count: lines.length };
+}
+
+it.each([
+  [['enrihc'], 'unknown-command'],
+  [['jobs', '--frob'], 'unknown-option'],
+  [['enrich', 'canary-5f2e91c4.csv'], 'input-missing'],
+  [['explain', 'budget'], 'invalid-argument'],
+])('the last line of an error names its code, and with --json the error is one object on stderr: %j', (args, code) => {
+  const text = run(...args);
+  expect(text).toMatchObject({ status: 2, stdout: '', last: `More: searchflow explain ${code}` });
+  const json = run(...args, '--json');
+  expect(json).toMatchObject({ status: 2, stdout: '', count: 1 });
+  const { message, ...error } = JSON.parse(json.last) as { readonly message: string };
+  expect(error).toMatchObject({ kind: 'error', code, exitCode: 2, docs: `docs/errors.md#${code}` });
+  expect(text.stderr).toContain(message.split('\n')[0]);
+  expect(text.stderr + json.stderr).not.toContain('canary');
+  expect(readdirSync(cwd)).toEqual([]);
+});
