@@ -5,10 +5,13 @@ import { expect, it } from 'vitest';
 import { summaryData } from '../../../src/cli/progress/summary.js';
 import { exitCodeMeanings } from '../../../src/core/processes/exit-codes.js';
 import { summary } from '../../support/cli/fake-runtime.js';
+import { blocksOf } from '../../support/docs/blocks.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../../docs/tasks/schedulers.md', import.meta.url)), 'utf8');
 const snippets = (language: string) =>
-  [...page.matchAll(/```(\w+)\n([\s\S]*?)```/g)].filter(([, name]) => name === language).map(([, , text = '']) => text);
+  blocksOf('docs/tasks/schedulers.md')
+    .filter((block) => block.language === language)
+    .map(({ code }) => code);
 
 it('the scripts of the recipes have the syntax of their languages', () => {
   const python = snippets('python');
