@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => {
   server?.kill();
   rmSync(dir, { recursive: true, force: true });
-});
+}, 600_000);
 
 async function load(file: string, rows: readonly string[], text: string) {
   const warehouse = openWarehouse(join(dir, file));
