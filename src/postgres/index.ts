@@ -23,3 +23,4 @@ export {
 } from './postgres.js';
 export { PostgresAway, PostgresRefused, problemOf } from './problem.js';
 export { missingRights } from './rights.js';
+export { vacuum } from './vacuum.js';

@@ -10,6 +10,8 @@ export type { RowSource } from './source.js';
 export { stageCsv } from './stage-csv.js';
 export {
   cutRows,
+  forgetInManifest,
+  forgetInSlice,
   readSlice,
   readStage,
   type StagedBadRow,

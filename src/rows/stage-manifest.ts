@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { CodedError } from '../core/errors/coded-error.js';
+import { FORGOTTEN } from '../core/purchase/forgotten.js';
 import type { ColumnType } from '../core/rows/column-type.js';
 import type { StagedRow } from '../core/rows/row-warehouse.js';
+import { writeDurably } from '../files/write-durably.js';
 import { CsvError } from './csv-error.js';
 import type { UrlColumn } from './header.js';
 
@@ -109,4 +111,44 @@ export async function readSlice(rowsFile: string): Promise<readonly StagedRow[]>
     from = end + 1;
   }
   return rows;
+}
+
+/** A staged row without its values. The bad rows of a stage have no unit. */
+export const forgottenRow = ({ n, h, k, d, i }: StagedRow): StagedRow => ({
+  ...{ n, h, k, u: k === null ? null : '', e: k === null ? FORGOTTEN : null, m: null },
+  ...(d ? { d } : {}),
+  i: i.map(() => null),
+});
+
+/** Returns a packed slice without the values of some rows; null if none of them has values. */
+export async function forgetInSlice(
+  packed: Uint8Array,
+  isForgotten: (row: StagedRow) => boolean,
+): Promise<{ readonly packed: Buffer; readonly rows: number } | null> {
+  let rows = 0;
+  const lines = (await unzip(packed)).toString('utf8').split('\n');
+  const changed = lines.map((line) => {
+    if (line === '') return line;
+    const row = JSON.parse(line) as StagedRow;
+    if (!isForgotten(row)) return line;
+    const next = JSON.stringify(forgottenRow(row));
+    if (next === JSON.stringify({ ...forgottenRow(row), ...row })) return line;
+    rows++;
+    return next;
+  });
+  return rows === 0 ? null : { packed: await zip(changed.join('\n')), rows };
+}
+
+/** Removes the messages about bad rows from the manifest of a stage. Returns whether it had such messages. */
+export async function forgetInManifest(
+  stageDir: string,
+  isForgotten: (row: number) => boolean,
+  dryRun: boolean,
+): Promise<boolean> {
+  const manifest = await readStage(stageDir);
+  const isOld = ({ row, tag }: StagedBadRow) => tag !== FORGOTTEN && isForgotten(row);
+  if (manifest === null || !manifest.firstBad.some(isOld)) return false;
+  const firstBad = manifest.firstBad.map((bad) => (isOld(bad) ? { row: bad.row, tag: FORGOTTEN, message: '' } : bad));
+  if (!dryRun) await writeDurably(manifestFile(stageDir), `${JSON.stringify({ ...manifest, firstBad })}\n`);
+  return true;
 }

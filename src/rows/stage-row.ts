@@ -1,4 +1,5 @@
 import { DigestMap } from '../core/purchase/digest-map.js';
+import { FORGOTTEN } from '../core/purchase/forgotten.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
 import { CsvError, cellPosition, quoted, recordPosition } from './csv-error.js';
 import type { RowRecord } from './row-reader.js';
@@ -37,31 +38,44 @@ export function readRow(record: RowRecord, row: number, table: Table, sha256: Sh
   return { row, cells, hash: `${id}${hash}`, found: problem === null ? found : { unit: found.unit, problem } };
 }
 
+/** Where a row is written. */
+export interface RowTarget {
+  readonly keyOf: (unit: string) => string;
+  /** Tells whether a key occurs for the first time. */
+  readonly isNew: (key: string) => boolean;
+  /** Tells whether a person removed the data of the row; `key` is null for a bad row. */
+  readonly isForgotten: (key: string | null, hash: string) => boolean;
+}
+
 /**
- * Returns a row in its staged form. `isNew` tells whether a key occurs for the first time. `shared`: the unit of several rows, which
- * replaces the row's own unit; null: the row keeps its own unit.
+ * Returns a row in its staged form. `shared`: the unit of several rows, which replaces the row's own unit; null: the row keeps its own unit.
+ * A forgotten row keeps its hashes only.
  */
 export function writeRow(
   { row, cells, hash, found }: ReadRow,
-  keyOf: (unit: string) => string,
-  isNew: (key: string) => boolean,
+  { keyOf, isNew, isForgotten }: RowTarget,
   shared: string | null = null,
 ): Staged {
   if (found.problem === null) {
     const unit = shared ?? found.unit;
     const key = keyOf(unit);
     const again = isNew(key) ? '' : '"d":true,';
+    const [text, values] = isForgotten(key, hash) ? ['', withoutValues(cells)] : [unit, cells];
     return {
       bad: null,
-      line: `{"n":${row},"h":"${hash}","k":"${key}","u":${JSON.stringify(unit)},"e":null,"m":null,${again}"i":${cells}}\n`,
+      line: `{"n":${row},"h":"${hash}","k":"${key}","u":${JSON.stringify(text)},"e":null,"m":null,${again}"i":${values}}\n`,
     };
   }
-  const { tag, message } = found.problem;
+  const isGone = isForgotten(null, hash);
+  const { tag, message } = isGone ? { tag: FORGOTTEN, message: null } : found.problem;
+  const [text, values] = isGone ? [null, withoutValues(cells)] : [found.unit, cells];
   return {
-    bad: { row, tag, message },
-    line: `{"n":${row},"h":"${hash}","k":null,"u":${JSON.stringify(found.unit)},"e":"${tag}","m":${JSON.stringify(message)},"i":${cells}}\n`,
+    bad: { row, tag, message: message ?? '' },
+    line: `{"n":${row},"h":"${hash}","k":null,"u":${JSON.stringify(text)},"e":"${tag}","m":${JSON.stringify(message)},"i":${values}}\n`,
   };
 }
+
+const withoutValues = (cells: string): string => JSON.stringify((JSON.parse(cells) as unknown[]).map(() => null));
 
 function unitOf(record: RowRecord, hash: string, { columns, units }: Omit<Table, 'key'>): RowUnit {
   const { cells, problem } = record;

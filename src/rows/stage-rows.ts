@@ -10,7 +10,7 @@ import { RowGroups } from './row-groups.js';
 import type { OpenedTable, RowReader, RowRecord } from './row-reader.js';
 import { type SliceSizes, SliceWriter } from './slice-writer.js';
 import { manifestFile, type StagedBadRow, type StageManifest } from './stage-manifest.js';
-import { bindKey, type ReadRow, type RowKey, readRow, writeRow } from './stage-row.js';
+import { bindKey, type ReadRow, type RowKey, type RowTarget, readRow, writeRow } from './stage-row.js';
 import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
 
@@ -29,6 +29,8 @@ export interface StageOptions {
   readonly mayBeEmpty?: boolean;
   /** Returns the key of a unit, 32 hex digits; see `unitKeys`. */
   readonly keyOf: (unit: string) => string;
+  /** See `RowTarget`; absent: no row is forgotten. */
+  readonly isForgotten?: RowTarget['isForgotten'];
   readonly sha256: Sha256;
   /** Directory of the stage. The directory must not exist before; it is created in one step. */
   readonly outDir: string;
@@ -96,8 +98,9 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   let badRows = 0;
 
   const isNew = (key: string) => keys.set(key, 0);
+  const { isForgotten = () => false } = options;
   const put = (row: ReadRow, shared: string | null): Promise<void> | null => {
-    const { bad, line } = writeRow(row, options.keyOf, isNew, shared);
+    const { bad, line } = writeRow(row, { keyOf: options.keyOf, isNew, isForgotten }, shared);
     if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
     return writer.add(line);
   };

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Limiter } from '../../core/limiter/limiter.js';
 import { GRANT_AHEAD_MS } from '../../core/limiter/rate.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
+import { forgottenOutcome } from '../../core/purchase/forgotten.js';
 import type { Claimed, Journal, Started, UnitOutcome } from '../../core/purchase/journal.js';
 import { OverBudget, type Price } from '../../core/purchase/spend.js';
 import type { KnownAnswer } from '../../core/rows/row-warehouse.js';
@@ -186,9 +187,23 @@ export function giveUp(context: PurchaseContext, units: readonly Unit[]): Promis
   return fail(context, units, 'UNKNOWN_OUTCOME', `no answer landed in ${purchases}; the request may have been charged`);
 }
 
+/** Records the units of forgotten rows, which have no text, so that they are not bought even if the journal was lost. */
+async function recordForgotten(context: PurchaseContext, claimed: readonly Claimed[]): Promise<readonly Claimed[]> {
+  const { owner, segment, operation, units } = context.purchaseRequest;
+  const empty = new Set(units.flatMap(({ key, unit }) => (unit === '' ? [key] : [])));
+  if (empty.size === 0) return claimed;
+  const found = claimed.filter(({ key, started }) => !started && empty.has(key));
+  if (found.length === 0) return claimed;
+  const outcomes = found.map(({ key }) => forgottenOutcome(key));
+  await context.journal.recordOutcomes(owner, segment, operation, outcomes);
+  context.stats.landed += found.length;
+  return claimed.filter((one) => !found.includes(one));
+}
+
 /** Records answers that are known elsewhere and that the journal lacks; returns the units that are left to buy. */
-export async function recordKnown(context: PurchaseContext, mine: readonly Claimed[]): Promise<readonly Claimed[]> {
+export async function recordKnown(context: PurchaseContext, claimed: readonly Claimed[]): Promise<readonly Claimed[]> {
   const { owner, segment, operation, known } = context.purchaseRequest;
+  const mine = await recordForgotten(context, claimed);
   if (!known || mine.length === 0) return mine;
   const answers = await known(mine.filter(({ started }) => !started).map(({ key }) => key));
   const requests = new Map<string, KnownAnswer[]>();

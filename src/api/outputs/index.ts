@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as alerts from './alerts.js';
 import * as events from './events.js';
 import * as inspect from './inspect.js';
+import * as mend from './mend.js';
 import { report } from './report.js';
 import * as rows from './rows.js';
 import * as service from './service.js';
@@ -53,9 +54,9 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   trace: inspect.trace,
   retry: z.union([rows.retryPlan, rows.summary, rows.paused]),
   init: team.init,
-  discard: anyOutput,
-  forget: anyOutput,
-  clean: anyOutput,
+  discard: mend.discarded,
+  forget: mend.forgotten,
+  clean: mend.cleaned,
   report,
   alerts: alerts.alerts,
   'alerts test': alerts.alertTest,
@@ -73,6 +74,9 @@ export type PausedOutput = Shape<typeof rows.paused>;
 export type ProgressOutput = Shape<typeof rows.progress>;
 export type StartedOutput = Shape<typeof rows.started>;
 export type RetryPlanOutput = Shape<typeof rows.retryPlan>;
+export type CleanedOutput = Shape<typeof mend.cleaned>;
+export type DiscardedOutput = Shape<typeof mend.discarded>;
+export type ForgetOutput = Shape<typeof mend.forgotten>;
 export type StateOutput = Shape<typeof rows.state>;
 export type StatusSummaryOutput = Shape<typeof rows.statusSummary>;
 export type JobsOutput = Shape<typeof rows.jobs>;

@@ -1,3 +1,4 @@
+import type { CleanedOutput } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { Cleaned, CleanedItem } from '../../worker/config/runtime-types.js';
 import { parseDuration } from '../options/duration-option.js';
@@ -72,6 +73,6 @@ function cleanedText(
   ].join('\n');
 }
 
-function cleanedData({ items, folder, before, after, notes }: Cleaned, dryRun: boolean): object {
+function cleanedData({ items, folder, before, after, notes }: Cleaned, dryRun: boolean): CleanedOutput {
   return { kind: 'cleaned', dryRun, folder, bytes: sumOf(items), before, after, items, notes };
 }

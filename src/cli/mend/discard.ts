@@ -1,3 +1,4 @@
+import type { DiscardedOutput } from '../../api/outputs/index.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -24,7 +25,8 @@ export async function discard(context: Context, job: string, flags: DiscardFlags
     const done = await runtime.rows.discard(job, { ...selection, undo });
     const { name, rows, discarded, failed } = done;
     if (json) {
-      terminal.data(JSON.stringify({ kind: 'discarded', job: done.job, name, undo, rows, discarded, failed }));
+      const output: DiscardedOutput = { kind: 'discarded', job: done.job, name, undo, rows, discarded, failed };
+      terminal.data(JSON.stringify(output));
       return exitCodes.ok;
     }
     const change = undo ? 'no longer discarded' : 'discarded';

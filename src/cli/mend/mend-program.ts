@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { many, withExamples, withRate } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
-/** Adds the commands that mend a job: `retry`, `discard`, `clean`. */
+/** Adds the commands that mend a job: `retry`, `discard`, `forget`, `clean`. */
 export function addMend(program: Command, chosen: (action: (context: Context) => Promise<ExitCode>) => void): void {
   const retry = withRate(program.command('retry').argument('<job>', 'name or id of the job'))
     .description('buy failed rows of a complete job again, and nothing else')
@@ -36,6 +36,24 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
     discard,
     'searchflow discard companies --tag CRAWL_NOT_FOUND',
     'searchflow discard companies --tag CRAWL_NOT_FOUND --undo',
+  );
+  const forget = program
+    .command('forget')
+    .argument('[job]', 'name or id of a job: all its rows, or those of --row')
+    .description(
+      'remove the data of a job, of rows or of a URL for good: cells, answers and journal, not hashes and costs',
+    )
+    .option('--row <n>', 'row of the job with this number, from 1; repeatable', many)
+    .option('--url <url>', 'rows of all jobs whose unit or cells have this URL')
+    .option('--dry-run', 'the plan only; nothing is removed')
+    .option('--yes', 'no confirmation prompts')
+    .option('--json', 'one JSON object on stdout')
+    .action((job, flags) => chosen(async (context) => (await import('./forget.js')).forget(context, job, flags)));
+  withExamples(
+    forget,
+    'searchflow forget companies --row 17 --row 42',
+    'searchflow forget --url https://example.com/jane --dry-run',
+    'searchflow forget companies --yes',
   );
   const clean = program
     .command('clean')

@@ -132,6 +132,26 @@ export interface FailedUnit {
   readonly slice: number;
 }
 
+/** The rows to forget: all rows of a job, some of its rows, or the rows of all jobs whose unit or cells have a text. */
+export type ForgetPick = { readonly job: string; readonly rows?: readonly number[] } | { readonly text: string };
+
+/** A row that may be forgotten. */
+export interface ForgettableRow {
+  readonly job: string;
+  /** Null: a bad row. */
+  readonly key: string | null;
+  readonly hash: string;
+  /** The unit and the cells; null and empty for the rows of a job. */
+  readonly unit: string | null;
+  readonly cells: readonly (string | null)[];
+}
+
+/** Units and bad rows whose data is removed. */
+export interface ForgetSubjects {
+  readonly keys: readonly string[];
+  readonly badRows: readonly { readonly job: string; readonly hash: string }[];
+}
+
 /** The state of a loaded row. */
 export interface RowState {
   readonly row: number;
@@ -240,6 +260,18 @@ export interface RowWarehouse extends RowPlaces {
   markRows(job: string, mark: 'retry' | 'discarded', pick: FailedPick): Promise<void>;
   /** Removes the mark `discarded` of rows. */
   unmarkRows(job: string, pick: FailedPick): Promise<void>;
+  /** The rows that a person wants to forget, of all generations; none without a warehouse. Never creates a file. */
+  forgettable(pick: ForgetPick): Promise<readonly ForgettableRow[]>;
+  /**
+   * Removes the values of the rows of these units, in all jobs: cells, URL, answer and misfits. Keeps key, cost and times, and gives them
+   * the error tag `FORGOTTEN` and the mark `forgotten`. Returns the number of rows that had values. With `dryRun`, changes nothing.
+   */
+  forget(subjects: ForgetSubjects, dryRun: boolean): Promise<number>;
+  /**
+   * Removes the bytes of forgotten rows from the files of the database, where that was not done. Returns why it cannot, as a sentence
+   * without a dot; null: it is done.
+   */
+  purgeForgotten(): Promise<string | null>;
   /** Paid answers of the job that are unreadable or have misread fields, each once. */
   misreadAnswers(job: string): Promise<readonly MisreadAnswer[]>;
   /** Replaces the answers in the job's rows by the answers in a unit file; the costs do not change. Returns the number of changed rows. */

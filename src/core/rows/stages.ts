@@ -20,4 +20,8 @@ export interface Stages {
    * `dryRun`, removes nothing. Returns their size in bytes.
    */
   forget(staged: Pick<StagedRows, 'job'>, before: number, dryRun: boolean): Promise<number>;
+  /**
+   * Calls `change` with each packed slice of all shared stages of a job, and writes the slices that it returns; null: unchanged.
+   */
+  rewrite(job: string, change: (packed: Uint8Array) => Promise<Uint8Array | null>): Promise<void>;
 }

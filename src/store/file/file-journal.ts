@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { SlotOwner } from '../../core/limiter/slots.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../core/purchase/attempts.js';
+import { FORGOTTEN_SEGMENT, type ForgettingJournal, forgottenOutcome } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type {
   Claim,
@@ -27,6 +28,7 @@ import { committed, SpendSums } from '../spend/spend-sums.js';
 import { Claims } from './claims.js';
 import { LandedUnits } from './landed-units.js';
 import { type JournalDamage, recover, rewrite } from './mend-segment.js';
+import { removeFileBodies, searchBodies } from './remove-bodies.js';
 import { Reserve } from './reserve.js';
 import { readSegment, type Segment } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
@@ -36,6 +38,9 @@ import { UnitBodies } from './unit-bodies.js';
 import { readHistory } from './unit-history.js';
 import { unitHead } from './unit-record.js';
 import { UnlandedUnits } from './unlanded-units.js';
+
+/** Number of units in one line. */
+const FORGOTTEN_AT_ONCE = 1000;
 
 const ORPHANED = 'the process ended before an answer landed';
 
@@ -61,6 +66,7 @@ export interface FileJournalOptions {
  * process that holds the lock of the folder writes; other processes may read.
  */
 export class FileJournal implements Journal, Spend, PurchaseHistory {
+  readonly #dir: string;
   readonly #team: string;
   readonly #now: () => number;
   readonly #caps: FileCaps;
@@ -81,6 +87,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     this.#reserve = writes ? new Reserve(join(dir, 'reserve')) : null;
     this.#segments = new SegmentStore(dir, this.#sums, (segment, line) => this.#take(segment, line));
     this.#bodies = new UnitBodies(this.#units, this.#segments);
+    this.#dir = dir;
     this.#team = team;
     this.#now = now;
     this.#caps = new FileCaps(join(dir, 'caps.json'));
@@ -315,6 +322,32 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   async usage(by: UsageGroup, since?: number, until?: number): Promise<readonly UsageLine[]> {
     return this.#sums.usage(this.#team, by, since, until);
   }
+
+  readonly forgetting: ForgettingJournal = {
+    forget: async (keys) => {
+      const left = [...new Set(keys)].filter((key) => !this.#units.forgotten.has(key));
+      for (let from = 0; from < left.length; from += FORGOTTEN_AT_ONCE) {
+        const outcomes = left.slice(from, from + FORGOTTEN_AT_ONCE).map(forgottenOutcome);
+        await this.recordOutcomes('', FORGOTTEN_SEGMENT, 'forgotten', outcomes);
+      }
+    },
+    forgotten: async () => this.#units.forgotten,
+    keysOf: async (job) => {
+      const keys = new Set<string>();
+      const take: Parameters<typeof readSegment>[1] = (line) => {
+        if (line.t === 'intent') for (const key of line.keys) keys.add(key);
+        if (line.t === 'answer' || line.t === 'settle') for (const [key] of line.units) keys.add(key);
+      };
+      for (const { name, read } of this.#files()) if (name.startsWith(`${job}/`)) read(take);
+      return [...keys];
+    },
+    search: (text, each) => searchBodies(this.#dir, text, each),
+    busyKeys: async (keys) =>
+      keys.filter((key) => this.#claims.ownerOf(key) !== undefined || this.#unlanded.of(key).started),
+    removeBodies: (keys, dryRun) => removeFileBodies(this.#dir, keys, dryRun),
+    // The bodies were overwritten.
+    purge: async () => null,
+  };
 
   readonly report: JournalReport = {
     activity: (query) => fileActivity(this.#files(), this.#team, query),

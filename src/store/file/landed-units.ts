@@ -1,3 +1,4 @@
+import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import { BodiesGone, ENDED_WITH_JOB, type Landed } from '../../core/purchase/journal.js';
 import { eachBody } from './segment-bodies.js';
@@ -10,6 +11,8 @@ export class LandedUnits {
   readonly #damaged = new Set<string>();
   /** Numbers of segments whose bodies were removed. */
   readonly #pruned = new Set<number>();
+  /** Forgotten units. No later answer replaces them. */
+  readonly forgotten = new Set<string>();
 
   get(key: string): IndexEntry | undefined {
     return this.#index.get(key);
@@ -18,13 +21,18 @@ export class LandedUnits {
   /** Returns a landed unit if it satisfies the freshness rules. */
   find(key: string, freshness: Freshness | undefined): Landed | undefined {
     const entry = this.#index.get(key);
+    if (this.forgotten.has(key) && entry)
+      return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
     if (!entry || entry.tag === ENDED_WITH_JOB || (freshness && !this.#isFresh(key, entry, freshness)))
       return undefined;
     return { key, fetchedAt: entry.at, status: entry.status, errorTag: entry.tag };
   }
 
   add([key, offset, length, crc, status, tag]: UnitEntry, segment: number, at: number): void {
-    this.#index.set(key, { at, segment, offset, length, crc, status, tag });
+    if (tag === FORGOTTEN) this.forgotten.add(key);
+    else if (this.forgotten.has(key)) return;
+    // A forgotten unit replaces an answer with a later time, which a clock that ran ahead may have written.
+    this.#index.set(key, { at, segment, offset, length, crc, status, tag }, tag === FORGOTTEN);
     // A body of zero bytes was lost with a damaged line.
     if (length === 0) this.#damaged.add(key);
     else this.#damaged.delete(key);

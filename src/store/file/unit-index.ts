@@ -52,14 +52,14 @@ export class UnitIndex {
     };
   }
 
-  /** Adds an entry unless the index has a newer entry, because segments are read in any order. */
-  set(key: string, entry: IndexEntry): void {
+  /** Adds an entry unless the index has a newer entry, because segments are read in any order. `always`: adds it in any case. */
+  set(key: string, entry: IndexEntry, always = false): void {
     let number = this.#numbers.get(key);
     if (number === undefined) {
       number = this.#size++;
       if (number % CHUNK === 0) this.#chunks.push(newChunk());
       this.#numbers.set(key, number);
-    } else if ((this.#chunks[Math.floor(number / CHUNK)] as Chunk).at[number % CHUNK]! > entry.at) {
+    } else if (!always && (this.#chunks[Math.floor(number / CHUNK)] as Chunk).at[number % CHUNK]! > entry.at) {
       return;
     }
     const chunk = this.#chunks[Math.floor(number / CHUNK)] as Chunk;

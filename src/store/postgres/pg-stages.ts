@@ -101,6 +101,25 @@ export class PgStages implements Stages {
     return removeFolders(join(this.#options.cacheDir, fileName(job)), before, dryRun) + (found?.bytes ?? 0);
   }
 
+  async rewrite(job: string, change: (packed: Uint8Array) => Promise<Uint8Array | null>): Promise<void> {
+    const slices = await this.#postgres.query<{ generation: string; slice: number }>(
+      `SELECT generation, slice FROM ${this.#schema}.stage_slices WHERE job = $1 ORDER BY generation, slice`,
+      [job],
+    );
+    const one = 'WHERE job = $1 AND generation = $2 AND slice = $3';
+    for (const { generation, slice } of slices) {
+      const [found] = await this.#postgres.query<{ rows: Buffer }>(
+        `SELECT rows FROM ${this.#schema}.stage_slices ${one}`,
+        [job, generation, slice],
+      );
+      const changed = found ? await change(found.rows) : null;
+      if (changed === null) continue;
+      await this.#postgres.query(`UPDATE ${this.#schema}.stage_slices SET rows = $4 ${one}`, [
+        ...[job, generation, slice, changed],
+      ]);
+    }
+  }
+
   async #forgetOld(job: string): Promise<void> {
     await this.#postgres.query(
       `WITH old AS (

@@ -7,7 +7,7 @@ import { answerOf, facts } from './answers.js';
 import { rowIdentity } from './duckdb-result-sql.js';
 import { listMisfits } from './misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from './open-job.js';
-import { insertInto, type RowTransaction, stale, useFreshness } from './row-sql.js';
+import { insertInto, type RowTransaction, stale, useFreshness, withoutForgotten } from './row-sql.js';
 
 export interface Loaded {
   readonly rows: number;
@@ -202,6 +202,8 @@ async function insertUnits(tx: RowTransaction, batch: LoadBatch, origin: string,
     status: unless('p.status', 'error'),
     error_tag: unless('p.error_tag', leftOut.tag),
     error_message: unless(answer.error_message, leftOut.reason),
+    // The cells of a forgotten row may come again with its input; they are not kept.
+    ...withoutForgotten(tx, 'p.error_tag', { url: 'p.u', input: 'p.i', row_exact: 'CAST(p.row_exact AS json)' }),
     ...{ unit_key: 'p.key', request_id: 'p.request_id', fetched_at: 'p.fetched_at' },
     // Only the first row of a purchase has its cost.
     cost_micros: 'CASE WHEN p.d THEN 0 ELSE p.cost_micros END',

@@ -1,6 +1,6 @@
 import type { JobRecord } from '../../core/rows/row-warehouse.js';
 import { rowIdentity } from './duckdb-result-sql.js';
-import { insertInto, type RowTransaction, stale } from './row-sql.js';
+import { insertInto, type RowTransaction, stale, withoutForgotten } from './row-sql.js';
 
 /** Work on at least this many rows is reported as a long operation. */
 const MANY = 100_000;
@@ -107,14 +107,18 @@ async function match({ dialect, run, rows }: RowTransaction, job: string): Promi
 
 /** Writes the new cells of rows that keep their answers. Rows may have other ids afterwards. */
 async function writeEditedCells(tx: RowTransaction, job: JobRecord, rowsFiles: readonly string[]): Promise<void> {
-  const { id, keepsExact, now } = tx.dialect;
+  const { id, now } = tx.dialect;
+  const cells = withoutForgotten(tx, 'e.error_tag', {
+    ...{ url: 'r.u', input: 'r.i', row_exact: 'CAST(r.row_exact AS json)' },
+  });
   const slices = await tx.rows<{ slice: number }>('SELECT DISTINCT slice FROM matched WHERE edited ORDER BY slice');
   if (slices.length === 0) return;
-  const exact = keepsExact ? ', row_exact = CAST(r.row_exact AS json)' : '';
   const files = slices.map(({ slice }) => rowsFiles[slice] as string);
   await tx.readRows(files, true, (rows) =>
     tx.run(
-      `UPDATE row_store AS e SET input = r.i, url = r.u, generation = $1, loaded_at = ${now()}${exact}
+      `UPDATE row_store AS e SET ${Object.entries(cells)
+        .flatMap(([name, value]) => (value === null ? [] : `${name} = ${value}`))
+        .join(', ')}, generation = $1, loaded_at = ${now()}
        FROM ${rows} r JOIN matched m ON m.n = r.n AND m.edited WHERE e.${id} = m.rid`,
       [job.generation],
     ),
@@ -143,13 +147,13 @@ async function copyKnownAnswers(tx: RowTransaction, job: JobRecord, rowsFiles: r
   if (slices.length === 0) return;
   const values = {
     ...{ job: 'e.job', origin: 'e.origin', generation: '$1', slice: 'c.slice' },
-    ...{ row_number: 'r.n', row_hash: 'r.h', unit_key: 'r.k', url: 'r.u', input: 'r.i' },
+    ...{ row_number: 'r.n', row_hash: 'r.h', unit_key: 'r.k' },
+    ...withoutForgotten(tx, 'e.error_tag', { url: 'r.u', input: 'r.i', row_exact: 'CAST(r.row_exact AS json)' }),
     ...{ status: 'e.status', error_tag: 'e.error_tag' },
     error_message: `CASE WHEN e.status = 'success' THEN e.error_message END`,
     ...{ http_status: 'e.http_status', source: 'e.source', title: 'e.title', author: 'e.author' },
     ...{ published_date: 'e.published_date', response: 'e.response', request_id: 'e.request_id', cost_micros: '0' },
     ...{ fetched_at: 'e.fetched_at', loaded_at: now() },
-    row_exact: keepsExact ? 'CAST(r.row_exact AS json)' : null,
     answer_exact: keepsExact ? 'e.answer_exact' : null,
   };
   const files = slices.map(({ slice }) => rowsFiles[slice] as string);

@@ -1,3 +1,4 @@
+import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { Relation, RelationColumn } from '../shared/relation.js';
@@ -18,6 +19,8 @@ export interface RowDialect extends SqlDialect {
   readonly keepsExact: boolean;
   /** The current time. */
   now(): string;
+  /** A list of texts with as many NULLs as a list has texts. */
+  emptied(list: string): string;
   /** Condition: the field of a JSON object is a text. */
   isText(json: string, path: readonly string[]): string;
   /** Query that adds fields of the JSON column `result` to each row of `from`, as texts in the columns `fact_…`. */
@@ -103,8 +106,8 @@ const retried = `e.status = 'error' AND e.fetched_at < f.retry_before AND e.erro
 const marked = (mark: string) =>
   `EXISTS (SELECT 1 FROM row_marks m WHERE m.job = e.job AND m.subject = e.unit_key AND m.mark = '${mark}')`;
 
-/** Condition: the answer in a row of `row_store` (alias `e`) is stale. */
-export const stale = `(e.unit_key IS NOT NULL AND (
+/** Condition: the answer in a row of `row_store` (alias `e`) is stale. A forgotten unit is never bought again. */
+export const stale = `(e.unit_key IS NOT NULL AND e.error_tag IS DISTINCT FROM '${FORGOTTEN}' AND (
     EXISTS (SELECT 1 FROM freshness f WHERE e.fetched_at < f.fresh_after)
     OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND NOT f.only_marked) AND NOT ${marked('discarded')})
     OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND ${marked('retry')})))`;
@@ -123,5 +126,19 @@ export function recordsOf({ dialect }: RowTransaction, table: Relation, without:
   return {
     values: Object.fromEntries(values) as Record<string, string>,
     from: `FROM ${dialect.records('$1', columns)}`,
+  };
+}
+
+/** Expressions of the cells of a row, without the values of a forgotten unit. `tag`: the error tag of the row's answer. */
+export function withoutForgotten(
+  { dialect }: Pick<RowTransaction, 'dialect'>,
+  tag: string,
+  { url, input, row_exact }: Readonly<Record<'url' | 'input' | 'row_exact', string>>,
+): Readonly<Record<'url' | 'input' | 'row_exact', string | null>> {
+  const isForgotten = `${tag} IS NOT DISTINCT FROM '${FORGOTTEN}'`;
+  return {
+    url: `CASE WHEN ${isForgotten} THEN NULL ELSE ${url} END`,
+    input: `CASE WHEN ${isForgotten} THEN ${dialect.emptied(input)} ELSE ${input} END`,
+    row_exact: dialect.keepsExact ? `CASE WHEN ${isForgotten} THEN NULL ELSE ${row_exact} END` : null,
   };
 }

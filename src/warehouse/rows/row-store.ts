@@ -13,6 +13,7 @@ import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
+import { forgetRows, forgettableRows } from './marks/forget.js';
 import { openRetry } from './marks/retry.js';
 import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
 import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
@@ -42,7 +43,10 @@ import { outcomes, runs } from './row-tables.js';
 export function createRowStore(
   database: RowDatabase,
   say: (sentence: string) => void = () => undefined,
-): Omit<RowWarehouse, keyof RowPlaces | 'exportCsv' | 'exportParquet' | 'figures' | 'lastRuns' | 'close'> {
+): Omit<
+  RowWarehouse,
+  keyof RowPlaces | 'purgeForgotten' | 'exportCsv' | 'exportParquet' | 'figures' | 'lastRuns' | 'close'
+> {
   const { shown, transaction } = database;
   const existing = async <T>(job: string, purpose: Purpose, work: (tx: RowTransaction) => Promise<T>): Promise<T> => {
     if (!(await database.exists())) throw unknownJob(job, shown);
@@ -99,6 +103,9 @@ export function createRowStore(
     rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
     markRows: (job, mark, pick) => existing(job, 'writeAll', (tx) => markRows(tx, job, mark, pick)),
     unmarkRows: (job, pick) => existing(job, 'writeAll', (tx) => unmarkRows(tx, job, pick)),
+    forgettable: (pick) => ifPresent([], 'readAll', (tx) => forgettableRows(tx, pick)),
+    forget: (subjects, dryRun) =>
+      ifPresent(0, dryRun ? 'readAll' : 'writeAll', (tx) => forgetRows(tx, subjects, dryRun)),
     misreadAnswers: (job) => existing(job, 'read', (tx) => misreadAnswers(tx, job)),
     putAnswers: (job, unitFile) =>
       existing(job, 'write', async (tx) => {

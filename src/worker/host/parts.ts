@@ -218,7 +218,10 @@ export async function assembleParts(config: RuntimeConfig, store: Store, held: W
         if (await allowlist.isTyped({ input: file })) return;
         for (const one of files) await allowlist.check({ input: one });
       };
-      const context = { ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, checkFiles, signal };
+      const forgotten = async () => (await store.journal()).forgetting.forgotten();
+      const context = {
+        ...{ ...config, shared: store.shared, cwd: process.cwd(), transport, jobs, forgotten, checkFiles, signal },
+      };
       const request = toStageRequest(input);
       const refused = whyPathsRefused(context, request);
       // The refusal is not retried, because a retry would fail in the same way.

@@ -98,7 +98,10 @@ export class RuntimeWork {
       const onManyRows = isAgreed ? (isNew: boolean) => this.#startEarly(isNew) : undefined;
       const { signal } = this.#closing;
       const { shared } = this.#store;
-      const context = { ...this.#config, shared, cwd: process.cwd(), transport, jobs, onManyRows, signal };
+      const forgotten = async () => (await this.#store.journal()).forgetting.forgotten();
+      const context = {
+        ...{ ...this.#config, shared, cwd: process.cwd(), transport, jobs, forgotten, onManyRows, signal },
+      };
       const { staged, manifest, before, request: kept } = await stageEnrichment(context, asked);
       const request = { ...asked, ...kept };
       const why = asked.publish ? whyNoKey(asked.publish, staged) : null;

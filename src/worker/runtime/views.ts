@@ -28,6 +28,7 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../config/runtime-types.js';
+import type { ForgetPlan, ForgetWish, Forgot } from '../forget/forget-types.js';
 import type { FailedJob } from './failed-rows.js';
 import type { PublishWish } from './publish.js';
 import type { RowTrace, TracedName } from './trace-row.js';
@@ -153,6 +154,10 @@ export interface Runtime {
   publish(wish: PublishWish): Promise<Published>;
   /** Removes the state of done jobs that nothing needs, without Temporal. The records of purchases stay. */
   clean(wish: CleanWish): Promise<Cleaned>;
+  /** Finds the data of a job, rows or a URL, without Temporal. Changes nothing. */
+  planForget(wish: ForgetWish): Promise<ForgetPlan>;
+  /** Removes the data of a plan from store and warehouses. The costs and the hashes of units stay. `step` gets each step. */
+  forget(plan: ForgetPlan, step?: (what: string) => void): Promise<Forgot>;
   /** Reads the figures of a report from store and warehouses. Starts no server. */
   report(wish: ReportWish): Promise<Report>;
   /** Access to the workflows of walks, monitors, agents and schedules. `worker: true` also runs the worker here. */

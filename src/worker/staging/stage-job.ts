@@ -4,6 +4,7 @@ import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Transport } from '../../api/transport.js';
 import { isDatabaseSource } from '../../core/connections/source-address.js';
+import { badRowKey } from '../../core/purchase/forgotten.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
 import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
@@ -38,6 +39,8 @@ export interface StageContext {
   readonly transport: Pick<Transport, 'check'>;
   /** The entries of all jobs; absent: none. */
   jobs?(): Promise<readonly JobEntry[]>;
+  /** The keys of the units and bad rows whose data a person removed; absent: none. */
+  forgotten?(): Promise<ReadonlySet<string>>;
   /** Throws if one of the files of a folder or pattern must not be read; absent: all may be read. */
   readonly checkFiles?: ((files: readonly string[]) => Promise<void>) | undefined;
   /** Whether workers on other machines use the same store. */
@@ -119,6 +122,9 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
   const how = stageOperation(context, request);
   const refused = whyPathsRefused(context, request);
   if (refused !== null) throw new UsageError('output-path-unusable', refused);
+  const forgotten = (await context.forgotten?.()) ?? new Set<string>();
+  const isForgotten = (key: string | null, hash: string) =>
+    forgotten.size > 0 && forgotten.has(key ?? badRowKey(sha256, identity.job, hash));
   const stages = join(context.stateDir, 'stages', identity.job);
   makeFolder(stages);
   const draft = join(stages, `draft-${randomUUID()}`);
@@ -156,6 +162,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       rowsPerSlice,
       mayBeEmpty,
       keyOf,
+      isForgotten,
       sha256,
       outDir: draft,
       onProgress,

@@ -15,4 +15,5 @@ export const folderStages: Stages = {
     );
   },
   forget: async () => 0,
+  rewrite: async () => undefined,
 };

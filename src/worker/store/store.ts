@@ -4,6 +4,7 @@ import type { Slots, SlotsInUse } from '../../core/limiter/slots.js';
 import type { OtherLimit } from '../../core/processes/presence.js';
 import type { JournalReport } from '../../core/purchase/activity.js';
 import type { PurchaseHistory } from '../../core/purchase/attempts.js';
+import type { ForgettingJournal } from '../../core/purchase/forgotten.js';
 import type { Journal } from '../../core/purchase/journal.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
@@ -13,6 +14,7 @@ import type { LimitReservation } from '../team/limit-owner.js';
 /** The journal with the sums of the purchases in it. */
 export interface PurchaseJournal extends Journal, Spend, PurchaseHistory {
   readonly report: JournalReport;
+  readonly forgetting: ForgettingJournal;
   /** Whether `prune` with the same arguments would remove anything. */
   prunable(segmentPrefix: string, before: number): Promise<boolean>;
   /** Bytes of the bodies that `prune` with the same arguments would remove. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JournalReport } from '../../../core/purchase/activity.js';
 import type { PurchaseHistory, UnitHistory } from '../../../core/purchase/attempts.js';
+import type { ForgettingJournal } from '../../../core/purchase/forgotten.js';
 import type { Freshness } from '../../../core/purchase/freshness.js';
 import {
   type Claim,
@@ -30,6 +31,7 @@ import {
   unitArgs,
 } from './journal-values.js';
 import { Notifier } from './notifier.js';
+import { createPgForget } from './pg-forget.js';
 import { historyOf } from './pg-history.js';
 import { createPgReport } from './pg-report.js';
 import { prunableBytes, prunableSegments, pruneSegments, totalsOf } from './pg-segments.js';
@@ -71,6 +73,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
   readonly #spend: Spend;
   readonly #notifier: Notifier;
   readonly report: JournalReport;
+  readonly forgetting: ForgettingJournal;
   /** Operations of the intents that this process has in flight. */
   readonly #operations = new Map<string, string>();
 
@@ -82,6 +85,7 @@ export class PgJournal implements Journal, Spend, PurchaseHistory {
     this.#spend = createPgSpend(postgres, team);
     this.#notifier = new Notifier(postgres);
     this.report = createPgReport(postgres, team);
+    this.forgetting = createPgForget(postgres);
   }
 
   /** Opens the journal. The caller closes `postgres` after the journal. */

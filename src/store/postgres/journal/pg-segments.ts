@@ -8,7 +8,7 @@ export async function pruneSegments(postgres: Postgres, segmentPrefix: string, b
   const segments = await prunableSegments(postgres, segmentPrefix, before);
   for (const segment of segments) {
     await postgres.query(
-      `UPDATE ${schema}.units SET body = NULL WHERE segment = $1 AND body IS NOT NULL
+      `UPDATE ${schema}.units SET body = NULL WHERE segment = $1 AND body IS NOT NULL AND error_tag IS DISTINCT FROM 'FORGOTTEN'
            AND landed_at < to_timestamp($2::double precision / 1000)`,
       [segment, before],
     );
@@ -24,7 +24,7 @@ export async function prunableSegments(
 ): Promise<readonly string[]> {
   const schema = identifier(postgres.address.schema);
   const rows = await postgres.query<{ segment: string }>(
-    `SELECT segment FROM ${schema}.units u WHERE body IS NOT NULL AND starts_with(segment, $1)
+    `SELECT segment FROM ${schema}.units u WHERE body IS NOT NULL AND error_tag IS DISTINCT FROM 'FORGOTTEN' AND starts_with(segment, $1)
        GROUP BY segment HAVING max(landed_at) < to_timestamp($2::double precision / 1000)
          AND NOT EXISTS (SELECT FROM ${schema}.purchases p WHERE p.segment = u.segment AND p.state = 'open')`,
     [segmentPrefix, before],

@@ -171,6 +171,26 @@ export class Warehouse {
     });
   }
 
+  /**
+   * Rewrites the file without the bytes of deleted rows, which DuckDB keeps in its free blocks: copies it to a draft, changes the draft with
+   * `finish`, and replaces the file by the draft in one step. All other work waits. The file stays locked until it is replaced.
+   */
+  rewrite(finish: string): Promise<void> {
+    return this.#inTurn(WORK_QUEUES, async () => {
+      await this.#closeNow();
+      try {
+        const { rewriteFile } = await import('./rewrite-file.js');
+        await rewriteFile(this.file, {
+          rowGroupRows: ROW_GROUP_ROWS,
+          version: LIMITS.storage_compatibility_version,
+          finish,
+        });
+      } catch (error) {
+        throw warehouseError(error, this.file);
+      }
+    });
+  }
+
   async #closeNow(): Promise<void> {
     if (this.#idle !== null) clearTimeout(this.#idle);
     if (this.#instance === null) return;

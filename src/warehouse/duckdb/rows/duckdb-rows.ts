@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { createFigures } from '../../report/row-figures.js';
+import { unpurged } from '../../rows/marks/forget.js';
+import { hasTable } from '../../rows/misfits.js';
 import type { RowDatabase } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { createRowPlaces } from '../../traces/create-row-places.js';
@@ -48,6 +50,15 @@ export function createDuckDbRows(options: {
     failedRows: (job, filter) => onceFree(() => places.failedRows(job, filter)),
     placeOf: (job, name) => onceFree(() => places.placeOf(job, name)),
     ...createFigures(database),
+    async purgeForgotten() {
+      if (!warehouse.exists()) return null;
+      const finish = `UPDATE row_marks SET before = ${duckDbRowDialect.now()} WHERE ${unpurged}`;
+      const found = await database.transaction('read', async (tx) =>
+        (await hasTable(tx, 'row_marks')) ? tx.rows(`SELECT 1 AS found FROM row_marks WHERE ${unpurged} LIMIT 1`) : [],
+      );
+      if (found.length > 0) await warehouse.rewrite(finish);
+      return null;
+    },
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
     ...createExports({
       file: warehouse.file,

@@ -18,6 +18,7 @@ export function postgresRowDialect(prefix: string): RowDialect {
     id: 'id',
     keepsExact: true,
     now: () => 'now()',
+    emptied: (list) => `array_fill(CAST(NULL AS text), ARRAY[cardinality(${list})])`,
     isText: (json, path) => `json_typeof(${json} #> ${pathOf(path)}) = 'string'`,
     // One function reads all fields, because a separate expression for each field would parse the result again.
     withFacts: (from, names) =>

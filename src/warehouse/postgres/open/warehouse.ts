@@ -8,6 +8,7 @@ import {
   type Postgres,
   type PostgresAddress,
   parseAddress,
+  vacuum,
 } from '../../../postgres/index.js';
 import { warehouseError } from '../driver/warehouse-error.js';
 import { checkSchema } from './check-schema.js';
@@ -120,6 +121,11 @@ export class Warehouse {
         { statementMs: stalledMs * 10 },
       ),
     );
+  }
+
+  /** Vacuums tables; returns why that failed, as a sentence without a dot, or null. */
+  vacuum(tables: readonly string[]): Promise<string | null> {
+    return this.#saying((postgres) => vacuum(postgres, tables));
   }
 
   async close(): Promise<void> {

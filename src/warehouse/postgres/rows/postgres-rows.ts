@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
 import { createFigures } from '../../report/row-figures.js';
+import { unpurged } from '../../rows/marks/forget.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { setMemory, withScratchDuckDb } from '../../shared/scratch-duckdb.js';
@@ -36,6 +37,15 @@ export function createPostgresRows(
     ...createRowStore(database, say),
     ...createRowPlaces(database),
     ...createFigures(database),
+    async purgeForgotten() {
+      if (!(await warehouse.exists())) return null;
+      const problem = await warehouse.vacuum(['row_store', 'misfits', 'unknown_outcomes']);
+      if (problem === null)
+        await transaction('writeAll', (tx) =>
+          tx.run(`UPDATE row_marks SET before = ${dialect.now()} WHERE ${unpurged}`),
+        );
+      return problem;
+    },
     ...createExports({
       file: null,
       say,

@@ -1,9 +1,11 @@
+import { FORGOTTEN } from '../../../core/purchase/forgotten.js';
 import type { FailedPick, FailedUnit, RowState } from '../../../core/rows/row-warehouse.js';
 import { hasTable } from '../misfits.js';
 import type { RowTransaction } from '../row-sql.js';
 
-/** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed. */
-const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
+/** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
+const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL
+  AND e.error_tag IS DISTINCT FROM '${FORGOTTEN}'`;
 
 /** What a mark is for: rows with the same unit share its answer, and a bad row has no unit. */
 const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;

@@ -1,0 +1,70 @@
+import { unsentReasons } from './attempts.js';
+import type { UnitOutcome } from './journal.js';
+import type { Sha256 } from './unit-key.js';
+
+/**
+ * Tag of a unit whose data a person removed (`forget`). The unit counts as landed under every freshness rule, so that it is never bought
+ * again.
+ */
+export const FORGOTTEN = 'FORGOTTEN';
+
+/** Name of the segment of forgotten units. It belongs to no job, so the sums of jobs do not change. */
+export const FORGOTTEN_SEGMENT = 'forgotten/units';
+
+/** The outcome of a forgotten unit: it has no unit, no result and no cost. The costs stay with the purchases of the unit. */
+export const forgottenOutcome = (key: string): UnitOutcome => ({
+  ...{ key, unit: '', status: 'error', errorTag: FORGOTTEN, httpStatus: null, source: null },
+  ...{ costMicros: 0, result: null },
+});
+
+/** The key under which the journal knows a forgotten bad row, which has no unit. */
+export const badRowKey = (sha256: Sha256, job: string, rowHash: string): string =>
+  sha256(`${JSON.stringify(['bad row', job, rowHash])}\n`).slice(0, 32);
+
+/** The reason of a purchase whose reason was removed, because it may have had words of the service about the unit. */
+export const REMOVED_REASON = 'no answer; the reason was removed by forget';
+/** Reasons that searchflow writes itself, and that have no data. */
+export const keptReasons: readonly string[] = [
+  ...Object.values(unsentReasons),
+  'the process ended before an answer landed',
+  'given up before an answer landed',
+  'the list of runs shows that nothing was started',
+  REMOVED_REASON,
+];
+export const keptReason = (reason: string): string => (keptReasons.includes(reason) ? reason : REMOVED_REASON);
+
+/** What the journal removed, or would remove. */
+export interface RemovedBodies {
+  readonly bodies: number;
+  readonly bytes: number;
+  /** Number of files of the journal that change; 0 for a database. */
+  readonly files: number;
+}
+
+/** The part of a journal that removes data. */
+export interface ForgettingJournal {
+  /** Records these units as forgotten. From then on they are not bought, and an answer that lands for them is not kept. */
+  forget(keys: readonly string[]): Promise<void>;
+  /** The keys of all forgotten units. */
+  forgotten(): Promise<ReadonlySet<string>>;
+  /** The keys of all units of a job. */
+  keysOf(job: string): Promise<readonly string[]>;
+  /** Keys of the units whose stored line has this text, with the line. Reads all bodies. */
+  search(text: string, each: (key: string, line: string) => void): Promise<void>;
+  /** Keys among these that are being bought, or whose runs at the service have not ended. */
+  busyKeys(keys: readonly string[]): Promise<readonly string[]>;
+  /** Removes the bodies of these units, and all texts that came instead of their answers. Repeated calls find nothing. */
+  removeBodies(keys: ReadonlySet<string>, dryRun: boolean): Promise<RemovedBodies>;
+  /** Lets the store give back the space of removed data; returns why it cannot, as a sentence, or null. */
+  purge(): Promise<string | null>;
+}
+
+/** Whether a text has a URL as a whole: not as the beginning of a longer URL. */
+export function hasUrl(text: string, url: string): boolean {
+  for (let at = text.indexOf(url); at !== -1; at = text.indexOf(url, at + 1)) {
+    const after = text[at + url.length] ?? ' ';
+    const before = text[at - 1] ?? ' ';
+    if (!/[\p{L}\p{N}\-._~:/?#[\]@!$&*+;=%]/u.test(after) && !/[\p{L}\p{N}\-._~%]/u.test(before)) return true;
+  }
+  return false;
+}

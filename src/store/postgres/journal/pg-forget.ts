@@ -1,0 +1,119 @@
+import {
+  FORGOTTEN,
+  FORGOTTEN_SEGMENT,
+  type ForgettingJournal,
+  forgottenOutcome,
+  keptReasons,
+  REMOVED_REASON,
+  type RemovedBodies,
+} from '../../../core/purchase/forgotten.js';
+import { identifier, type Postgres, vacuum } from '../../../postgres/index.js';
+import { unitLine } from '../../file/unit-record.js';
+import { hex } from './journal-values.js';
+
+/** Number of keys in one statement. */
+const AT_ONCE = 1000;
+/** Time limit of a statement that reads all bodies, in ms. */
+const LONG_MS = 600_000;
+
+/** The tables that `purge` vacuums. */
+const TABLES = ['units', 'purchases', 'stage_slices'] as const;
+
+/** See `ForgettingJournal`. */
+export function createPgForget(postgres: Postgres): ForgettingJournal {
+  const schema = identifier(postgres.address.schema);
+  const inParts = async (keys: Iterable<string>, work: (part: readonly string[]) => Promise<void>): Promise<void> => {
+    const all = [...new Set(keys)].sort();
+    for (let from = 0; from < all.length; from += AT_ONCE) await work(all.slice(from, from + AT_ONCE));
+  };
+  return {
+    forget: (keys) =>
+      inParts(keys, async (part) => {
+        const now = Date.now();
+        const bodies = part.map((key) => unitLine(forgottenOutcome(key), 'forgotten', null, now)).join('\n');
+        // A unit keeps its purchase and the time of its answer.
+        await postgres.query(
+          `INSERT INTO ${schema}.units AS u (key, purchase, segment, bought, fetched_ms, landed_at, status, error_tag, body)
+           SELECT k, gen_random_uuid(), $3, false, $4, clock_timestamp(), 'error', '${FORGOTTEN}', b
+           FROM unnest($1::uuid[], string_to_array($2, E'\\n')) AS given (k, b) ORDER BY k
+           ON CONFLICT (key) DO UPDATE SET status = 'error', error_tag = '${FORGOTTEN}', body = excluded.body
+           WHERE u.error_tag IS DISTINCT FROM '${FORGOTTEN}'`,
+          [part, bodies, FORGOTTEN_SEGMENT, now],
+        );
+      }),
+
+    async forgotten() {
+      const rows = await postgres.query<{ key: string }>(
+        `SELECT key::text AS key FROM ${schema}.units WHERE error_tag = '${FORGOTTEN}'`,
+      );
+      return new Set(rows.map(({ key }) => hex(key)));
+    },
+
+    async keysOf(job) {
+      const rows = await postgres.query<{ key: string }>(
+        `SELECT DISTINCT k::text AS key FROM ${schema}.purchases, unnest(keys) AS k WHERE job = $1`,
+        [job],
+        { statementMs: LONG_MS },
+      );
+      return rows.map(({ key }) => hex(key));
+    },
+
+    async search(text, each) {
+      const rows = await postgres.query<{ key: string; body: string }>(
+        `SELECT key::text AS key, body FROM ${schema}.units WHERE strpos(body, $1) > 0`,
+        [text],
+        { statementMs: LONG_MS },
+      );
+      for (const { key, body } of rows) each(hex(key), body);
+    },
+
+    async busyKeys(keys) {
+      const busy: string[] = [];
+      await inParts(keys, async (part) => {
+        const rows = await postgres.query<{ key: string }>(
+          `SELECT key::text AS key FROM ${schema}.claims WHERE key = ANY ($1::uuid[])
+           UNION SELECT key::text FROM ${schema}.runs WHERE key = ANY ($1::uuid[])`,
+          [part],
+        );
+        busy.push(...rows.map(({ key }) => hex(key)));
+      });
+      return busy;
+    },
+
+    async removeBodies(keys, dryRun) {
+      const sum = { bodies: 0, bytes: 0, files: 0 };
+      const add = (found: Pick<RemovedBodies, 'bodies' | 'bytes'> | undefined) => {
+        sum.bodies += found?.bodies ?? 0;
+        sum.bytes += found?.bytes ?? 0;
+      };
+      await inParts(keys, async (part) => {
+        // The body of a forgotten unit was replaced when it was recorded as forgotten.
+        const [units] = await postgres.query<RemovedBodies>(
+          `SELECT count(*)::double precision AS bodies, coalesce(sum(octet_length(body)), 0)::double precision AS bytes
+           FROM ${schema}.units WHERE key = ANY ($1::uuid[]) AND body IS NOT NULL AND error_tag IS DISTINCT FROM '${FORGOTTEN}'`,
+          [part],
+        );
+        add(units);
+        const texts = `FROM ${schema}.purchases WHERE keys && $1::uuid[]
+          AND (came IS NOT NULL OR (state IN ('unknown', 'never') AND reason <> ALL ($2::text[])))`;
+        const [came] = await postgres.query<RemovedBodies>(
+          `SELECT count(*)::double precision AS bodies, coalesce(sum(octet_length(coalesce(came, reason))), 0)::double precision AS bytes ${texts}`,
+          [part, keptReasons],
+          { statementMs: LONG_MS },
+        );
+        add(came);
+        if (!dryRun && (came?.bodies ?? 0) > 0)
+          await postgres.query(
+            `UPDATE ${schema}.purchases SET came = NULL,
+               reason = CASE WHEN state IN ('unknown', 'never') AND reason <> ALL ($2::text[]) THEN $3 ELSE reason END
+             WHERE id IN (SELECT id ${texts})`,
+            [part, keptReasons, REMOVED_REASON],
+            { statementMs: LONG_MS },
+          );
+      });
+      return sum;
+    },
+
+    purge: () => vacuum(postgres, TABLES),
+  };
+}

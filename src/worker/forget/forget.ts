@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { badRowKey } from '../../core/purchase/forgotten.js';
+import { isUnderWay, type StagedJob } from '../../core/rows/job.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import {
+  type ForgetSubjects,
+  JobNotLoaded,
+  type RowWarehouse,
+  type StagedRow,
+  usualCsv,
+} from '../../core/rows/row-warehouse.js';
+import { shellWord } from '../../core/text/shell-word.js';
+import { removeFolders } from '../../files/folder-size.js';
+import { UsageError } from '../config/runtime-types.js';
+import { sha256 } from '../config/sha256.js';
+import { jobStatuses } from '../runtime/job-lists.js';
+import type { RuntimeParts } from '../runtime/runtime-parts.js';
+import { findJob, noteState } from '../staging/find-job.js';
+import type { PurchaseJournal } from '../store/store.js';
+import type { ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
+import { selectSubjects } from './select-subjects.js';
+import { forgetStaged } from './staged-values.js';
+import { reachableWarehouses } from './warehouses-of.js';
+
+/** Drafts of stages that were changed since this time in ms may belong to a command in progress. */
+const DRAFT_MS = 600_000;
+/** Scratch files of workers that others may run, in ms. */
+const SCRATCH_MS = 86_400_000;
+
+/** Where the command is, for tests and for people. */
+export type ForgetStep = (what: string) => void;
+
+/**
+ * Finds the data that a person wants to remove, and counts it. Changes nothing. Throws `UsageError` for an unknown job, row or URL, and if a job
+ * with this data is running.
+ */
+export async function planForget(parts: RuntimeParts, wish: ForgetWish): Promise<ForgetPlan> {
+  const entries = await parts.store.entries.all();
+  const { forgetting } = await parts.store.journal();
+  const named = 'job' in wish ? await findJob(parts.store.entries, wish.job) : null;
+  const { warehouses, notes } = reachableWarehouses(parts, entries);
+  const found = await selectSubjects({ parts, entries, named, wish, warehouses: warehouses.map(({ rows }) => rows) });
+  const already = await forgetting.forgotten();
+  const all: ForgetSubjects = { keys: [...new Set([...found.keys, ...already])], badRows: found.badRows };
+  const isForgotten = forgottenRows(all);
+  const jobs = new Set(named === null ? [] : [named.staged.job]);
+  let [slices, stagedRows] = [0, 0];
+  for (const { staged } of entries) {
+    const changed = await forgetStaged(parts, staged.job, isForgotten(staged.job), true);
+    slices += changed.slices;
+    stagedRows += changed.rows;
+    if (changed.rows > 0) jobs.add(staged.job);
+  }
+  for (const job of found.jobs) jobs.add(job);
+  const inWarehouses: { into: string; rows: number }[] = [];
+  for (const { into, rows } of warehouses) inWarehouses.push({ into, rows: await rows.forget(all, true) });
+  const keys = new Set(all.keys);
+  const { bodies, bytes } = await forgetting.removeBodies(keys, true);
+  const touched = entries.filter(({ staged }) => jobs.has(staged.job));
+  await refuseBusy(parts, touched, wish);
+  const busy = await forgetting.busyKeys(all.keys);
+  if (busy.length > 0)
+    notes.push(
+      `${busy.length} unit(s) have a request or a run at the service that has not ended. Its answer is not kept when it lands`,
+    );
+  const journalKeys = keysOf(found);
+  const units = journalKeys.filter((key) => !already.has(key)).length;
+  const rows = inWarehouses.reduce((sum, one) => sum + one.rows, 0);
+  const isEmpty = units + rows + stagedRows + bodies === 0;
+  return {
+    ...{ wish, subjects: all, jobs: [...jobs], units, rows, warehouses: inWarehouses },
+    ...{ slices, stagedRows, bodies, bytes, isEmpty },
+    csvs: touched.flatMap(({ staged, csv }) => (csv && existsSync(csv) ? [{ job: staged.job, file: csv }] : [])),
+    targets: [...new Set(touched.flatMap(targetsOf))].sort(),
+    notes,
+  };
+}
+
+/**
+ * Removes the data of a plan. The journal records the units first, so that a killed process leaves nothing that is bought again. The next call
+ * removes what it left.
+ */
+export async function forget(
+  parts: RuntimeParts,
+  plan: ForgetPlan,
+  step: ForgetStep = () => undefined,
+): Promise<Forgot> {
+  const { subjects, jobs } = plan;
+  const entries = await parts.store.entries.all();
+  const working = await parts.store.work();
+  if (working === null)
+    throw new UsageError(
+      `The worker of this folder is running (PID ${parts.store.holder()}), and has its answers in memory. Stop it, then run forget again`,
+    );
+  try {
+    const touched = entries.filter(({ staged }) => jobs.includes(staged.job));
+    await refuseBusy(parts, touched, plan.wish);
+    return await remove(parts, plan, { entries, touched, subjects, journal: working.journal, step });
+  } finally {
+    await working.close();
+  }
+}
+
+interface Removal {
+  readonly entries: readonly JobEntry[];
+  readonly touched: readonly JobEntry[];
+  readonly subjects: ForgetSubjects;
+  readonly journal: PurchaseJournal;
+  readonly step: ForgetStep;
+}
+
+async function remove(
+  parts: RuntimeParts,
+  plan: ForgetPlan,
+  { entries, touched, subjects, journal, step }: Removal,
+): Promise<Forgot> {
+  const { config, store } = parts;
+  const notes = [...plan.notes];
+  const { forgetting } = journal;
+  step('journal: record the units');
+  await forgetting.forget(keysOf(subjects));
+  const isForgotten = forgottenRows(subjects);
+  for (const { staged } of entries) {
+    step(`staged rows of ${staged.job}`);
+    await forgetStaged(parts, staged.job, isForgotten(staged.job), false);
+    const stages = join(config.stateDir, 'stages', staged.job);
+    const isDraft = (name: string) => name.startsWith('draft-');
+    removeFolders(stages, Date.now() - DRAFT_MS, false, isDraft);
+    if (removeFolders(stages, Number.POSITIVE_INFINITY, true, isDraft) > 0)
+      notes.push(`${stages} has a draft of a command in progress. Run forget again when the command has ended`);
+  }
+  const { warehouses } = reachableWarehouses(parts, entries);
+  for (const { into, rows } of warehouses) {
+    step(`rows in ${into}`);
+    await rows.forget(subjects, false);
+    step(`bytes in ${into}`);
+    const problem = await rows.purgeForgotten();
+    if (problem !== null) notes.push(problem);
+  }
+  step('journal: remove the answers');
+  await forgetting.removeBodies(new Set(subjects.keys), false);
+  step('journal: give back the space');
+  const problem = await forgetting.purge();
+  if (problem !== null) notes.push(problem);
+  step('scratch files');
+  const before = store.shared ? Date.now() - SCRATCH_MS : Number.POSITIVE_INFINITY;
+  removeFolders(join(config.stateDir, 'scratch'), before, false);
+  const csvs: string[] = [];
+  for (const entry of touched) {
+    step(`counts and CSV of ${entry.staged.job}`);
+    const rows = warehouses.find(({ into }) => into === entry.staged.into)?.rows;
+    const csv = rows ? await refresh(parts, entry, rows) : null;
+    if (csv !== null) csvs.push(csv);
+  }
+  step('done');
+  return { plan, csvs, notes };
+}
+
+/** Counts the rows of a job again, and writes its CSV again if it is on this machine. Returns the path of the CSV, or null. */
+async function refresh({ store }: RuntimeParts, { staged, csv, state }: JobEntry, rows: RowWarehouse) {
+  try {
+    const counts = await rows.summary(staged.job);
+    if (state.counts) await noteState(store.entries, staged, { ...state, counts });
+    if (!csv || !existsSync(csv)) return null;
+    await rows.exportCsv(staged.job, csv, staged.csvForm ?? usualCsv);
+    return csv;
+  } catch (error) {
+    if (error instanceof JobNotLoaded) return null;
+    throw error;
+  }
+}
+
+/** The keys under which the journal knows these units and bad rows. */
+const keysOf = ({ keys, badRows }: ForgetSubjects): readonly string[] => [
+  ...keys,
+  ...badRows.map(({ job, hash }) => badRowKey(sha256, job, hash)),
+];
+
+/** Tells which staged rows of a job are forgotten. */
+function forgottenRows(subjects: ForgetSubjects): (job: string) => (row: StagedRow) => boolean {
+  const keys = new Set(keysOf(subjects));
+  return (job) =>
+    ({ k, h }) =>
+      keys.has(k ?? badRowKey(sha256, job, h));
+}
+
+/** Throws if a job with this data has a run that has not ended. */
+async function refuseBusy(parts: RuntimeParts, entries: readonly JobEntry[], wish: ForgetWish): Promise<void> {
+  const statuses = await jobStatuses(parts, entries);
+  for (const [nth, { staged }] of entries.entries()) {
+    const phase = statuses[nth]?.phase ?? 'done';
+    if (phase !== 'waiting' && !isUnderWay(phase)) continue;
+    const also = 'job' in wish && staged.job !== wish.job && staged.name !== wish.job ? ' and has the same units' : '';
+    throw new UsageError(
+      `${staged.job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(staged.job)}`,
+    );
+  }
+}
+
+/** Where data of a job was published, as far as its entry knows. */
+const targetsOf = (entry: JobEntry): readonly string[] => [
+  ...(entry.asked.publish ? [entry.asked.publish.to] : []),
+  ...(entry.state.counts?.published ? [entry.state.counts.published.to] : []),
+];

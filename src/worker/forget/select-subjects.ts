@@ -1,0 +1,97 @@
+import { hasUrl } from '../../core/purchase/forgotten.js';
+import type { JobEntry } from '../../core/rows/job-entries.js';
+import type { ForgetSubjects, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { toUrl } from '../../rows/url-problem.js';
+import { UsageError } from '../config/runtime-types.js';
+import type { RuntimeParts } from '../runtime/runtime-parts.js';
+import { StagedRows } from '../runtime/staged-rows.js';
+import type { ForgetWish } from './forget-types.js';
+import { eachStagedRow } from './staged-values.js';
+
+interface Selection {
+  readonly parts: RuntimeParts;
+  readonly entries: readonly JobEntry[];
+  /** The named job; null for a URL. */
+  readonly named: JobEntry | null;
+  readonly wish: ForgetWish;
+  readonly warehouses: readonly RowWarehouse[];
+}
+
+interface Found extends ForgetSubjects {
+  /** The jobs in which they were found. */
+  readonly jobs: ReadonlySet<string>;
+}
+
+/** Collects units and bad rows, each once. */
+class Collected {
+  readonly keys = new Set<string>();
+  readonly #badRows = new Map<string, { readonly job: string; readonly hash: string }>();
+  readonly jobs = new Set<string>();
+
+  add(job: string, key: string | null, hash: string): void {
+    this.jobs.add(job);
+    if (key !== null) this.keys.add(key);
+    else this.#badRows.set(`${job} ${hash}`, { job, hash });
+  }
+
+  get found(): Found {
+    return { keys: [...this.keys], badRows: [...this.#badRows.values()], jobs: this.jobs };
+  }
+}
+
+/** The units that a person names: from stages, warehouses and the journal, because each of them may lack some. */
+export async function selectSubjects(selection: Selection): Promise<Found> {
+  const { wish, named } = selection;
+  if ('url' in wish) return ofUrl(selection, wish.url);
+  return wish.rows === undefined
+    ? ofJob(selection, named as JobEntry)
+    : ofRows(selection, named as JobEntry, wish.rows);
+}
+
+async function ofJob({ parts, warehouses }: Selection, { staged: { job } }: JobEntry): Promise<Found> {
+  const collected = new Collected();
+  await eachStagedRow(parts, job, ({ k, h }) => collected.add(job, k, h));
+  for (const warehouse of warehouses)
+    for (const { key, hash } of await warehouse.forgettable({ job })) collected.add(job, key, hash);
+  for (const key of await (await parts.store.journal()).forgetting.keysOf(job)) collected.keys.add(key);
+  return collected.found;
+}
+
+async function ofRows({ parts }: Selection, { staged }: JobEntry, rows: readonly number[]): Promise<Found> {
+  const { job } = staged;
+  const collected = new Collected();
+  const stage = new StagedRows(parts.store.stages, staged);
+  for (const row of rows) {
+    if (row > staged.rows)
+      throw new UsageError(`--row: ${job} has ${staged.rows.toLocaleString('en-US')} rows, from 1 on.`);
+    const line = await stage.row(row);
+    if (line !== null) collected.add(job, line.k, line.h);
+    const loaded = line === null ? await parts.warehouses.of(staged).forgettable({ job, rows: [row] }) : [];
+    for (const { key, hash } of loaded) collected.add(job, key, hash);
+    if (line === null && loaded.length === 0)
+      throw new UsageError(`--row: row ${row} of ${job} is in no stage and no warehouse, so its unit is not known.`);
+  }
+  return collected.found;
+}
+
+async function ofUrl({ parts, entries, warehouses }: Selection, typed: string): Promise<Found> {
+  const text = typed.trim();
+  const forms = [...new Set([text, toUrl(text, 'https') ?? text])];
+  const isNamed = (value: string | null): boolean => value !== null && forms.some((form) => hasUrl(value, form));
+  const collected = new Collected();
+  for (const { staged } of entries)
+    await eachStagedRow(parts, staged.job, ({ k, h, u, i }) => {
+      if (isNamed(u) || i.some(isNamed)) collected.add(staged.job, k, h);
+    });
+  const { forgetting } = await parts.store.journal();
+  for (const form of forms) {
+    for (const warehouse of warehouses)
+      for (const { job, key, hash, unit, cells } of await warehouse.forgettable({ text: form }))
+        if (isNamed(unit) || cells.some(isNamed)) collected.add(job, key, hash);
+    await forgetting.search(JSON.stringify(form).slice(1, -1), (key, line) => {
+      const { unit } = JSON.parse(line) as { readonly unit?: string };
+      if (isNamed(unit ?? null)) collected.keys.add(key);
+    });
+  }
+  return collected.found;
+}
