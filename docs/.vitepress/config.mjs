@@ -50,6 +50,7 @@ const sidebar = [
       page('Read a report', 'tasks/report'),
       page('When something fails', 'tasks/recover'),
       page('Remove old state', 'tasks/clean'),
+      page('Remove data of a person', 'tasks/forget'),
     ],
   },
   {

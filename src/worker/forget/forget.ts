@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { badRowKey } from '../../core/purchase/forgotten.js';
-import { isUnderWay, type StagedJob } from '../../core/rows/job.js';
+import { isUnderWay } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import {
   type ForgetSubjects,
@@ -12,6 +13,8 @@ import {
 } from '../../core/rows/row-warehouse.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { removeFolders } from '../../files/folder-size.js';
+import { makeFolder } from '../../files/make-folder.js';
+import { writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
 import { jobStatuses } from '../runtime/job-lists.js';
@@ -52,7 +55,8 @@ export async function planForget(parts: RuntimeParts, wish: ForgetWish): Promise
     stagedRows += changed.rows;
     if (changed.rows > 0) jobs.add(staged.job);
   }
-  for (const job of found.jobs) jobs.add(job);
+  const unfinished = await unfinishedJobs(parts);
+  for (const job of [...found.jobs, ...unfinished]) jobs.add(job);
   const inWarehouses: { into: string; rows: number }[] = [];
   for (const { into, rows } of warehouses) inWarehouses.push({ into, rows: await rows.forget(all, true) });
   const keys = new Set(all.keys);
@@ -67,7 +71,7 @@ export async function planForget(parts: RuntimeParts, wish: ForgetWish): Promise
   const journalKeys = keysOf(found);
   const units = journalKeys.filter((key) => !already.has(key)).length;
   const rows = inWarehouses.reduce((sum, one) => sum + one.rows, 0);
-  const isEmpty = units + rows + stagedRows + bodies === 0;
+  const isEmpty = units + rows + stagedRows + bodies + unfinished.length === 0;
   return {
     ...{ wish, subjects: all, jobs: [...jobs], units, rows, warehouses: inWarehouses },
     ...{ slices, stagedRows, bodies, bytes, isEmpty },
@@ -118,6 +122,10 @@ async function remove(
   const { config, store } = parts;
   const notes = [...plan.notes];
   const { forgetting } = journal;
+  // A killed process may leave only work that cannot be seen in the data.
+  const jobs = JSON.stringify(plan.jobs);
+  makeFolder(config.stateDir);
+  await writeDurably(unfinishedFile(parts), `${jobs}\n`);
   step('journal: record the units');
   await forgetting.forget(keysOf(subjects));
   const isForgotten = forgottenRows(subjects);
@@ -154,7 +162,22 @@ async function remove(
     if (csv !== null) csvs.push(csv);
   }
   step('done');
+  await rm(unfinishedFile(parts), { force: true });
   return { plan, csvs, notes };
+}
+
+/** The file with the jobs of a forget that has not ended. */
+const unfinishedFile = ({ config }: RuntimeParts): string => join(config.stateDir, 'forgetting.json');
+
+/** The jobs of a forget on this machine that was killed. */
+async function unfinishedJobs(parts: RuntimeParts): Promise<readonly string[]> {
+  const file = unfinishedFile(parts);
+  if (!existsSync(file)) return [];
+  try {
+    return (JSON.parse(await readFile(file, 'utf8')) as unknown[]).map(String);
+  } catch {
+    throw new UsageError(`${file} is damaged. Remove it, and run forget again`);
+  }
 }
 
 /** Counts the rows of a job again, and writes its CSV again if it is on this machine. Returns the path of the CSV, or null. */

@@ -75,7 +75,7 @@ export function openJob({ temporal, sandbox }: Surroundings, rows: readonly Inpu
   folder.write(rows);
   sandbox.reset();
   const config = folder.config(sandbox.url, serverOf(temporal));
-  const run = (changes: Partial<EnrichRequest> = {}) => enrich(folder, config, changes);
+  const run = (changes: Partial<EnrichRequest> = {}, used = config) => enrich(folder, used, changes);
   return { folder, run, config, bought: () => Object.keys(sandbox.bill().keys).length };
 }
 

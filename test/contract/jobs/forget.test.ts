@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import { openRuntime } from '../../../dist/worker/index.js';
+import { enrich, openJob, surroundings } from '../../support/jobs/command.js';
+import { plainRows } from '../../support/jobs/folder.js';
+import { filesWith, forget, usageOf } from '../../support/jobs/forgetting.js';
+import { openTemporal } from '../../support/temporal.js';
+
+const here = surroundings(openTemporal, { textBytes: 3000, failureRate: 0 });
+
+it('the data of a row is in no file afterwards, the bill is the same, and nothing is bought again', async () => {
+  const { folder, run, config, bought } = openJob(here, plainRows(60));
+  await run();
+  const [{ text }] = (await folder.warehouseRows()).filter((row) => row.row_number === 8) as [{ text: string }];
+  const texts = ['site-7.example', 'Company 7"', 'Company 7,', text.slice(100, 160)];
+  expect(filesWith(folder.dir, texts)).not.toEqual([]);
+  const before = await usageOf(config);
+
+  const { plan, done } = await forget(config, { job: 'rows', rows: [8] });
+  expect(plan).toMatchObject({ units: 1, rows: 1, stagedRows: 1, bodies: 1, notes: [] });
+  expect(done).toMatchObject({ csvs: [folder.csv], notes: [] });
+  expect(filesWith(folder.dir, texts)).toEqual([]);
+  expect(await usageOf(config)).toEqual(before);
+  const rows = await folder.warehouseRows();
+  expect(rows.filter(({ error_tag: tag }) => tag === 'FORGOTTEN')).toEqual([
+    expect.objectContaining({ row_number: 8, url: null, status: 'error', input: [null, null, null], text: null }),
+  ]);
+  expect((await forget(config, { job: 'rows', rows: [8] })).plan.isEmpty).toBe(true);
+
+  // The row comes back with its input, under every rule of freshness, and in another job of the same units.
+  await run({ rebuy: true, retryFailed: true });
+  folder.write(plainRows(61));
+  await run();
+  expect(await run({ job: 'other' })).toMatchObject({ plan: { toBuy: 0 }, summary: { phase: 'done' } });
+  await run({ refreshAfterMs: 0 });
+  expect(bought()).toBe(61);
+  const { keys } = here.sandbox.bill();
+  expect(keys['contents https://site-7.example/about']).toBe(1);
+  expect(keys['contents https://site-6.example/about']).toBeGreaterThan(1);
+  expect(filesWith(folder.dir, texts)).toEqual([]);
+});
+
+it('a URL is removed from all jobs, and a whole job with its bad rows', async () => {
+  const { folder, run, config } = openJob(here, [...plainRows(30), ['31', 'Secret Person', 'no url at all']]);
+  await run();
+  await run({ job: 'other' });
+  const texts = ['site-7.example'];
+  const { plan } = await forget(config, { url: 'https://site-7.example/about' });
+  expect(plan.jobs).toHaveLength(2);
+  expect(plan).toMatchObject({ units: 1, rows: 2, stagedRows: 2, bodies: 1 });
+  expect(filesWith(folder.dir, texts)).toEqual([]);
+  expect((await forget(config, { url: 'https://site-70.example/about' })).plan.isEmpty).toBe(true);
+
+  const before = await usageOf(config);
+  await forget(config, { job: plan.jobs[0] as string });
+  await forget(config, { job: plan.jobs[1] as string });
+  expect(filesWith(folder.dir, ['site-', 'Secret Person', 'no url at all'])).toEqual([]);
+  expect(await usageOf(config)).toEqual(before);
+  await enrich(folder, config);
+  expect(filesWith(folder.dir, ['site-', 'Secret Person', 'no url at all'])).toEqual([]);
+});
+
+it('a paused job, a wrong row and an unknown job are refused, and change nothing', async () => {
+  const { folder, run, config } = openJob(here, plainRows(40));
+  await run();
+  await expect(forget(config, { job: 'rows', rows: [41] })).rejects.toThrow('--row: rows-');
+  await expect(forget(config, { job: 'nothing' })).rejects.toThrow('There is no job nothing');
+  const runtime = await openRuntime(config);
+  try {
+    const plan = await runtime.rows.plan({
+      ...{
+        input: folder.input,
+        urlColumn: null,
+        delimiter: null,
+        job: 'more',
+        into: folder.into,
+        csv: null,
+        batch: 10,
+      },
+      ...{ options: { text: true }, refreshAfterMs: 0, retryFailed: false, rebuy: false, maxCostDollars: 0.01 },
+    });
+    const handle = await runtime.rows.start(plan);
+    await expect.poll(async () => (await handle.progress()).progress.phase, { timeout: 30_000 }).toBe('paused');
+    await expect(runtime.planForget({ job: 'more' })).rejects.toThrow(/is paused.*searchflow cancel/s);
+    await handle.cancel();
+    await handle.result().catch(() => undefined);
+  } finally {
+    await runtime.close('drain');
+  }
+});
