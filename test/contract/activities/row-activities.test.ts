@@ -37,7 +37,12 @@ async function open({ into, journal }: { readonly into?: Folder; readonly journa
   const states: object[] = [];
   const deps: ActivityDeps = {
     ...setting.worker({ baseUrl: service.url }),
-    stages: { share: async () => undefined, slice: async (_, slice) => files[slice] as string, forget: async () => 0 },
+    stages: {
+      share: async () => undefined,
+      slice: async (_, slice) => files[slice] as string,
+      forget: async () => 0,
+      rewrite: async () => undefined,
+    },
     staged: async ({ limit }) => ({ staged: limit === undefined ? staged : { ...staged, limit }, csv: null }),
     warehouseFor: () => warehouse.rows,
     noteState: async (_, state) => void states.push(state),

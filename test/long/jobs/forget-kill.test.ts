@@ -30,7 +30,7 @@ it('a forget that is killed at any step is completed by the next one: no byte is
   const steps = Number((await child(1, 0, 0)).stdout);
   expect(steps).toBeGreaterThan(7);
   let row = 1;
-  for (const after of [0, 10, 40]) {
+  for (const after of [0, 20]) {
     for (let at = 1; at < steps; at++) {
       row++;
       const texts = [`site-${row - 1}.example`, `Company ${row - 1},`, `"Company ${row - 1}"`];
@@ -45,7 +45,7 @@ it('a forget that is killed at any step is completed by the next one: no byte is
   await run({ rebuy: true, retryFailed: true });
   expect(bought()).toBe(60);
   expect(await usageOf(config)).toEqual(before);
-});
+}, 600_000);
 
 it('with stores and warehouses in PostgreSQL, the data of a row is in no table, and nothing is bought again', async () => {
   const { folder, run, config: usual, bought } = openJob(here, plainRows(40));

@@ -71,6 +71,7 @@ export class ActivitySetting {
       stages: {
         share: async () => undefined,
         forget: async () => 0,
+        rewrite: async () => undefined,
         slice: async () => {
           throw new Error('no operation has slices');
         },

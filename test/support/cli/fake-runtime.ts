@@ -8,6 +8,7 @@ import { flatProfile } from '../../../src/core/limiter/rate.js';
 import type { Spend } from '../../../src/core/purchase/spend.js';
 import type { JobProgress, JobSummary, StagedJob } from '../../../src/core/rows/job.js';
 import type { EnrichRequest, JobHandle, JobPlan, RetryPlan } from '../../../src/worker/config/runtime-types.js';
+import type { ForgetPlan } from '../../../src/worker/forget/forget-types.js';
 import type { JobLists, OwnWork, RowJobs, Runtime, TeamView } from '../../../src/worker/runtime/views.js';
 import { fakeTerminal } from './fake-terminal.js';
 
@@ -69,6 +70,19 @@ export const retryPlan: RetryPlan = {
   ...{ requests: 1, estimateMicros: 3000, estimateIsMost: false, seconds: 1, perSecond: 10 },
   allowedMicros: null,
   notes: [],
+};
+
+/** A plan of `searchflow forget`: two rows with one unit. */
+export const forgetPlan: ForgetPlan = {
+  wish: { job: 'brands', rows: [7, 12] },
+  subjects: { keys: ['a'.repeat(32)], badRows: [] },
+  jobs: ['brands-1'],
+  ...{ units: 1, rows: 2, slices: 1, stagedRows: 2, bodies: 1, bytes: 3000 },
+  warehouses: [{ into: '/data/out/brands.duckdb', rows: 2 }],
+  csvs: [{ job: 'brands-1', file: '/data/out/brands.csv' }],
+  targets: ['out/published'],
+  notes: [],
+  isEmpty: false,
 };
 
 export const summary: JobSummary = {
@@ -148,6 +162,8 @@ export function fakeRuntime(changes: RuntimeAnswers = {}): {
     start: async () => fakeHandle({ result: async () => summary }),
     resume: async () => fakeHandle(),
     planRetry: async () => retryPlan,
+    planForget: async () => forgetPlan,
+    forget: async (plan) => ({ plan, csvs: ['/data/out/brands.csv'], notes: plan.notes }),
     clean: async () => ({ items: [], folder: '/data/.searchflow', before: 0, after: 0, notes: [] }),
     discard: async () => ({ job: 'brands-1', name: 'brands', rows: 5, discarded: 5, failed: 0 }),
     retry: async () => fakeHandle({ result: async () => summary }),

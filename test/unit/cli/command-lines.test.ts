@@ -11,7 +11,16 @@ import type {
   WorkflowAccess,
 } from '../../../src/worker/config/runtime-types.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
-import { fakeHandle, listen, plan, progress, retryPlan, spend, summary } from '../../support/cli/fake-runtime.js';
+import {
+  fakeHandle,
+  forgetPlan,
+  listen,
+  plan,
+  progress,
+  retryPlan,
+  spend,
+  summary,
+} from '../../support/cli/fake-runtime.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
 const cwd = mkdtempSync(join(tmpdir(), 'searchflow-lines-'));
@@ -453,6 +462,29 @@ describe('a command line', () => {
     expect(JSON.parse(one.out)).toMatchObject({ kind: 'cleaned', dryRun: true, bytes: 12_440_000, before: 93_000_000 });
     expect((await type('clean')).out).toContain('Nothing to remove');
     expect(await type('clean --older-than soon')).toMatchObject({ code: 2, config: undefined });
+  });
+
+  it('of forget shows its plan, and removes nothing without a confirmation', async () => {
+    const asked = await type('forget brands --row 7 --row 12');
+    expect(asked).toMatchObject({ code: 2, refusal: expect.stringContaining('Nothing was removed.\nPass --yes') });
+    expect(asked.asked).toContainEqual(['planForget', { job: 'brands', rows: [7, 12] }]);
+    expect(asked.err).toContain('Loaded rows:    2 in /data/out/brands.duckdb\nStaged rows:    2 in 1 slice\n');
+    expect(asked.calls).not.toContain('forget');
+    const shown = await type('forget --url https://example.com --dry-run --json');
+    expect(shown.asked).toContainEqual(['planForget', { url: 'https://example.com' }]);
+    expect(JSON.parse(shown.out)).toMatchObject({ kind: 'forgotten', state: 'plan', units: 1, rows: 2 });
+    const done = await type('forget brands --yes');
+    expect(done.out).toContain('Forgot 1 unit, 2 loaded rows, 2 staged rows, 1 answer in the journal (3,000 bytes).');
+    expect(done.out).toContain(
+      'Not changed: out/published. To publish again:\n  searchflow publish brands-1 --to TARGET',
+    );
+    const told = await type('forget brands --yes --json');
+    expect(JSON.parse(told.out)).toMatchObject({ state: 'done', csvs: ['/data/out/brands.csv'] });
+    const none = await type('forget brands --yes', { planForget: async () => ({ ...forgetPlan, isEmpty: true }) });
+    expect([none.code, none.calls.includes('forget')]).toEqual([0, false]);
+    expect(none.out).toContain('Nothing to forget');
+    for (const wrong of ['', 'brands --row 0', 'brands --url https://example.com', '--row 7', '--url a'])
+      expect(await type(`forget ${wrong}`.trim())).toMatchObject({ code: 2, config: undefined });
   });
 
   it('of enrich does not count discarded rows as failed', async () => {
