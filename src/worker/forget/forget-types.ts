@@ -1,4 +1,17 @@
+import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects } from '../../core/rows/row-warehouse.js';
+import type { JobStatus, RuntimeConfig } from '../config/runtime-types.js';
+import type { Store } from '../store/store.js';
+import type { Warehouses } from '../warehouse/warehouses.js';
+
+/** The parts of a runtime that `forget` uses. */
+export interface ForgetParts {
+  readonly config: RuntimeConfig;
+  readonly store: Store;
+  readonly warehouses: Warehouses;
+  /** The states of jobs. */
+  statuses(entries: readonly JobEntry[]): Promise<readonly JobStatus[]>;
+}
 
 /** What a person wants to forget: a job, some of its rows, or a URL in all jobs. */
 export type ForgetWish = { readonly job: string; readonly rows?: readonly number[] } | { readonly url: string };

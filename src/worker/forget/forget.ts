@@ -17,11 +17,10 @@ import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-import { jobStatuses } from '../runtime/job-lists.js';
-import type { RuntimeParts } from '../runtime/runtime-parts.js';
+
 import { findJob, noteState } from '../staging/find-job.js';
 import type { PurchaseJournal } from '../store/store.js';
-import type { ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
+import type { ForgetParts, ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
 import { selectSubjects } from './select-subjects.js';
 import { forgetStaged } from './staged-values.js';
 import { reachableWarehouses } from './warehouses-of.js';
@@ -38,7 +37,7 @@ export type ForgetStep = (what: string) => void;
  * Finds the data that a person wants to remove, and counts it. Changes nothing. Throws `UsageError` for an unknown job, row or URL, and if a job
  * with this data is running.
  */
-export async function planForget(parts: RuntimeParts, wish: ForgetWish): Promise<ForgetPlan> {
+export async function planForget(parts: ForgetParts, wish: ForgetWish): Promise<ForgetPlan> {
   const entries = await parts.store.entries.all();
   const { forgetting } = await parts.store.journal();
   const named = 'job' in wish ? await findJob(parts.store.entries, wish.job) : null;
@@ -86,7 +85,7 @@ export async function planForget(parts: RuntimeParts, wish: ForgetWish): Promise
  * removes what it left.
  */
 export async function forget(
-  parts: RuntimeParts,
+  parts: ForgetParts,
   plan: ForgetPlan,
   step: ForgetStep = () => undefined,
 ): Promise<Forgot> {
@@ -115,7 +114,7 @@ interface Removal {
 }
 
 async function remove(
-  parts: RuntimeParts,
+  parts: ForgetParts,
   plan: ForgetPlan,
   { entries, touched, subjects, journal, step }: Removal,
 ): Promise<Forgot> {
@@ -167,10 +166,10 @@ async function remove(
 }
 
 /** The file with the jobs of a forget that has not ended. */
-const unfinishedFile = ({ config }: RuntimeParts): string => join(config.stateDir, 'forgetting.json');
+const unfinishedFile = ({ config }: ForgetParts): string => join(config.stateDir, 'forgetting.json');
 
 /** The jobs of a forget on this machine that was killed. */
-async function unfinishedJobs(parts: RuntimeParts): Promise<readonly string[]> {
+async function unfinishedJobs(parts: ForgetParts): Promise<readonly string[]> {
   const file = unfinishedFile(parts);
   if (!existsSync(file)) return [];
   try {
@@ -181,7 +180,7 @@ async function unfinishedJobs(parts: RuntimeParts): Promise<readonly string[]> {
 }
 
 /** Counts the rows of a job again, and writes its CSV again if it is on this machine. Returns the path of the CSV, or null. */
-async function refresh({ store }: RuntimeParts, { staged, csv, state }: JobEntry, rows: RowWarehouse) {
+async function refresh({ store }: ForgetParts, { staged, csv, state }: JobEntry, rows: RowWarehouse) {
   try {
     const counts = await rows.summary(staged.job);
     if (state.counts) await noteState(store.entries, staged, { ...state, counts });
@@ -209,8 +208,8 @@ function forgottenRows(subjects: ForgetSubjects): (job: string) => (row: StagedR
 }
 
 /** Throws if a job with this data has a run that has not ended. */
-async function refuseBusy(parts: RuntimeParts, entries: readonly JobEntry[], wish: ForgetWish): Promise<void> {
-  const statuses = await jobStatuses(parts, entries);
+async function refuseBusy(parts: ForgetParts, entries: readonly JobEntry[], wish: ForgetWish): Promise<void> {
+  const statuses = await parts.statuses(entries);
   for (const [nth, { staged }] of entries.entries()) {
     const phase = statuses[nth]?.phase ?? 'done';
     if (phase !== 'waiting' && !isUnderWay(phase)) continue;

@@ -3,13 +3,13 @@ import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../config/runtime-types.js';
-import type { RuntimeParts } from '../runtime/runtime-parts.js';
-import { StagedRows } from '../runtime/staged-rows.js';
-import type { ForgetWish } from './forget-types.js';
+
+import { StagedRows } from '../staging/staged-rows.js';
+import type { ForgetParts, ForgetWish } from './forget-types.js';
 import { eachStagedRow } from './staged-values.js';
 
 interface Selection {
-  readonly parts: RuntimeParts;
+  readonly parts: ForgetParts;
   readonly entries: readonly JobEntry[];
   /** The named job; null for a URL. */
   readonly named: JobEntry | null;

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { StagedRow } from '../../core/rows/row-warehouse.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
-import type { RuntimeParts } from '../runtime/runtime-parts.js';
+import type { ForgetParts } from './forget-types.js';
 
 /** Folders of this machine with stages of a job: its own, and copies of those that others staged. */
-const foldersOf = ({ config }: Pick<RuntimeParts, 'config'>, job: string): readonly string[] =>
+const foldersOf = ({ config }: Pick<ForgetParts, 'config'>, job: string): readonly string[] =>
   ['stages', 'fetched-stages'].map((name) => join(config.stateDir, name, job));
 
 /** Changes of staged rows. */
@@ -21,7 +21,7 @@ export interface StagedChange {
  * `dryRun`, changes nothing.
  */
 export async function forgetStaged(
-  parts: Pick<RuntimeParts, 'config' | 'store'>,
+  parts: Pick<ForgetParts, 'config' | 'store'>,
   job: string,
   isForgotten: (row: StagedRow) => boolean,
   dryRun: boolean,
@@ -58,7 +58,7 @@ export async function forgetStaged(
 
 /** Calls `each` with every staged row of a job. */
 export async function eachStagedRow(
-  parts: Pick<RuntimeParts, 'config' | 'store'>,
+  parts: Pick<ForgetParts, 'config' | 'store'>,
   job: string,
   each: (row: StagedRow) => void,
 ): Promise<void> {

@@ -3,10 +3,10 @@ import { hostname } from 'node:os';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import type { RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { warehouseFile } from '../../warehouse/index.js';
-import type { RuntimeParts } from '../runtime/runtime-parts.js';
+import type { ForgetParts } from './forget-types.js';
 
 /** The warehouses of all jobs that this machine can reach, each once, and a note for each other one. */
-export function reachableWarehouses({ warehouses }: Pick<RuntimeParts, 'warehouses'>, entries: readonly JobEntry[]) {
+export function reachableWarehouses({ warehouses }: Pick<ForgetParts, 'warehouses'>, entries: readonly JobEntry[]) {
   const found = new Map<string, RowWarehouse>();
   const notes = new Set<string>();
   for (const { staged } of entries.flatMap(stagesOf)) {

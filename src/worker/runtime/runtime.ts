@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobEntry } from '../../core/rows/job-entries.js';
 import { deferred } from '../../core/waits/deferred.js';
 import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
@@ -7,7 +8,7 @@ import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
 import type { Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
-import { StoreJobLists } from './job-lists.js';
+import { jobStatuses, StoreJobLists } from './job-lists.js';
 import { publish } from './publish.js';
 import { StoreRowJobs } from './row-jobs.js';
 import type { RuntimeParts } from './runtime-parts.js';
@@ -55,6 +56,7 @@ export const openRuntime: OpenRuntime = async (config) => {
     },
   };
 
+  const forgetParts = { ...parts, statuses: (entries: readonly JobEntry[]) => jobStatuses(parts, entries) };
   return {
     shared: store.shared,
     get clientOnly() {
@@ -67,8 +69,8 @@ export const openRuntime: OpenRuntime = async (config) => {
     alerts: alertsView(config, store.alerts),
     publish: (wish) => publish(parts, wish),
     clean: async (wish) => (await import('./clean.js')).clean(parts, wish),
-    planForget: async (wish) => (await import('../forget/forget.js')).planForget(parts, wish),
-    forget: async (plan, step) => (await import('../forget/forget.js')).forget(parts, plan, step),
+    planForget: async (wish) => (await import('../forget/forget.js')).planForget(forgetParts, wish),
+    forget: async (plan, step) => (await import('../forget/forget.js')).forget(forgetParts, plan, step),
     report: async (wish) => (await import('./report.js')).readReport(parts, wish),
     async workflows(options = {}) {
       if (options.worker) await (await work.load()).runHere();

@@ -8,9 +8,9 @@ import type { StagedRow } from '../../core/rows/row-warehouse.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { findJob } from '../staging/find-job.js';
+import { StagedRows } from '../staging/staged-rows.js';
 import { helpOf } from './failed-rows.js';
 import type { RuntimeParts } from './runtime-parts.js';
-import { StagedRows } from './staged-rows.js';
 import { readWarehouse } from './warehouse-read.js';
 
 /** Names the row to trace: by its number, or by its URL. */
