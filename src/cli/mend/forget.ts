@@ -96,7 +96,7 @@ const targetsText = ({ targets, jobs }: ForgetPlan): readonly string[] =>
   targets.length === 0
     ? []
     : [
-        `Not changed: ${targets.map(printable).join(', ')}. To publish again:`,
+        `Not changed: ${targets.map((one) => printable(one)).join(', ')}. To publish again:`,
         ...jobs.map((job) => `  searchflow publish ${shellWord(printable(job))} --to TARGET`),
       ];
 
@@ -108,7 +108,7 @@ function planText(plan: ForgetPlan): string {
       ...notes.map((note) => `Note: ${printable(note)}.`),
     ].join('\n');
   const lines: readonly (readonly [string, string])[] = [
-    ['Jobs', jobs.map(printable).join(', ')],
+    ['Jobs', jobs.map((one) => printable(one)).join(', ')],
     ['Units', count(plan.units)],
     ...warehouses
       .filter(({ rows }) => rows > 0)
