@@ -41,6 +41,7 @@ export async function forget(context: Context, job: string | undefined, flags: F
     if (!yes) {
       if (!terminal.asks)
         throw new UsageError(
+          'confirmation-needed',
           `This removes data for good, and ${terminal.cannotAsk}. Nothing was removed.\nPass --yes to confirm, or --dry-run to see the plan.`,
         );
       if (!(await askYesNo(context, `Remove the data of ${some(plan.units, 'unit')} for good?`))) {

@@ -94,6 +94,7 @@ export async function forget(
   const working = await parts.store.work();
   if (working === null)
     throw new UsageError(
+      'state-folder-in-use',
       `The worker of this folder is running (PID ${parts.store.holder()}), and has its answers in memory. Stop it, then run forget again`,
     );
   try {
@@ -175,7 +176,7 @@ async function unfinishedJobs(parts: ForgetParts): Promise<readonly string[]> {
   try {
     return (JSON.parse(await readFile(file, 'utf8')) as unknown[]).map(String);
   } catch {
-    throw new UsageError(`${file} is damaged. Remove it, and run forget again`);
+    throw new UsageError('state-damaged', `${file} is damaged. Remove it, and run forget again`);
   }
 }
 
@@ -215,6 +216,7 @@ async function refuseBusy(parts: ForgetParts, entries: readonly JobEntry[], wish
     if (phase !== 'waiting' && !isUnderWay(phase)) continue;
     const also = 'job' in wish && staged.job !== wish.job && staged.name !== wish.job ? ' and has the same units' : '';
     throw new UsageError(
+      'job-running',
       `${staged.job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(staged.job)}`,
     );
   }

@@ -63,13 +63,16 @@ async function ofRows({ parts }: Selection, { staged }: JobEntry, rows: readonly
   const stage = new StagedRows(parts.store.stages, staged);
   for (const row of rows) {
     if (row > staged.rows)
-      throw new UsageError(`--row: ${job} has ${staged.rows.toLocaleString('en-US')} rows, from 1 on.`);
+      throw new UsageError('row-unknown', `--row: ${job} has ${staged.rows.toLocaleString('en-US')} rows, from 1 on.`);
     const line = await stage.row(row);
     if (line !== null) collected.add(job, line.k, line.h);
     const loaded = line === null ? await parts.warehouses.of(staged).forgettable({ job, rows: [row] }) : [];
     for (const { key, hash } of loaded) collected.add(job, key, hash);
     if (line === null && loaded.length === 0)
-      throw new UsageError(`--row: row ${row} of ${job} is in no stage and no warehouse, so its unit is not known.`);
+      throw new UsageError(
+        'row-unknown',
+        `--row: row ${row} of ${job} is in no stage and no warehouse, so its unit is not known.`,
+      );
   }
   return collected.found;
 }

@@ -81,6 +81,9 @@ async function checkCounts(connection: Connection, file: string): Promise<void> 
       `SELECT (SELECT count(*) FROM whole.${name}) = (SELECT count(*) FROM copy.${name})`,
     );
     if (counted.getRows()[0]?.[0] !== true)
-      throw new WarehouseUnusable(`The copy of ${file} lacks rows of ${table}, so the file was not replaced`);
+      throw new WarehouseUnusable(
+        'warehouse-damaged',
+        `The copy of ${file} lacks rows of ${table}, so the file was not replaced`,
+      );
   }
 }
