@@ -8,9 +8,6 @@ import * as rows from './rows.js';
 import * as service from './service.js';
 import * as team from './team.js';
 
-/** An object whose fields are not described yet. */
-export const anyOutput = z.looseObject({ kind: z.string() });
-
 const rowsRun = z.union([rows.plan, rows.summary, rows.paused, rows.started, team.keptSchedule]);
 const walkRun = z.union([events.walk, events.pausedWalk, rows.started]);
 
