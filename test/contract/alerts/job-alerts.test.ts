@@ -70,21 +70,6 @@ it('a request without an answer is an alert with the most that it may have cost'
   });
 });
 
-it('a job ends while the receiver does not answer, and the next worker delivers its alert', async () => {
-  receiver.hangs(true);
-  const before = receiver.alerts().length;
-  const job = await file.setting.begin(file.freshRows(10));
-  expect(await job.result()).toMatchObject({ phase: 'done' });
-  const { job: name } = await job.progress();
-  await expect.poll(() => receiver.alerts().length, soon).toBe(before + 1);
-  const restarted = file.setting.anotherHost();
-  await restarted;
-  receiver.hangs(false);
-  // The first delivery was never answered, so the alert comes again, with the same id.
-  await expect.poll(() => alertsOf(name).length, soon).toBe(2);
-  expect(new Set(alertsOf(name).map(({ id }) => id)).size).toBe(1);
-});
-
 it('every alert of these tests has the documented form', () => {
   expect(receiver.alerts().length).toBeGreaterThan(5);
   expect(receiver.alerts().flatMap(alertProblems)).toEqual([]);

@@ -1,22 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JobPhase } from '../../../src/core/rows/job.js';
 import { type JobStatus, UsageError } from '../../../src/worker/config/runtime-types.js';
-import { fakeHandle, listen, plan, progress, summary } from '../../support/cli/fake-runtime.js';
+import { fakeHandle, plan, progress, summary } from '../../support/cli/fake-runtime.js';
+import { folderWithRows } from '../../support/cli/folder-with-rows.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-detach-'));
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-  writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
-});
-afterAll(() => {
-  service.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+const cwd = folderWithRows();
 const type = (line: string, changes = {}) => typeCommand(cwd, line, changes);
 
 describe('--detach', () => {

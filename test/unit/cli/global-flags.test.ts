@@ -1,20 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listen, plan } from '../../support/cli/fake-runtime.js';
+import { expect, it } from 'vitest';
+import { plan } from '../../support/cli/fake-runtime.js';
+import { folderWithRows } from '../../support/cli/folder-with-rows.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
-const cwd = mkdtempSync(join(tmpdir(), 'searchflow-global-'));
-let service: Awaited<ReturnType<typeof listen>>;
-beforeAll(async () => {
-  service = await listen();
-  writeFileSync(join(cwd, 'in.csv'), 'name,site\nExample,https://example.com\n');
-});
-afterAll(() => {
-  service.close();
-  rmSync(cwd, { recursive: true, force: true });
-});
+const cwd = folderWithRows();
 
 const typeOnTerminal = (line: string, changes = {}) => typeCommand(cwd, line, changes, {}, true);
 const dear = { plan: async () => ({ ...plan, estimateMicros: 20_000_000, notes: ['a note'] }) };
