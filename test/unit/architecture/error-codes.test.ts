@@ -32,6 +32,7 @@ const internal: Readonly<Record<string, string>> = {
   'core/connections/postgres-address.ts Error': 'the end of a sentence of the caller',
   'core/monitors/quiet-hours.ts RangeError': 'a defect of this program: the hours were checked',
   'core/purchase/digest-map.ts RangeError': 'a defect of this program',
+  'core/text/exact-json.ts SyntaxError': 'like that of JSON.parse: the reader of the text catches it',
   'rows/csv/csv-parser.ts Error': 'a defect of this program',
   'rows/template.ts MissingValue': 'MissingValue: the row is loaded as a bad row',
   'store/file/file-journal.ts Error': 'a defect of this program',
