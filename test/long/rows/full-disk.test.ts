@@ -47,7 +47,7 @@ it('a disk that is full while rows are staged is one sentence, from each kind of
     expect([name, code, stderr, stdout]).toEqual([
       name,
       2,
-      `The disk of ${stateDir} is full: free some space, then run the command again. Nothing was bought\n`,
+      `The disk of ${stateDir} is full: free some space, then run the command again. Nothing was bought\nMore: searchflow explain disk-full\n`,
       '',
     ]);
   }
