@@ -1,3 +1,4 @@
+import { FORGOTTEN } from './forgotten.js';
 import { retriedTags } from './freshness.js';
 import type { UnitStatus } from './journal.js';
 
@@ -39,6 +40,7 @@ const refused: readonly string[] = ['INVALID_REQUEST', 'INVALID_REQUEST_BODY', '
 /** Returns whether a retry of a failed row can help. */
 export function retryHelp({ status, tag, rowsPerRun = 1, paidMicros = 0 }: FailedFacts): RetryHelp {
   if (status === 'invalid') return { retry: 'none', why: 'the row was never sent; correct it in the input' };
+  if (tag === FORGOTTEN) return { retry: 'none', why: 'its data was removed by forget' };
   if (tag === null || !retriedTags.includes(tag)) return { retry: 'none', why: 'the answer of the service is final' };
   if (tag === 'RUN_OVERDUE') return { retry: 'free', why: 'the same run is followed again; no run is bought' };
   if (tag === 'MISSING_FROM_RESPONSE' && rowsPerRun > 1)

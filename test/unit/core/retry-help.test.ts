@@ -33,3 +33,10 @@ describe('whether a retry can help', () => {
     expect(helpOf('MISSING_FROM_RESPONSE', { rowsPerRun: 5 })).toBe('none');
   });
 });
+
+it('a forgotten row cannot be retried, because its data was removed', () => {
+  expect(retryHelp({ status: 'error', tag: 'FORGOTTEN' })).toEqual({
+    retry: 'none',
+    why: 'its data was removed by forget',
+  });
+});
