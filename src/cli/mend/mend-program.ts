@@ -60,7 +60,7 @@ export function addMend(program: Command, chosen: (action: (context: Context) =>
     .argument('[job]', 'name or id of a job (default: all jobs, drafts and logs)')
     .description('remove the state of done jobs that nothing needs: staged rows, loaded answers, drafts, old logs')
     .option('--older-than <duration>', 'only of jobs that ended longer ago, such as 7d (default: 30d)')
-    .option('--dry-run', 'what would be removed only')
+    .option('--dry-run', 'only list the files to remove')
     .option('--json', 'one JSON object on stdout')
     .action((job, flags) => chosen(async (context) => (await import('./clean.js')).clean(context, job, flags)));
   withExamples(clean, 'searchflow clean --dry-run', 'searchflow clean companies --older-than 7d');

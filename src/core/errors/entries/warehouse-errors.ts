@@ -59,7 +59,7 @@ export const warehouseErrors = {
   'warehouse-changed': {
     title: 'The tables of the warehouse were changed',
     happened: 'The tables differ from those that searchflow created.',
-    why: 'Somebody changed or removed a column, a constraint or a table, or a view depends on a table.',
+    why: 'A column, a constraint or a table was changed or removed, or a view depends on a table.',
     fix: 'Undo the change, or load into another file or schema.',
     exits: ['failed'],
     cost: 'kept',
