@@ -56,7 +56,7 @@ export const publishOutcome = of<PublishOutcome>()(
   z.object({ to: text, error: maybeText, publish: maybeText, rows: count, changed: flag }),
 );
 
-const warehouse = of<WarehouseSummary>()(
+export const warehouseSummary = of<WarehouseSummary>()(
   z.object({
     rows: count,
     success: count,
@@ -84,7 +84,7 @@ export const jobSummary = of<JobSummary>()(
     into: text,
     csv: maybeText,
     published: publishOutcome.optional(),
-    warehouse,
+    warehouse: warehouseSummary,
     requests: count,
     costMicros: number,
     failed: count.optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { count, counts, flag, list, maybeText, number, text } from '../exact-schema.js';
-import { publishOutcome, schemaChange } from '../workflow-results.js';
+import { count, flag, list, maybeText, number, text } from '../exact-schema.js';
+import { warehouseSummary } from '../workflow-results.js';
 
 const sums = {
   ...{ requests: count, units: count, landedDollars: number, openDollars: number },
@@ -9,22 +9,12 @@ const sums = {
 const usage = z.object({ group: text, ...sums }).nullable();
 const rows = { rows: count, success: count, error: count, invalid: count, missing: count, vanished: count };
 
-const summary = z.object({
-  ...rows,
-  tags: counts,
-  misfits: counts.optional(),
-  quarantined: count.optional(),
-  discarded: count.optional(),
-  schemaChanges: list(schemaChange).optional(),
-  published: publishOutcome.optional(),
-});
-
 const aboutJob = {
   job: text,
   name: text,
   phase: z.enum(['planning', 'running', 'waiting', 'paused', 'done', 'stopped', 'failed', 'cancelled']),
   message: maybeText,
-  rows: summary.nullable(),
+  rows: warehouseSummary.nullable(),
   usage,
 };
 
@@ -36,7 +26,7 @@ const run = z.object({
 });
 
 const figures = z.object({
-  summary,
+  summary: warehouseSummary,
   tags: list(z.object({ status: text, tag: maybeText, rows: count })),
   loads: list(z.object({ at: text, rows: count, failed: count })),
   viewRows: count,
