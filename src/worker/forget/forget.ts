@@ -17,7 +17,6 @@ import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
-
 import { findJob, noteState } from '../staging/find-job.js';
 import type { PurchaseJournal } from '../store/store.js';
 import type { ForgetParts, ForgetPlan, ForgetWish, Forgot } from './forget-types.js';

@@ -3,7 +3,6 @@ import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../config/runtime-types.js';
-
 import { StagedRows } from '../staging/staged-rows.js';
 import type { ForgetParts, ForgetWish } from './forget-types.js';
 import { eachStagedRow } from './staged-values.js';

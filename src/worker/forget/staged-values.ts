@@ -27,8 +27,8 @@ export async function forgetStaged(
   dryRun: boolean,
 ): Promise<StagedChange> {
   const sum = { slices: 0, rows: 0 };
-  const change = async (packed: Uint8Array): Promise<Uint8Array | null> => {
-    const changed = await forgetInSlice(packed, isForgotten);
+  const change = async (packed: Uint8Array, take = isForgotten): Promise<Uint8Array | null> => {
+    const changed = await forgetInSlice(packed, take);
     if (changed === null) return null;
     sum.slices++;
     sum.rows += changed.rows;
@@ -44,15 +44,12 @@ export async function forgetStaged(
     for (const name of readdirSync(stage).sort()) {
       if (!name.endsWith('.jsonl.gz')) continue;
       const path = join(stage, name);
-      const found = await forgetInSlice(await readFile(path), take);
-      if (found === null) continue;
-      sum.slices++;
-      sum.rows += found.rows;
-      if (!dryRun) await writeDurably(path, found.packed);
+      const packed = await change(await readFile(path), take);
+      if (packed !== null) await writeDurably(path, packed);
     }
     if (bad.size > 0) await forgetInManifest(stage, (row) => bad.has(row), dryRun);
   }
-  await parts.store.stages.rewrite(job, change);
+  await parts.store.stages.rewrite(job, (packed) => change(packed));
   return sum;
 }
 
