@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
-import { enrich, openJob, surroundings } from '../../support/jobs/command.js';
+import { enrich, openJob, requestOf, surroundings } from '../../support/jobs/command.js';
 import { plainRows } from '../../support/jobs/folder.js';
 import { filesWith, forget, usageOf } from '../../support/jobs/forgetting.js';
 import { openTemporal } from '../../support/temporal.js';
@@ -67,18 +67,8 @@ it('a paused job, a wrong row and an unknown job are refused, and change nothing
   await expect(forget(config, { job: 'nothing' })).rejects.toThrow('There is no job nothing');
   const runtime = await openRuntime(config);
   try {
-    const plan = await runtime.rows.plan({
-      ...{
-        input: folder.input,
-        urlColumn: null,
-        delimiter: null,
-        job: 'more',
-        into: folder.into,
-        csv: null,
-        batch: 10,
-      },
-      ...{ options: { text: true }, refreshAfterMs: 0, retryFailed: false, rebuy: false, maxCostDollars: 0.01 },
-    });
+    const bounded = { options: { text: true }, refreshAfterMs: 0, maxCostDollars: 0.01 };
+    const plan = await runtime.rows.plan(requestOf(folder, { ...bounded, job: 'more', csv: null, batch: 10 }));
     const handle = await runtime.rows.start(plan);
     await expect.poll(async () => (await handle.progress()).progress.phase, { timeout: 30_000 }).toBe('paused');
     await expect(runtime.planForget({ job: 'more' })).rejects.toThrow(/is paused.*searchflow cancel/s);

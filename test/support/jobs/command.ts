@@ -13,6 +13,22 @@ export interface Outcome {
   readonly summary: JobSummary | null;
 }
 
+/** The request of `searchflow enrich` for a folder, with 20 URLs in each request. */
+export const requestOf = (folder: Folder, changes: Partial<EnrichRequest> = {}): EnrichRequest => ({
+  input: folder.input,
+  urlColumn: null,
+  delimiter: null,
+  job: null,
+  into: folder.into,
+  csv: folder.csv,
+  options: {},
+  batch: 20,
+  refreshAfterMs: null,
+  retryFailed: false,
+  rebuy: false,
+  ...changes,
+});
+
 /** Runs the steps of `searchflow enrich`, from the opening of the runtime to its closing, with 20 URLs in each request. */
 export async function enrich(
   folder: Folder,
@@ -21,20 +37,7 @@ export async function enrich(
 ): Promise<Outcome> {
   const runtime = await openRuntime(config);
   try {
-    const plan = await runtime.rows.plan({
-      input: folder.input,
-      urlColumn: null,
-      delimiter: null,
-      job: null,
-      into: folder.into,
-      csv: folder.csv,
-      options: {},
-      batch: 20,
-      refreshAfterMs: null,
-      retryFailed: false,
-      rebuy: false,
-      ...changes,
-    });
+    const plan = await runtime.rows.plan(requestOf(folder, changes));
     if (plan.status === 'complete') return { plan, summary: null };
     const handle = await runtime.rows.start(plan);
     return { plan, summary: await handle.result() };
