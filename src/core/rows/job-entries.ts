@@ -50,6 +50,10 @@ export interface JobEntry {
   };
 }
 
+/** Whether a job runs or waits for a person, by its last recorded state. */
+export const isUnfinished = ({ state: { phase } }: Pick<JobEntry, 'state'>): boolean =>
+  phase === 'running' || phase === 'paused';
+
 /** A staged job, and the path of its CSV. */
 export interface Stage {
   readonly staged: StagedJob;
@@ -145,8 +149,8 @@ export interface JobEntries {
   put(entry: JobEntry): Promise<void>;
   /** All entries, the least recently changed first. */
   all(): Promise<readonly JobEntry[]>;
-  /** The entries of paused jobs, in any order. */
-  paused(): Promise<readonly JobEntry[]>;
+  /** The entries of jobs that run or are paused, in any order. */
+  unfinished(): Promise<readonly JobEntry[]>;
   /** Adds or replaces a walk. */
   putWalk(entry: WalkEntry): Promise<void>;
   /** All walks, the least recently changed first. */

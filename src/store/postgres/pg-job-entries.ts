@@ -1,4 +1,13 @@
-import type { Allowed, Claim, Claimed, JobEntries, JobEntry, Owner, WalkEntry } from '../../core/rows/job-entries.js';
+import {
+  type Allowed,
+  type Claim,
+  type Claimed,
+  isUnfinished,
+  type JobEntries,
+  type JobEntry,
+  type Owner,
+  type WalkEntry,
+} from '../../core/rows/job-entries.js';
 import { identifier, type Postgres } from '../../postgres/index.js';
 import { KeptEntries } from '../process/kept-entries.js';
 import { OwnerLocks } from '../process/owner-locks.js';
@@ -39,10 +48,10 @@ export class PgJobEntries implements JobEntries {
     return this.#jobsOf(this.#postgres);
   }
 
-  async paused(): Promise<readonly JobEntry[]> {
+  async unfinished(): Promise<readonly JobEntry[]> {
     // The database compares texts, because a damaged entry is no JSON. Only the few entries that match are parsed.
-    const entries = await this.#jobsOf(this.#postgres, `WHERE entry LIKE '%"phase":"paused"%'`);
-    return entries.filter(({ state }) => state.phase === 'paused');
+    const like = `WHERE entry LIKE '%"phase":"paused"%' OR entry LIKE '%"phase":"running"%'`;
+    return (await this.#jobsOf(this.#postgres, like)).filter(isUnfinished);
   }
 
   putWalk(walk: WalkEntry): Promise<void> {

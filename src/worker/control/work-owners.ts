@@ -19,6 +19,7 @@ import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
+import { noteEndOfJob, STOPPED } from './end-in-temporal.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';
@@ -33,15 +34,10 @@ export const startedByCommand = { startedBy: 'command' } as const;
 const POLL_MS = 2000;
 /** Number of checks that a command lets pass before it stops work of a dead owner: a worker of the store may take the work over first. */
 const COMMAND_POLLS = 2;
-/** Number of checks after which a worker asks Temporal about its paused jobs. */
-const PAUSED_POLLS = 15;
-/** Statuses of workflows that Temporal ended, so that no activity has recorded the end of their job. */
-const endedByTemporal: Readonly<Record<string, string>> = { TERMINATED: 'was terminated', TIMED_OUT: 'has timed out' };
+/** Number of checks after which a worker asks Temporal about the jobs that are not finished. */
+const END_POLLS = 15;
 /** Time for a workflow to stop: requests in flight land, then it writes its summary. */
 const STOP_MS = 15_000;
-
-/** Prefix of the reason of a workflow that was terminated because it could not stop by itself. */
-export const STOPPED = 'stopped: ';
 
 /**
  * Workflows that stop by a signal. A batch is cancelled instead, so that its audit is written. All other workflows have nothing to finish
@@ -152,7 +148,11 @@ export class WorkOwners {
   async resolveOrphans(role: Role): Promise<void> {
     for (const orphan of await this.#orphans()) await this.#resolve(orphan, role, null);
     if (role === 'command') await this.#nameOthers();
-    else await this.#nameCancelled();
+    else {
+      await this.#nameCancelled();
+      // If this fails, a later check does the same.
+      await this.#noteEnded().catch(() => undefined);
+    }
   }
 
   /** Repeatedly handles work whose owner is dead, while this process runs. */
@@ -184,7 +184,7 @@ export class WorkOwners {
       await delay(POLL_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        if (role === 'worker' && poll % PAUSED_POLLS === 0) await this.#noteEnded();
+        if (role === 'worker' && poll % END_POLLS === 0) await this.#noteEnded();
         const orphans = await this.#orphans();
         for (const known of [...seen.keys()])
           if (!orphans.some(({ workflowId }) => workflowId === known)) seen.delete(known);
@@ -283,16 +283,13 @@ export class WorkOwners {
     await noteState(entries, entry.staged, { phase: 'stopped', message: COMMAND_ENDED, since: Date.now() });
   }
 
-  /** Records paused jobs as failed whose workflow a person has terminated in Temporal. */
+  /** Reports and records jobs whose workflow Temporal ended, also before this worker began. A living command records the end of its jobs. */
   async #noteEnded(): Promise<void> {
     const { entries } = this.#store;
-    for (const { staged, state, workflowId = workflowIdOf(staged.job) } of await entries.paused()) {
-      const about = await this.#describe(workflowId);
-      const how = about && endedByTemporal[about.status.name];
-      const since = about?.closeTime?.getTime() ?? 0;
-      if (how && since > state.since)
-        await noteState(entries, staged, { phase: 'failed', message: `its workflow ${how} in Temporal`, since });
-    }
+    const owned = new Set((await entries.owned()).map(({ job }) => job));
+    const parts = { store: this.#store, config: this.#config };
+    for (const entry of await entries.unfinished())
+      if (!owned.has(entry.staged.job)) await noteEndOfJob(parts, await this.#client(), entry);
   }
 
   /** The cost of a job so far, and with `rest` that of its remaining rows; '' for other work. */

@@ -11,8 +11,8 @@ import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
+import { STOPPED } from './end-in-temporal.js';
 import { type PendingActivity, pendingActivity } from './pending-activity.js';
-import { STOPPED } from './work-owners.js';
 
 /** Longest wait for the answer of a worker. */
 const ANSWER_MS = 10_000;

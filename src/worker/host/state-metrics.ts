@@ -45,11 +45,12 @@ export function gaugeBudget(meter: MetricMeter, spend: Pick<Spend, 'caps' | 'spe
 }
 
 /** Shows the paused jobs of the store by reason, and whether the store answers. Returns a function that ends it. */
-export function gaugeStore(meter: MetricMeter, entries: Pick<JobEntries, 'paused'>): () => void {
+export function gaugeStore(meter: MetricMeter, entries: Pick<JobEntries, 'unfinished'>): () => void {
   const paused = meter.createGauge('searchflow_paused_jobs', 'float', '', 'Paused jobs of the store, by reason');
   return probe(meter, 'store', async () => {
     // A cancelled job waits for its end only.
-    const states = (await entries.paused()).map(({ state }) => state).filter((state) => !state.cancelRequested);
+    const unfinished = (await entries.unfinished()).map(({ state }) => state);
+    const states = unfinished.filter(({ phase, cancelRequested }) => phase === 'paused' && !cancelRequested);
     for (const reason of pauseReasons) paused.set(states.filter((state) => state.reason === reason).length, { reason });
   });
 }

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { JobSummary, StagedJob } from '../../core/rows/job.js';
+import { isUnfinished } from '../../core/rows/job-entries.js';
 import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { JobNotLoaded, type WarehouseSummary } from '../../core/rows/row-warehouse.js';
 import { JobFailed, type JobHandle, JobStopped, phaseOfEnd } from '../config/runtime-types.js';
@@ -27,6 +28,7 @@ export function withJobEnd(
     const summary = await result.catch(async (error: unknown) => {
       // The job has no activity left that could record its end.
       if (error instanceof JobFailed || error instanceof JobStopped) {
+        await noteEndInTemporal(parts, staged).catch(() => undefined);
         const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
         await noteState(parts.store.entries, staged, {
           phase: phaseOfEnd(error),
@@ -41,6 +43,15 @@ export function withJobEnd(
     return { ...summary, csv: summary.csv ?? (await csvHere(parts, staged, entry?.csv ?? null, summary)) };
   };
   return handle.with({ finish });
+}
+
+async function noteEndInTemporal(parts: RuntimeParts, { job }: StagedJob): Promise<void> {
+  const entry = await parts.store.entries.get(job);
+  const { client } = await parts.connect();
+  if (entry === null || !isUnfinished(entry)) return;
+  // The module is loaded here, because commands that only show jobs load this file.
+  const { noteEndOfJob } = await import('../control/end-in-temporal.js');
+  await noteEndOfJob(parts, client, entry);
 }
 
 /** Counts the rows of an ended job; null if counting takes long or fails. */

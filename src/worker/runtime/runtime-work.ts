@@ -24,6 +24,7 @@ import type {
   RuntimeConfig,
 } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
+import { noteEndOfWalk } from '../control/end-in-temporal.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
 import { startedByCommand, WorkOwners } from '../control/work-owners.js';
@@ -412,8 +413,9 @@ export class RuntimeWork {
   /** Records how a job ended if no command watches it and the job itself could not: it was cancelled, failed or was terminated. */
   async #recordEnd(job: string): Promise<void> {
     const entry = await findKnownJob(this.#store.entries, job);
-    if (entry === null || (entry.state.phase !== 'running' && !entry.state.cancelRequested)) return;
     const { client } = await this.#connect();
+    if (entry === null) return noteEndOfWalk(this.#parts, client, job);
+    if (entry.state.phase !== 'running' && !entry.state.cancelRequested) return;
     await this.#ending(new RowJobHandle(client, entry.staged.job, entry.workflowId), entry.staged).result();
   }
 

@@ -1,15 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isJobId } from '../../core/rows/job.js';
-import type {
-  Allowed,
-  Claim,
-  Claimed,
-  JobEntries,
-  JobEntry,
-  OwnedWork,
-  Owner,
-  WalkEntry,
+import {
+  type Allowed,
+  type Claim,
+  type Claimed,
+  isUnfinished,
+  type JobEntries,
+  type JobEntry,
+  type OwnedWork,
+  type Owner,
+  type WalkEntry,
 } from '../../core/rows/job-entries.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
@@ -52,8 +53,8 @@ export class FolderJobs implements JobEntries {
     return entries.filter((entry) => entry !== null);
   }
 
-  async paused(): Promise<JobEntry[]> {
-    return (await this.all()).filter(({ state }) => state.phase === 'paused');
+  async unfinished(): Promise<JobEntry[]> {
+    return (await this.all()).filter(isUnfinished);
   }
 
   /** The entry in a file; null if there is none. Throws `EntryDamaged`. */

@@ -3,11 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alertTypes } from '../../../src/core/alerts/alert.js';
 import type { JobEntry } from '../../../src/core/rows/job-entries.js';
+import { FileOutbox } from '../../../src/store/alerts/file-outbox.js';
 import type { RuntimeConfig } from '../../../src/worker/config/runtime-types.js';
+import { noteEndOfWalk } from '../../../src/worker/control/end-in-temporal.js';
 import { startedByCommand, WorkOwners } from '../../../src/worker/control/work-owners.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import type { Store } from '../../../src/worker/store/store.js';
+import { alertProblems } from '../../support/alerts/schema.js';
 import { openTemporal } from '../../support/temporal.js';
 
 // No worker runs in these tests, because the owner of a job can be found without one.
@@ -53,9 +57,13 @@ function openFolder() {
   const process = () => {
     const said: string[] = [];
     const entries = new FolderJobs(dir);
-    const config = { taskQueue, say: (text: string) => said.push(text) } as unknown as RuntimeConfig;
-    const owners = new WorkOwners(config, { entries, shared: false } as unknown as Store, async () => temporal.client);
-    return { said, owners, entries, owned: () => entries.owned(), die: () => entries.close() };
+    const settings = { url: null, secret: null, command: ['/bin/true'], on: alertTypes, lagMs: null };
+    const config = { taskQueue, alerts: settings, origin: 'sandbox', say: (text: string) => said.push(text) };
+    const store = { entries, shared: false, alerts: new FileOutbox(join(dir, '..', 'alerts')) } as unknown as Store;
+    const owners = new WorkOwners(config as unknown as RuntimeConfig, store, async () => temporal.client);
+    const alerts = async () => (await store.alerts.list(10)).map(({ alert }) => alert);
+    const parts = { store, config: config as unknown as RuntimeConfig };
+    return { said, owners, entries, parts, alerts, owned: () => entries.owned(), die: () => entries.close() };
   };
   /** Starts a workflow. The workflow of a command has a memo that says so; `{}` is the memo of a schedule. */
   const start = async (job: string, type = 'enrichCsv', memo: Record<string, unknown> = startedByCommand) => {
@@ -180,6 +188,74 @@ describe('a job whose command ended before its workflow was started', () => {
     expect((await next.entries.get('never'))?.state).toMatchObject({ phase: 'stopped' });
     expect(await next.owned()).toEqual([]);
   });
+});
+
+describe('a job whose workflow ended in Temporal while no worker was alive', () => {
+  /** A running job of the workers, whose workflow is terminated with `reason`. */
+  async function ended(reason: string | undefined) {
+    const folder = openFolder();
+    const { work } = await folder.start(`night-${folders}`, 'enrichCsv', {});
+    const handle = temporal.client.workflow.getHandle(work.workflowId);
+    const { raw } = await handle.describe();
+    const { entries } = folder.process();
+    await entries.put({ ...entryOf(work.job), workflowId: work.workflowId, schedule: 'nightly' });
+    await handle.terminate(reason);
+    return { ...folder, ...work, run: raw.workflowExecutionInfo?.firstRunId };
+  }
+
+  it('is failed, and reported once by any number of workers', async () => {
+    const { process, job, run } = await ended('no longer wanted');
+    const workers = [process(), process(), process()];
+    await Promise.all(workers.map(({ owners }) => owners.resolveOrphans('worker')));
+    const [worker] = workers;
+    expect((await worker?.entries.get(job))?.state).toEqual({
+      ...{ phase: 'failed', message: 'its workflow was terminated in Temporal', since: expect.any(Number) },
+    });
+    const alerts = (await worker?.alerts()) ?? [];
+    expect(alerts).toMatchObject([
+      {
+        type: 'job.failed',
+        text: `Job ${job} failed (Terminated). Its reason: searchflow status ${job}`,
+        data: { job, kind: 'rows', run, scheduled: true, failure: 'Terminated' },
+      },
+    ]);
+    expect(alerts.flatMap(alertProblems)).toEqual([]);
+  });
+
+  it('is stopped if its command terminated it', async () => {
+    const { process, job } = await ended('stopped: its command was stopped');
+    const worker = process();
+    await worker.owners.resolveOrphans('worker');
+    expect((await worker.entries.get(job))?.state).toMatchObject({
+      ...{ phase: 'stopped', message: 'its command was stopped' },
+    });
+    expect(await worker.alerts()).toMatchObject([{ type: 'job.stopped', data: { job, reason: 'person' } }]);
+  });
+
+  it('is left to its command while that command is alive, and to workers if only commands are alive', async () => {
+    const { process, job, workflowId } = await ended(undefined);
+    const [command, other, worker] = [process(), process(), process()];
+    await command.owners.claim({ job, workflowId }, () => ({}));
+    await worker.owners.resolveOrphans('worker');
+    await command.owners.release(workflowId);
+    await other.owners.resolveOrphans('command');
+    expect((await worker.entries.get(job))?.state).toEqual({ phase: 'running', since: 0 });
+    expect(await worker.alerts()).toEqual([]);
+  });
+});
+
+it('a walk that ended in Temporal is reported once; another name and a running walk are not', async () => {
+  const { process, start } = openFolder();
+  const { work } = await start('events', 'syncEvents', {});
+  const { parts, entries, alerts } = process();
+  await entries.putWalk({ ...work, origin: 'sandbox', stream: 'sync', into: '/x.duckdb' });
+  const note = (job: string) => noteEndOfWalk(parts, temporal.client, job);
+  await note('events');
+  await temporal.client.workflow.getHandle(work.workflowId).terminate();
+  for (const job of ['events', 'events', 'others']) await note(job);
+  expect(await alerts()).toMatchObject([
+    { text: 'Walk events failed (Terminated). Its reason: searchflow status events', data: { kind: 'walk' } },
+  ]);
 });
 
 it('a command only watches the run of a schedule, and keeps running jobs when it closes', async () => {

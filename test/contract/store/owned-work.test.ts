@@ -88,16 +88,19 @@ describe.each(Object.keys(kinds))('work that commands own, in a %s', (kind) => {
     two.close();
   });
 
-  it('is paused only in the entries whose state says so', async () => {
+  it('is unfinished only in the entries whose state says so', async () => {
     const one = await open()();
     // A text of a person looks like the state of a paused job.
-    await one.put({ ...entry('running', '/a'), csv: '{"phase":"paused"}' });
+    const stopped = { phase: 'stopped', since: 1 } as const;
+    await one.put({ ...entry('stopped', '/a'), csv: '{"phase":"paused"}', state: stopped });
     await one.put({ ...entry('paused', '/b'), state: { phase: 'paused', reason: 'credits', since: 1 } });
-    expect((await one.paused()).map(({ staged, state }) => [staged.job, state.reason])).toEqual([
-      ['paused', 'credits'],
+    await one.put(entry('running', '/c'));
+    expect((await one.unfinished()).map(({ staged, state }) => [staged.job, state.phase]).sort()).toEqual([
+      ['paused', 'paused'],
+      ['running', 'running'],
     ]);
-    await one.put(entry('paused', '/b'));
-    expect(await one.paused()).toEqual([]);
+    for (const job of ['paused', 'running']) await one.put({ ...entry(job, '/b'), state: stopped });
+    expect(await one.unfinished()).toEqual([]);
     one.close();
   });
 

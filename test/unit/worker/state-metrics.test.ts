@@ -80,8 +80,9 @@ it('paused jobs are counted by every reason, so that a resumed job is shown as 0
   const state = (reason: JobState['reason'], more: Partial<JobState> = {}) => ({
     state: { phase: 'paused' as const, reason, since: 1, ...more },
   });
-  let entries = [state('credits'), state('credits'), state('key'), state('key', { cancelRequested: true })];
-  const close = gaugeStore(meter, { paused: async () => entries as never });
+  const running = state(undefined, { phase: 'running' });
+  let entries = [state('credits'), state('credits'), state('key'), state('key', { cancelRequested: true }), running];
+  const close = gaugeStore(meter, { unfinished: async () => entries as never });
   await vi.advanceTimersByTimeAsync(0);
   const shown = (found: Readonly<Record<string, number>>) => [
     ...pauseReasons.map((reason) => ['searchflow_paused_jobs', found[reason] ?? 0, { reason }]),
