@@ -1,4 +1,3 @@
-import { BodyMemory } from '../../api/wire/body-memory.js';
 import {
   type EventWarehouse,
   type LoadedPages,
@@ -9,6 +8,7 @@ import {
   type WindowPages,
 } from '../../core/events/event-warehouse.js';
 import type { WalkState } from '../../core/events/walk.js';
+import { BodyMemory } from '../../core/purchase/body-memory.js';
 
 /** Bytes of pages that are gathered for one load. Fewer, larger loads are faster, because each load has a fixed cost. */
 const ENOUGH = 12 * 1_048_576;

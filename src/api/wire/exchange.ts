@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { BodyMemory } from './body-memory.js';
+import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import { tooLarge } from './decode-body.js';
 import type { Method } from './endpoint.js';
 

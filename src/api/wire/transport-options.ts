@@ -1,7 +1,7 @@
 import type { Secret } from '../../core/connections/secret.js';
+import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import type { Json } from '../../core/text/json.js';
 import type { LimitProfile } from '../checks/limits.js';
-import type { BodyMemory } from './body-memory.js';
 import type { Deprecation } from './deprecations.js';
 
 /** Timeouts of the parts of a call, in milliseconds. */

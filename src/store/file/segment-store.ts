@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
+import { BodyMemory } from '../../core/purchase/body-memory.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
@@ -11,6 +12,8 @@ const LINES = '.journal';
 const UNITS = '.units.jsonl';
 /** The most segments that are open for writing; above this number, the segment that was idle longest is closed. */
 const MAX_WRITERS = 32;
+/** The maximum number of free bytes that are kept for the next writes: the writes of some segments at once, of 32 answers of 200 KB. */
+const WRITE_BYTES = 12_582_912;
 
 export interface DamagedSegment extends SegmentContents {
   readonly segment: Segment;
@@ -25,6 +28,7 @@ export class SegmentStore {
   readonly #byNumber: Segment[] = [];
   readonly #ends = new Map<string, SegmentEnds>();
   readonly #writers = new Map<string, SegmentWriter>();
+  readonly #memory = new BodyMemory(WRITE_BYTES);
 
   constructor(dir: string, sums: SpendSums, take: (segment: Segment, line: SegmentLine) => void) {
     this.#dir = dir;
@@ -94,7 +98,8 @@ export class SegmentStore {
     if (!writer) {
       const ends = this.#ends.get(name);
       if (!ends) segment.writtenHere = true;
-      writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), ends ?? { lines: 0, units: 0 });
+      const from = ends ?? { lines: 0, units: 0 };
+      writer = new SegmentWriter(this.#path(name, LINES), this.#path(name, UNITS), from, this.#memory);
       this.#closeIdle();
     }
     // The writer moves to the end of the map, so that the writer that was idle longest is found first.

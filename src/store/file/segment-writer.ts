@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
@@ -29,6 +30,11 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
+interface Files {
+  readonly lines: FileHandle;
+  readonly units: FileHandle;
+}
+
 /** Lengths in bytes of the complete contents of a segment's two files. */
 export interface SegmentEnds {
   readonly lines: number;
@@ -43,12 +49,14 @@ export class SegmentWriter {
   readonly #linesPath: string;
   readonly #unitsPath: string;
   #ends: SegmentEnds;
-  #files: { readonly lines: FileHandle; readonly units: FileHandle } | null = null;
+  #files: Files | null = null;
   #pending: Pending[] = [];
-  #bodies: Buffer = Buffer.alloc(0);
+  readonly #memory: BodyMemory;
   #flushing: Promise<void> | null = null;
 
-  constructor(linesPath: string, unitsPath: string, ends: SegmentEnds) {
+  /** `memory`: shared by the writers of a journal, because most of them are idle. */
+  constructor(linesPath: string, unitsPath: string, ends: SegmentEnds, memory: BodyMemory) {
+    this.#memory = memory;
     this.#linesPath = linesPath;
     this.#unitsPath = unitsPath;
     this.#ends = ends;
@@ -76,7 +84,6 @@ export class SegmentWriter {
     await this.#flushing;
     const files = this.#files;
     this.#files = null;
-    this.#bodies = Buffer.alloc(0);
     await Promise.all([files?.lines.close(), files?.units.close()]);
   }
 
@@ -101,10 +108,17 @@ export class SegmentWriter {
 
   async #write(batch: readonly Pending[]): Promise<SegmentLine[]> {
     this.#files ??= await this.#open();
-    const room = batch.reduce((sum, { units }) => sum + bytesOf(units), 0);
-    // The buffer is reused, because the kernel would allocate a new buffer of this size each time.
-    if (this.#bodies.length < room) this.#bodies = Buffer.allocUnsafeSlow(room);
-    const bodies = this.#bodies;
+    const files = this.#files;
+    // The memory is reused, because the kernel would clear new memory of this size each time.
+    const bodies = this.#memory.take(batch.reduce((sum, { units }) => sum + bytesOf(units), 0));
+    try {
+      return await this.#writeTo(files, batch, bodies);
+    } finally {
+      this.#memory.giveBack(bodies);
+    }
+  }
+
+  async #writeTo(files: Files, batch: readonly Pending[], bodies: Buffer): Promise<SegmentLine[]> {
     let used = 0;
     const lines = batch.map((item) => {
       const entries = item.units.map(({ outcome, head, result, bytes: length }): UnitEntry => {
@@ -130,16 +144,16 @@ export class SegmentWriter {
       return item.line(entries);
     });
     if (used > 0) {
-      await writeAll(this.#files.units, bodies.subarray(0, used), this.#ends.units, this.#unitsPath);
+      await writeAll(files.units, bodies.subarray(0, used), this.#ends.units, this.#unitsPath);
     }
     const text = Buffer.from(lines.map(encodeLine).join(''));
-    await writeAll(this.#files.lines, text, this.#ends.lines, this.#linesPath);
+    await writeAll(files.lines, text, this.#ends.lines, this.#linesPath);
     this.#ends = { lines: this.#ends.lines + text.length, units: this.#ends.units + used };
     return lines;
   }
 
   /** Opens both files and cuts off incomplete contents of a killed process. */
-  async #open(): Promise<{ lines: FileHandle; units: FileHandle }> {
+  async #open(): Promise<Files> {
     makeFolder(dirname(this.#linesPath));
     const lines = await openForWriting(this.#linesPath);
     let units: FileHandle | null = null;

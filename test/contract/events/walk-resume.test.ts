@@ -5,10 +5,10 @@ import type { WalkDeps } from '../../../src/activities/base/deps.js';
 import { walkOn } from '../../../src/activities/events/follow-cursor.js';
 import type { LoadingWindow } from '../../../src/activities/events/walk-loader.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
-import { BodyMemory } from '../../../src/api/wire/body-memory.js';
 import type { RawPage } from '../../../src/core/events/event-warehouse.js';
 import { startWalk, WalkError, type WalkState } from '../../../src/core/events/walk.js';
 import { flatProfile } from '../../../src/core/limiter/rate.js';
+import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
 import { MemoryLimiter } from '../../../src/store/limiter/memory-limiter.js';
 import { noon } from '../../suites/made-events.js';
 

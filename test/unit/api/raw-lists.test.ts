@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { membersOf } from '../../../src/api/checks/members.js';
 import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
 import { createTransport, type Transport } from '../../../src/api/transport.js';
-import { BodyMemory } from '../../../src/api/wire/body-memory.js';
+import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
 
 const text = (json: Uint8Array | undefined) => Buffer.from(json ?? []).toString();
 

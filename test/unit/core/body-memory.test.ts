@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { BodyMemory } from '../../../src/api/wire/body-memory.js';
+import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
 
 const mega = 1_048_576;
 
