@@ -41,7 +41,7 @@ export async function forget(context: Context, job: string | undefined, flags: F
     if (!yes) {
       if (!terminal.asks)
         throw new UsageError(
-          'confirmation-needed',
+          'removal-unconfirmed',
           `This removes data for good, and ${terminal.cannotAsk}. Nothing was removed.\nPass --yes to confirm, or --dry-run to see the plan.`,
         );
       if (!(await askYesNo(context, `Remove the data of ${some(plan.units, 'unit')} for good?`))) {
@@ -102,10 +102,10 @@ const targetsText = ({ targets, jobs }: ForgetPlan): readonly string[] =>
       ];
 
 function planText(plan: ForgetPlan): string {
-  const { jobs, warehouses, slices, csvs, isEmpty, notes } = plan;
+  const { wish, jobs, warehouses, slices, csvs, isEmpty, notes } = plan;
   if (isEmpty)
     return [
-      'Nothing to forget: no data of this name is left.',
+      `Nothing to forget: ${'url' in wish ? 'no row, answer or cell here has this URL' : 'the data of this job or of these rows is forgotten already'}.`,
       ...notes.map((note) => `Note: ${printable(note)}.`),
     ].join('\n');
   const lines: readonly (readonly [string, string])[] = [

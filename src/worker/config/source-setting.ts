@@ -30,7 +30,9 @@ export function readSource(reader: SettingsReader, from: string | undefined): Da
  * the same database. Without any, the driver uses `PGUSER`, `PGPASSWORD` and `.pgpass`.
  */
 export function sourceUrl({ source, warehouse }: Pick<RuntimeConfig, 'source' | 'warehouse'>, input: string): string {
-  const known = [source, warehouse].find((one) => one && isSameDatabase(input, one));
+  // A source of the command line may have no user.
+  const same = [source, warehouse].flatMap((one) => (one && isSameDatabase(input, one) ? [one] : []));
+  const known = same.find((one) => parseAddress(one.url.reveal(), '').user !== null) ?? same[0];
   if (!known)
     return [source, warehouse].reduce((url, one) => {
       const own = one?.url.reveal();
