@@ -123,7 +123,9 @@ function overdueLines(ending: Ending): string[] {
 function discardedLines({ warehouse: { discarded = 0 } }: JobSummary): string[] {
   return discarded === 0
     ? []
-    : [`Discarded: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`];
+    : [
+        `Discarded or forgotten: ${some(discarded, 'row')} that ${discarded === 1 ? 'does' : 'do'} not count as failed.`,
+      ];
 }
 
 function secondTryLines({ retried }: JobSummary): string[] {

@@ -47,7 +47,7 @@ export function statusOf({ figures, job }: Report): Section | null {
         ? [`${some(summary.quarantined ?? 0, 'success', 'successes')} in quarantine.`]
         : []),
       ...((summary.discarded ?? 0) > 0
-        ? [`${some(summary.discarded ?? 0, 'failed row')} of these discarded by a person.`]
+        ? [`${some(summary.discarded ?? 0, 'failed row')} of these discarded or forgotten by a person.`]
         : []),
       ...(summary.missing > 0
         ? [`${some(summary.missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`]

@@ -19,7 +19,7 @@ export interface WarehouseSummary {
   readonly tags: Readonly<Record<string, number>>;
   readonly misfits?: Readonly<Record<string, number>>;
   readonly quarantined?: number;
-  /** Rows among `error` and `invalid` that a person discarded. `tags` leaves them out. Absent: none. */
+  /** Rows among `error` and `invalid` that a person discarded or forgot. `tags` leaves them out. Absent: none. */
   readonly discarded?: number;
   /** Changes of the columns between the latest recorded run and the run before it; absent: none. */
   readonly schemaChanges?: readonly SchemaChange[];

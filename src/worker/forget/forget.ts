@@ -55,6 +55,8 @@ export async function planForget(parts: ForgetParts, wish: ForgetWish): Promise<
   }
   const unfinished = await unfinishedJobs(parts);
   for (const job of [...found.jobs, ...unfinished]) jobs.add(job);
+  if (unfinished.length > 0)
+    notes.push('An earlier forget was interrupted. The counts contain its data, which is removed now, too');
   const inWarehouses: { into: string; rows: number }[] = [];
   for (const { into, rows } of warehouses) inWarehouses.push({ into, rows: await rows.forget(all, true) });
   const keys = new Set(all.keys);

@@ -1,3 +1,4 @@
+import { FORGOTTEN } from '../../core/purchase/forgotten.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import { RUN_OVERDUE } from '../../core/purchase/journal.js';
 import { pricesAt } from '../../core/purchase/prices.js';
@@ -164,6 +165,8 @@ async function checkRows(
     const state = found.get(row);
     if (state === undefined)
       throw new UsageError('row-unknown', `There is no row ${row}: ${staged.job} has the rows 1 to ${staged.rows}`);
+    if (state.tag === FORGOTTEN)
+      throw new UsageError('row-not-retryable', `Row ${row} was forgotten: it has no data to ${command}`);
     if (state.status === 'success')
       throw new UsageError('row-not-retryable', `Row ${row} has not failed: it has an answer`);
     if (state.status === 'invalid' && command === 'retry')

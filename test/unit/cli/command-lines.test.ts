@@ -494,7 +494,7 @@ describe('a command line', () => {
     const ended = await type('enrich in.csv --fail-on-failed-rows 2', start);
     expect([ended.code, ended.err]).toEqual([
       0,
-      expect.stringContaining('Discarded: 3 rows that do not count as failed.'),
+      expect.stringContaining('Discarded or forgotten: 3 rows that do not count as failed.'),
     ]);
   });
 

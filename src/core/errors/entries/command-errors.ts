@@ -122,7 +122,7 @@ export const commandErrors = {
     happened: 'A package, a native part or a file of searchflow cannot be loaded.',
     why: 'Optional packages were left out at the installation, or the parts are for another system.',
     fix: 'Install the package that the message names, or install searchflow again on this machine.',
-    command: 'npm install --include=optional searchflow',
+    command: 'npm install --include=optional',
     exits: ['failed', 'usage'],
     cost: 'kept',
     retry: 'fixed',

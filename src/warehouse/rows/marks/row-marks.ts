@@ -11,12 +11,14 @@ const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number
 const subjectOf = (alias: string): string => `coalesce(${alias}.unit_key, ${alias}.row_hash)`;
 
 /**
- * Condition: a person discarded the row (alias `e`) of the job `$1`. A warehouse that an earlier version made may lack the table of marks
- * until it is written to.
+ * Condition: the row (alias `e`) of the job `$1` does not count as failed, because a person discarded or forgot it. A warehouse that an earlier
+ * version made may lack the table of marks until it is written to.
  */
 export async function discardedRow(tx: RowTransaction): Promise<string> {
-  if (!(await hasTable(tx, 'row_marks'))) return 'false';
-  return `${subjectOf('e')} IN (SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded')`;
+  const forgotten = `e.error_tag IS NOT DISTINCT FROM '${FORGOTTEN}'`;
+  if (!(await hasTable(tx, 'row_marks'))) return `(${forgotten})`;
+  const marked = "SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = 'discarded'";
+  return `(${forgotten} OR ${subjectOf('e')} IN (${marked}))`;
 }
 
 /** Condition and value of the rows that a person picks; the value is the parameter `$2`. */
