@@ -431,6 +431,10 @@ export function resultContract(make: MakeWarehouse): void {
         ['Acme', 'Cog'],
       ]);
       expect(await test.rows.summary('brands-1')).toMatchObject({ rows: 3, success: 3, missing: 0, quarantined: 1 });
+      const figures = await test.rows.figures({
+        ...{ job: 'brands-1', since: 0, stepMs: 3_600_000, times: [], mostHosts: 1, mostRuns: 1 },
+      });
+      expect(figures.viewRows).toBe(2);
       const found = await test.values('SELECT row_number, misfits, cost_dollars FROM quarantined_rows');
       const place = await test.rows.placeOf('brands-1', { row: Number(found[0]?.[0]) });
       expect(place?.isQuarantined).toBe(true);

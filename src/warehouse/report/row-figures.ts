@@ -84,7 +84,7 @@ async function nullCounts(
 ): Promise<Pick<RowFigures, 'viewRows' | 'nulls'>> {
   const { view } = dialect;
   const names = viewNames(view, job.columns, job.results);
-  const { from, shown } = view.read(job.results, job.where);
+  const { from, shown } = view.read(job.results, job.whereIn('enriched_rows', dialect.prefix));
   const own = job.types ? names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const) : [];
   const results = names.results.map((name, index) => [name, shown[index] as string] as const);
   const all = [...results, ...own].slice(0, MOST_COLUMNS);

@@ -134,8 +134,8 @@ export function unknownJob(job: string, where: string): JobNotLoaded {
 }
 
 /**
- * A job for its exports: its input, its view with the columns and the condition on its rows, its highest row number, and its latest recorded
- * run.
+ * A job for its exports: its input, its view with the columns and the condition on its rows (`where` in `row_store`, `whereIn` in a relation
+ * on it), its highest row number, and its latest recorded run.
  */
 export async function readJob({ rows }: RowTransaction, job: string, shown: string) {
   // A warehouse that an earlier version made may lack the column until it is written to.
@@ -163,12 +163,15 @@ export async function readJob({ rows }: RowTransaction, job: string, shown: stri
   if (record === undefined) throw unknownJob(job, shown);
   const { input, view, columns, types, on_misfit: onMisfit, last, run } = record;
   const results: readonly ResultColumn[] = columnsOf(record);
-  const where = viewedRows({ job, ...(onMisfit === null ? {} : { onMisfit }) }, 'row_store');
+  const whereIn = (table: string, prefix = '') =>
+    viewedRows({ job, ...(onMisfit === null ? {} : { onMisfit }) }, table, prefix);
+  const where = whereIn('row_store');
   const extra = await rows(
     `SELECT 1 AS found FROM row_store WHERE ${where} AND error_tag = 'CSV_RAGGED' AND array_length(input, 1) > $1 LIMIT 1`,
     [columns.length],
   );
-  return { input, view, columns, types, results, where, hasExtraCells: extra.length > 0, last: Number(last), run };
+  const facts = { input, view, columns, types, results, last: Number(last), run };
+  return { ...facts, where, whereIn, hasExtraCells: extra.length > 0 };
 }
 
 /** Counts the loaded rows by slice. `ledger`: whether the slice has a line in the ledger. */
