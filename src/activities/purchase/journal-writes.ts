@@ -127,14 +127,17 @@ export async function land(
   bought: Bought,
 ): Promise<void> {
   const total = bought.costMicros ?? estimateMicros;
-  const charged = bought.units.filter((unit) => unit.status === 'success').length;
-  // Failed units are free. Only if all units failed and the answer has a cost, the cost is split over the failed units.
-  const shares = splitMicros(total, charged > 0 ? charged : bought.units.length);
+  const { units: answered } = bought;
+  const charged = answered.filter(({ status }) => status === 'success').length;
+  // Failures are free, unless the answer cost as much as its successes and a failure: then each unit may have been charged, and has a share.
+  const mostOfSuccesses = (estimateMicros * (charged + 0.5)) / answered.length;
+  const areFree = charged > 0 && (bought.costMicros ?? 0) <= mostOfSuccesses;
+  const hasShare = ({ status }: Pick<UnitOutcome, 'status'>) => status === 'success' || !areFree;
+  const shares = splitMicros(total, areFree ? charged : answered.length);
   let share = 0;
-  const units = bought.units.map((unit): UnitOutcome => {
-    const costMicros = charged === 0 || unit.status === 'success' ? (shares[share++] ?? 0) : 0;
-    return { ...unit, costMicros };
-  });
+  const units = answered.map(
+    (unit): UnitOutcome => ({ ...unit, costMicros: hasShare(unit) ? (shares[share++] ?? 0) : 0 }),
+  );
   await persist(() => journal.land(id, { requestId: bought.requestId, fetchedAt: Date.now(), units }));
   stats.requests++;
   stats.bought += units.length;

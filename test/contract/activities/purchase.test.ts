@@ -539,6 +539,24 @@ describe('purchase', () => {
     expect(await s.journal.totals('')).toMatchObject({ costMicros: 2003 });
   });
 
+  it.each([
+    ['free', 2400, [1200, 0, 1200]],
+    ['possibly charged', 3000, [1000, 1000, 1000]],
+  ])('counts failures as %s beside two successes, in an answer for %i micro-dollars', async (_how, cost, shares) => {
+    const s = await setting();
+    const failing = s.request(async (batch) => {
+      const { units: bought } = success(batch);
+      const mixed = bought.map((one, index) =>
+        index === 1 ? { ...one, status: 'error' as const, errorTag: 'CRAWL_TIMEOUT' } : one,
+      );
+      return { requestId: 'req', costMicros: cost, units: mixed };
+    });
+    await createPurchase(s)(failing, s.control);
+    const records = await s.journal.read(units(3).map((one) => one.key));
+    expect(units(3).map((one) => records.get(one.key)?.cost_micros)).toEqual(shares);
+    expect(await s.journal.totals('')).toMatchObject({ costMicros: cost });
+  });
+
   it('splits a cost over all units if none succeeded and the answer was charged', async () => {
     const s = await setting();
     const failing = s.request(async (batch) => {
