@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { seconds } from './install.mjs';
@@ -103,10 +103,11 @@ function bundleWorkflows() {
   writeFileSync(bundleStamp, hash);
 }
 
-/** The modules of the command change with almost every build, so they are bundled at each. */
+/** The modules of the command change with almost every build, so they are bundled at each. A link in the PATH may name the program. */
 function bundleCommand() {
   if (!existsSync(join(dist, 'cli', 'main.js'))) return;
   if (!run([inRoot('scripts', 'bundle-command.mjs'), dist, bin])) throw new Error('The command could not be bundled.');
+  chmodSync(join(bin, 'searchflow.js'), 0o755);
 }
 
 /** The JSON Schemas of the output of each command. */

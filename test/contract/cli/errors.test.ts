@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 
@@ -31,4 +31,21 @@ it.each([
   expect(text.stderr).toContain(message.split('\n')[0]);
   expect(text.stderr + json.stderr).not.toContain('canary');
   expect(readdirSync(cwd)).toEqual([]);
+});
+
+it('a link runs the built program from another folder, with relative files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'searchflow-link-'));
+  try {
+    const link = join(folder, 'searchflow');
+    symlinkSync(bin, link);
+    writeFileSync(join(folder, 'rows.csv'), 'url\nhttps://example.com\n');
+    const env = { PATH: dirname(process.execPath), HOME: folder };
+    const { status, stdout } = spawnSync(link, ['enrich', 'rows.csv', '--dry-run', '--json'], {
+      ...{ cwd: folder, env, encoding: 'utf8' },
+    });
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'plan', rows: 1 });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
