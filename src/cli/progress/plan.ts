@@ -11,12 +11,19 @@ import { printable } from '../text/printable.js';
 import { badRowLines } from './bad-rows.js';
 import { manyOf, someOf } from './operation-words.js';
 
-const statuses: Readonly<Record<JobPlan['status'], string>> = {
-  new: 'new',
-  unfinished: 'unfinished; this run resumes it',
-  changed: 'file or options changed since the last run; only new units are bought',
-  complete: 'complete: nothing to buy, nothing to load',
-};
+function statusText(plan: JobPlan): string {
+  if (plan.status === 'complete') return 'complete: nothing to buy, nothing to load';
+  if (plan.status === 'unfinished') return 'unfinished; this run resumes it';
+  return plan.status === 'new' ? 'new' : `rows or options changed since the last run; ${shareText(plan)}`;
+}
+
+/** How much of a changed job is bought. */
+function shareText(plan: JobPlan): string {
+  const { toBuy, staged } = plan;
+  const distinct = distinctOf(plan);
+  if (toBuy === 0) return 'nothing to buy';
+  return `to buy: ${toBuy < distinct ? `${count(toBuy)} of` : 'all'} ${someOf(distinct, staged.operation)}`;
+}
 
 /** Returns the name of the service for messages. */
 export function serviceText(config: Pick<RuntimeConfig, 'service' | 'origin'>): string {
@@ -121,7 +128,7 @@ export function planText(plan: JobPlan, config: Pick<RuntimeConfig, 'service' | 
   const { operation } = staged;
   const limit = limitOf(plan);
   const lines: [string, string][] = [
-    ['Job', `${printable(staged.job)} (${statuses[plan.status]})`],
+    ['Job', `${printable(staged.job)} (${statusText(plan)})`],
     ['Service', serviceText(config)],
     ...((staged.sql ?? staged.table) ? [['Source', printable(inputText(staged))] as [string, string]] : []),
     ['Rows', rowsText(plan)],

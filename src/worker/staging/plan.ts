@@ -37,7 +37,6 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const { staged, manifest, request, before, now } = parts;
   const notes = [
     ...keptNotes(parts),
-    ...optionNotes(staged, before),
     ...schemaNotes(staged, before),
     ...keyNotes(staged, before),
     ...schemeNotes(manifest),
@@ -66,6 +65,7 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
     costs.add(waiting.map(({ unit }) => unit as string));
     notes.push(waitingNote(waiting.length));
   }
+  notes.push(...optionNotes(staged, before, count));
   if (count.gone > 0) {
     notes.push(
       `${count.gone} answers were bought before, and neither the journal nor the warehouse has them any more. ` +
@@ -378,8 +378,13 @@ function emptyNotes({ rows }: StagedJob, before: JobEntry | null): string[] {
   return [`The input has no rows: ${lost} marked as vanished, and kept.`];
 }
 
-function optionNotes(staged: StagedJob, before: JobEntry | null): string[] {
+/** Note about options that differ from those of the last run. The answers to earlier options stay, so a return to them may be free. */
+function optionNotes(staged: StagedJob, before: JobEntry | null, { toBuy, landed }: UnitCounts): string[] {
   if (before === null || keepsRequests(before, staged)) return [];
   const [was, is] = [requestText(before.staged), requestText(staged)];
-  return [`The options differ from those of the last run (${was} then, ${is} now), so every row is bought again.`];
+  const change = `The options differ from those of the last run (${was} then, ${is} now)`;
+  if (toBuy === 0) return [`${change}. No row needs a new answer.`];
+  return landed === 0
+    ? [`${change}, so every row is bought again.`]
+    : [`${change}. Only rows without an answer to these options are bought.`];
 }

@@ -168,11 +168,13 @@ it('retry buys the named failed rows again, and nothing else', async () => {
 it('other options are shown in the plan and bought separately, and the first answers stay bought', async () => {
   const { plan, summary } = await run({ options: { summary: true } });
   expect(plan).toMatchObject({ status: 'changed', toBuy: distinct.length });
-  expect(plan.notes.join()).toMatch(/options differ/);
+  expect(plan.notes.join()).toMatch(/options differ .* so every row is bought again/);
   expect(askedNow().sort()).toEqual([...distinct].sort());
   expect(summary?.warehouse).toMatchObject({ rows: rows.length, missing: 0 });
   const back = await run();
   expect(back.plan.toBuy).toBe(0);
+  const first = await run({ options: { text: true } });
+  expect(first.plan.notes.join()).toMatch(/options differ .*\. No row needs a new answer/);
   expect(askedNow()).toEqual([]);
   expect((await folder.warehouseRows()).filter((row) => !row.vanished).map((row) => row.input)).toEqual(rows);
 });

@@ -72,6 +72,16 @@ describe('a plan', () => {
     });
   });
 
+  it('of a changed job shows how much of it is bought', () => {
+    const job = (toBuy: number) => {
+      const staged = { ...plan.staged, distinctUnits: 200 };
+      return planText({ ...plan, staged, status: 'changed', toBuy, alreadyBought: 200 - toBuy }, live);
+    };
+    expect(job(200)).toMatch(/^Job: .*changed since the last run; to buy: all 200 URLs\)\n/);
+    expect(job(3)).toMatch(/^Job: .*; to buy: 3 of 200 URLs\)\n/);
+    expect(job(0)).toMatch(/^Job: .*; nothing to buy\)\n/);
+  });
+
   it('of the first rows shows these, and the cost of the rest', () => {
     const text = planText(tried, live);
     expect(text).toMatch(/Rows: +the first 200 of 3,000\n/);
