@@ -43,7 +43,7 @@ const limits = [
   ],
   [
     'Answers',
-    'answers in a row that are not the service’s',
+    'answers in a row that do not come from the service',
     'activities/call/circuit-breaker',
     'MAX_UNRECOGNIZED',
     number,

@@ -126,7 +126,7 @@ const rows = {
   refreshAfterMs: milliseconds.optional(),
   retryFailed: flag.optional(),
   maxCostDollars: maxCost.optional(),
-  maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year: no run lasts that long').optional(),
+  maxRunSeconds: seconds(MAX_RUN_SECONDS, 'a year').optional(),
   redrive: flag.optional(),
   skipRefused: flag.optional(),
   stopAtFailed: failureLimit.optional(),

@@ -223,9 +223,7 @@ function readMaxRunTime(text: string | undefined, mistakes: string[]): Pick<Enri
   if (text === undefined) return {};
   const ms = parseDuration(text);
   if (ms !== null && ms > 0 && ms <= MAX_RUN_SECONDS * 1000) return { maxRunSeconds: ms / 1000 };
-  mistakes.push(
-    `--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d, of at most 365d: no run lasts that long.`,
-  );
+  mistakes.push(`--max-run-time: '${text}' must be a duration such as 30m, 6h or 1d, and at most 365d.`);
   return {};
 }
 

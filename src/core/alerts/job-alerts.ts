@@ -30,7 +30,7 @@ const reasons: Readonly<Record<PauseReason, string>> = {
   budget: 'a cap is reached',
   key: 'the service refused the API key',
   rate: 'the service asks for a wait of more than an hour',
-  service: "answers came that are not the service's: a proxy or a captive portal may answer instead",
+  service: 'answers did not come from the service: a proxy or a captive portal may answer instead',
   request: 'the service refuses its requests',
   failed: 'too many of its answers failed',
   misfit: 'a value of an answer does not fit its column',

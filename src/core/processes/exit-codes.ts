@@ -26,7 +26,7 @@ export const exitCodeMeanings: readonly (readonly [code: ExitCode, meaning: stri
   [exitCodes.account, 'paused or refused: API key or credits (401, 402, 403)'],
   [exitCodes.budget, 'paused or refused: budget (--max-cost, limits set, maxCostPerJob)'],
   [exitCodes.stopped, 'paused, stopped or cancelled for another reason'],
-  [exitCodes.waiting, '`wait`: the time of --timeout is up, and the job has not ended'],
+  [exitCodes.waiting, '`wait`: --timeout expired before the job ended'],
   [exitCodes.SIGHUP, 'ended by SIGHUP'],
   [exitCodes.SIGINT, 'ended by SIGINT (Ctrl-C)'],
   [exitCodes.SIGTERM, 'ended by SIGTERM'],

@@ -157,7 +157,7 @@ describe('enrich request', () => {
 
   it.each(['0h', '366d', '53w', '6'])('refuses %s as the longest wait for a run', (maxRunTime) => {
     expect(request('in.csv', { maxRunTime }).mistakes).toEqual([
-      `--max-run-time: '${maxRunTime}' must be a duration such as 30m, 6h or 1d, of at most 365d: no run lasts that long.`,
+      `--max-run-time: '${maxRunTime}' must be a duration such as 30m, 6h or 1d, and at most 365d.`,
     ]);
     expect(request('in.csv', { maxRunTime: '365d' }).mistakes).toEqual([]);
   });

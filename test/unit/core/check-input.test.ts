@@ -117,11 +117,7 @@ describe('inputProblems', () => {
       [{ ...agents, effort: 'bogus' }],
       'max, ultra; another effort of the service goes into request (got "bogus").',
     ],
-    [
-      'runAgentRows',
-      [{ ...agents, maxRunSeconds: 1e300 }],
-      'at most 31536000, a year: no run lasts that long (got 1e+300).',
-    ],
+    ['runAgentRows', [{ ...agents, maxRunSeconds: 1e300 }], 'at most 31536000, a year (got 1e+300).'],
     ['enrichCsv', [{ input: 'a', maxRunSeconds: 0 }], 'maxRunSeconds must be a number of seconds above 0'],
     [
       'enrichCsv',
