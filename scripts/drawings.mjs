@@ -184,7 +184,7 @@ export const drawings = {
     ],
     notes: [
       { x: 130, y: 128, text: 'lost: start the job again;', anchor: 'middle' },
-      { x: 130, y: 146, text: 'nothing is bought twice', anchor: 'middle' },
+      { x: 130, y: 146, text: 'the journal has the answers', anchor: 'middle' },
       { x: 380, y: 128, text: 'lost: answers are taken', anchor: 'middle' },
       { x: 380, y: 146, text: 'from the warehouse', anchor: 'middle' },
       { x: 630, y: 128, text: 'lost: rows are loaded again', anchor: 'middle' },

@@ -1,6 +1,6 @@
 #!/bin/sh
 # From names to sites, to page contents, to facts: each step reads the view of the step before. Run it again after a stop: each step
-# resumes, and nothing is bought twice. SEARCHFLOW: the command; default: searchflow. Further arguments go to each step.
+# resumes, and no landed answer is bought again. SEARCHFLOW: the command; default: searchflow. Further arguments go to each step.
 set -eu
 : "${SEARCHFLOW:=searchflow}"
 here=$(dirname "$0")
