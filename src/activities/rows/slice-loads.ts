@@ -84,17 +84,20 @@ export async function loadMissing(
   const slices = (await warehouse.unloadedSlices(jobRecord(staged), freshness)).filter(
     (slice) => slice < wantedSlices(staged),
   );
-  if (slices.length === 0) return;
-  log.warn('The warehouse has lost rows that were loaded; they are loaded again from the journal', {
-    job,
-    slices: slices.length,
-  });
+  let isReported = false;
   for (const slice of slices) {
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
       const keys = await warehouse.pendingKeys(job, generation, slice, rowsFile, freshness);
       // A slice with rows after the limit has no line in the ledger.
       if (partial && keys.length === 0) return;
+      if (!isReported) {
+        log.warn('The warehouse has lost rows that were loaded; they are loaded again from the journal', {
+          job,
+          slice,
+        });
+        isReported = true;
+      }
       const lost = keys.length - (await deps.journal.lookup(keys)).length;
       if (lost > 0) {
         throw new WarehouseUnusable(

@@ -9,7 +9,7 @@ import { readSlice } from '../../../src/rows/index.js';
 import { createWarehouses } from '../../../src/warehouse/index.js';
 import { type Service, startService } from '../../service/service.mjs';
 import { stageText } from '../../suites/row-job.js';
-import { ActivitySetting, attempt } from '../../support/activities/activity-setting.js';
+import { ActivitySetting, attempt, logged } from '../../support/activities/activity-setting.js';
 import { Folder } from '../../support/jobs/folder.js';
 
 let service: Service;
@@ -128,7 +128,9 @@ it('a job with a limit buys only the first rows, and without it only the others'
   const limited = { staged: { ...w.staged, limit: 3 } };
   await w.slice(0, limited);
   expect(await w.slice(1, limited)).toMatchObject({ complete: true, rows: 1, bought: 1 });
+  logged.length = 0;
   expect(await w.finish(first.before, 3)).toMatchObject({ limit: 3, warehouse: { success: 3 } });
+  expect(logged).toEqual([]);
   expect(w.bought()).toEqual([0, 1, 2]);
   const second = await w.open();
   // Slice 1 has a row beyond the limit, so the slice is pending; its other row counts as loaded.
@@ -143,7 +145,9 @@ it('rows that a warehouse has lost are loaded again from the journal at the end 
   const { before, slices } = await w.open();
   for (const slice of slices) await w.slice(slice);
   await w.lose(3, 6);
+  logged.length = 0;
   expect(await w.finish(before)).toMatchObject({ requests: 3, warehouse: { success: 6, missing: 0 } });
+  expect(logged).toEqual([expect.stringContaining('has lost rows that were loaded')]);
   expect(w.bought()).toHaveLength(6);
   // If neither journal nor warehouse has the answers, the job fails with the reason.
   await w.lose(3);

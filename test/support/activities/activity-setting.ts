@@ -146,10 +146,13 @@ export function attempt<P extends unknown[], R>(activity: (...input: P) => Promi
   return quiet().run(activity, ...input) as Promise<R>;
 }
 
+/** Warnings and errors that activities logged in environments of `quiet`. */
+export const logged: string[] = [];
+
 /** An environment without log output, because failures are intended here. */
 export function quiet(info: object = {}): MockActivityEnvironment {
   return new MockActivityEnvironment(
     { scheduledTimestampMs: Date.now(), ...info },
-    { logger: new DefaultLogger('ERROR', () => undefined) },
+    { logger: new DefaultLogger('WARN', ({ message }) => logged.push(message)) },
   );
 }
