@@ -8,11 +8,20 @@ const run = (file, ...args) => execFileSync(file, args, { cwd: root, encoding: '
 const problems = [];
 const check = (holds, problem) => holds || problems.push(problem);
 
+if (version === '') {
+  console.error('Name the version: node scripts/release.mjs 0.2.0');
+  process.exit(2);
+}
 const { version: packaged } = JSON.parse(textOf(inRoot('package.json')));
 const section = new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d{2}-\\d{2}$`, 'm');
 check(/^\d+\.\d+\.\d+$/.test(version), `"${version}" is not a version such as 0.2.0.`);
 check(packaged === version, `package.json has version ${packaged}. Run: npm version ${version} --no-git-tag-version`);
-check(section.test(textOf(inRoot('CHANGELOG.md'))), `CHANGELOG.md has no section "## [${version}] - <date>".`);
+const changes = textOf(inRoot('CHANGELOG.md'));
+check(
+  /^## \[Unreleased\]\s+## /m.test(changes),
+  'CHANGELOG.md has changes under "## [Unreleased]". Move them into the section of the version.',
+);
+check(section.test(changes), `CHANGELOG.md has no section "## [${version}] - <date>".`);
 check(run('git', 'status', '--porcelain') === '', 'The tree has changes that are not committed.');
 check(run('git', 'tag', '--list', `v${version}`) === '', `The tag v${version} exists already.`);
 if (problems.length > 0) {
