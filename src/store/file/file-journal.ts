@@ -380,15 +380,19 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   }
 
   /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy of the damaged file. */
-  async #mend(segments: readonly DamagedSegment[], { writes }: FileJournalOptions): Promise<JournalDamage[]> {
+  async #mend(segments: readonly DamagedSegment[], { writes, alone }: FileJournalOptions): Promise<JournalDamage[]> {
     const damage: JournalDamage[] = [];
     for (const { segment, damaged, ends } of segments) {
+      // Another process may be writing the end at this moment.
+      if (damaged.length === 0 && !writes && !alone) continue;
       const files = { lines: this.#segments.lineFile(segment.name), units: this.#segments.unitFile(segment.name) };
       const found = recover(segment, files, damaged);
+      if (damaged.length === 0 && found.adopted === 0) continue;
       for (const line of found.lines) this.#take(segment, line);
       const mended = writes ? await rewrite(files, damaged, found, ends, this.#now()) : null;
       if (mended) this.#segments.mended(segment, mended.ends);
-      const { adopted, gone } = found;
+      const { adopted, gone, lostLines } = found;
+      if (damaged.length === 0 && !lostLines) continue;
       damage.push({ file: files.lines, copy: mended?.copy ?? null, lines: damaged.length, adopted, gone });
     }
     return damage;

@@ -31,6 +31,8 @@ interface Recovered {
   readonly gone: number;
   /** Offset of the end of the recovered bodies. */
   readonly unitsEnd: number;
+  /** Whether an answer was recovered whose intent is lost, too, so that lines are missing at the end. */
+  readonly lostLines: boolean;
 }
 
 interface FoundBody {
@@ -42,9 +44,11 @@ type IntentLine = Extract<SegmentLine, { t: 'intent' }>;
 
 /**
  * Recovers the contents of damaged lines. Answers are recovered from the bodies that no complete line names. If these bodies cannot be read
- * either, the answer is recorded with zero bytes, so that the answer counts as bought.
+ * either, the answer is recorded with zero bytes, so that the answer counts as bought. Without damaged lines, only whole answers of the end are
+ * recovered: a process was killed between the bodies and their line, or the last lines were lost.
  */
 export function recover(segment: Segment, files: SegmentFiles, damaged: readonly DamagedStretch[]): Recovered {
+  if (damaged.length === 0) return recoverTail(segment, files);
   const lines: SegmentLine[] = [];
   let gone = 0;
   const open = new Map(segment.open);
@@ -54,7 +58,7 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
     // The checksum 1 is wrong for zero bytes, so the body counts as damaged.
     return keys.map((key) => [key, 0, 0, 1, 'success', null, Math.round(intent.est / intent.keys.length)]);
   };
-  const bodies = strayBodies(files, damaged);
+  const { bodies } = strayBodies(files, damaged);
   for (const group of groups(bodies, [...open.values()].reverse())) {
     const { record } = group.bodies[0] as FoundBody;
     const at = Date.parse(record.fetched_at);
@@ -84,9 +88,30 @@ export function recover(segment: Segment, files: SegmentFiles, damaged: readonly
       lines.push({ t: 'answer', id: intent.id, at: intent.at, req: null, units: lost(intent, []) });
     }
   }
-  const unitsEnd = Math.max(0, ...bodies.map(({ entry }) => entry[1] + entry[2]));
-  return { lines, adopted: bodies.length, gone, unitsEnd };
+  return { lines, adopted: bodies.length, gone, unitsEnd: endOf(bodies), lostLines: false };
 }
+
+/** Recovers whole answers from the bodies after the last line. Units of an incomplete answer stay open, and become an unknown outcome. */
+function recoverTail(segment: Segment, files: SegmentFiles): Recovered {
+  const { bodies, asked } = strayBodies(files, null);
+  const found = groups(bodies, [...segment.open.values()].reverse()).filter(({ intent, bodies: some }) => {
+    const keys = new Set(some.map(({ entry }) => entry[0]));
+    // The answer of an intent that has ended is recorded elsewhere.
+    return intent ? intent.keys.every((key) => keys.has(key)) : ![...keys].some((key) => asked.has(key));
+  });
+  const lines = found.map(({ intent, bodies: some }): SegmentLine => {
+    const { record } = some[0] as FoundBody;
+    const units = some.map(({ entry }) => entry);
+    const at = Date.parse(record.fetched_at);
+    return { t: 'answer', id: intent?.id ?? randomUUID(), at, req: record.request_id, units };
+  });
+  const adopted = found.flatMap(({ bodies: some }) => some);
+  const lostLines = found.some(({ intent }) => intent === undefined);
+  return { lines, adopted: adopted.length, gone: 0, unitsEnd: endOf(adopted), lostLines };
+}
+
+const endOf = (bodies: readonly FoundBody[]): number =>
+  bodies.reduce((end, { entry }) => Math.max(end, entry[1] + entry[2]), 0);
 
 /**
  * Texts that never occur in lines of answers. Each other kind of line has several of these texts, so that a damaged line still shows one.
@@ -100,17 +125,26 @@ function answeredBy(text: string, open: readonly IntentLine[]): readonly IntentL
   return named.length > 0 || /"id":"[0-9a-f-]{36}"/.test(text) ? named : open;
 }
 
-/** Readable bodies in the unit file that no complete line names. */
-function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): readonly FoundBody[] {
-  if (!existsSync(files.units)) return [];
+/**
+ * Readable bodies in the unit file that no complete line names, and the keys that were asked for. `damaged`: null for all bodies after the last
+ * line.
+ */
+function strayBodies(
+  files: SegmentFiles,
+  damaged: readonly DamagedStretch[] | null,
+): { readonly bodies: readonly FoundBody[]; readonly asked: ReadonlySet<string> } {
+  const asked = new Set<string>();
+  if (!existsSync(files.units)) return { bodies: [], asked };
   const data = readFileSync(files.units);
   const known: (readonly [from: number, to: number])[] = [];
   const { ends } = readSegment(files.lines, (line) => {
+    if (line.t === 'intent') for (const key of line.keys) asked.add(key);
     if (line.t === 'answer' || line.t === 'settle')
       for (const [, offset, length] of line.units) known.push([offset, offset + length]);
   });
   // After the last complete answer there may be bodies of an interrupted write. Such bodies count only if the last line is damaged.
-  known.push(damaged.at(-1)?.to === ends.lines ? [data.length, data.length] : [ends.units, data.length]);
+  const isLast = damaged === null || damaged.at(-1)?.to === ends.lines;
+  known.push(isLast ? [data.length, data.length] : [ends.units, data.length]);
   known.sort(([a], [b]) => a - b);
   const found: FoundBody[] = [];
   let from = 0;
@@ -118,7 +152,7 @@ function strayBodies(files: SegmentFiles, damaged: readonly DamagedStretch[]): r
     if (start > from) found.push(...bodiesIn(data.subarray(from, start), from));
     from = Math.max(from, end);
   }
-  return found;
+  return { bodies: found, asked };
 }
 
 function bodiesIn(gap: Buffer, offset: number): FoundBody[] {
@@ -175,18 +209,20 @@ function groups(bodies: readonly FoundBody[], open: readonly IntentLine[]): read
 
 /**
  * Copies a damaged file, and replaces the file by a repaired one. In the repaired file, complete lines are unchanged, legible lines keep
- * their position, and recovered lines are at the end. Returns the path of the copy and the new ends of the segment.
+ * their position, and recovered lines are at the end. Returns the path of the copy and the new ends of the segment. An interrupted write is
+ * completed without a copy.
  */
 export async function rewrite(
   files: SegmentFiles,
   damaged: readonly DamagedStretch[],
-  { lines, unitsEnd }: Recovered,
+  { lines, unitsEnd, lostLines }: Recovered,
   ends: SegmentEnds,
   now: number,
-): Promise<{ readonly copy: string; readonly ends: SegmentEnds }> {
-  const copy = `${files.lines}.damaged-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`;
+): Promise<{ readonly copy: string | null; readonly ends: SegmentEnds }> {
+  const isDamaged = damaged.length > 0 || lostLines;
+  const copy = isDamaged ? `${files.lines}.damaged-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}` : null;
   const data = readFileSync(files.lines);
-  await writeDurably(copy, data);
+  if (copy !== null) await writeDurably(copy, data);
   const parts: Buffer[] = [];
   let from = 0;
   for (const stretch of damaged) {
@@ -196,7 +232,7 @@ export async function rewrite(
   parts.push(data.subarray(from, ends.lines), Buffer.from(lines.map(encodeLine).join('')));
   const mended = Buffer.concat(parts);
   const units = Math.max(ends.units, unitsEnd);
-  await keepTail(files.units, units, `${copy}.units`);
+  if (copy !== null) await keepTail(files.units, units, `${copy}.units`);
   await writeDurably(files.lines, mended);
   return { copy, ends: { lines: mended.length, units } };
 }
@@ -217,5 +253,6 @@ export function damageText({ file, copy, lines, adopted, gone }: JournalDamage):
   ];
   const repair =
     copy === null ? 'The next worker repairs the file and keeps a copy' : `The file is repaired; a copy is ${copy}`;
-  return `The journal file ${file} has ${lines} damaged line(s). ${answers.join('. ')}. ${repair}`;
+  const what = lines === 0 ? 'has lost its last lines' : `has ${lines} damaged line(s)`;
+  return `The journal file ${file} ${what}. ${answers.join('. ')}. ${repair}`;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { UsageError } from '../../core/errors/coded-error.js';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
@@ -15,8 +15,11 @@ const MAX_WRITERS = 32;
 /** The maximum number of free bytes that are kept for the next writes: the writes of some segments at once, of 32 answers of 200 KB. */
 const WRITE_BYTES = 12_582_912;
 
+/** A segment with damaged lines, or with bodies after those that its lines name. */
 export interface DamagedSegment extends SegmentContents {
   readonly segment: Segment;
+  /** Whether the file of bodies is longer than the lines say: a write was interrupted, or the end of the lines was lost. */
+  readonly hasTail: boolean;
 }
 
 /** The segments of a folder. They are read once and then appended to. Each line that is read or written is passed to `take`. */
@@ -44,7 +47,8 @@ export class SegmentStore {
       const segment = this.#segmentOf(name);
       const { ends, damaged } = readSegment(path, (line) => this.#take(segment, line));
       this.#ends.set(name, ends);
-      if (damaged.length > 0) damagedSegments.push({ segment, ends, damaged });
+      const hasTail = sizeOf(this.unitFile(name)) > ends.units;
+      if (damaged.length > 0 || hasTail) damagedSegments.push({ segment, ends, damaged, hasTail });
       // Lets signals of the process be handled while a large journal is read.
       await new Promise(setImmediate);
     }
@@ -140,6 +144,8 @@ export class SegmentStore {
     return join(this.#dir, ...parts) + ending;
   }
 }
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 function segmentPaths(dir: string): string[] {
   if (!existsSync(dir)) return [];

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FileJournal, type FileJournalOptions } from '../../../src/store/file/file-journal.js';
+import { damageText } from '../../../src/store/file/mend-segment.js';
 import { historyContract } from '../../support/store/history-contract.js';
 import { intent, journalContract, keyOf, outcome } from '../../support/store/journal-contract.js';
 import { spendContract } from '../../support/store/spend-contract.js';
@@ -66,7 +67,8 @@ describe('the file journal', () => {
     const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
     for (let cut = lastLine; cut < whole.length; cut += 7) {
       writeFileSync(join(dir, LINES), whole.subarray(0, cut));
-      writeFileSync(join(dir, UNITS), Buffer.concat([units, Buffer.from('{"key":"half')]));
+      // The write of the last body was interrupted, too.
+      writeFileSync(join(dir, UNITS), units.subarray(0, units.length - 1 - ((cut - lastLine) % 40)));
       const journal = await openJournal(dir);
       const claim = await journal.claim([keyOf(1), keyOf(2)], 'b');
       expect(claim.landed.map((unit) => unit.key)).toEqual([keyOf(1)]);
@@ -79,6 +81,68 @@ describe('the file journal', () => {
       const lines = readFileSync(join(dir, UNITS), 'utf8').trim().split('\n');
       for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
     }
+  });
+
+  it('completes an answer whose bodies are whole and whose line is torn at any byte, without a word', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2, 3]]);
+    const whole = readFileSync(join(dir, LINES));
+    const units = readFileSync(join(dir, UNITS));
+    const lastLine = whole.lastIndexOf(10, whole.length - 2) + 1;
+    for (let cut = lastLine; cut < whole.length; cut += 7) {
+      writeFileSync(join(dir, LINES), whole.subarray(0, cut));
+      writeFileSync(join(dir, UNITS), Buffer.concat([units, Buffer.from('{"key":"half')]));
+      const reader = await FileJournal.open(dir, { writes: false });
+      expect((await reader.lookup([2, 3].map(keyOf))).length).toBe(0);
+      for (const writes of [false, true, true]) {
+        const journal = await FileJournal.open(dir, { writes, alone: true });
+        expect(journal.damage).toEqual([]);
+        expect((await journal.claim([1, 2, 3].map(keyOf), 'b')).mine).toEqual([]);
+        expect((await journal.read([2, 3].map(keyOf))).size).toBe(2);
+        expect(await journal.totals('job/')).toMatchObject({ unitsLanded: 3, requests: 2, unknown: [] });
+        await journal.close();
+      }
+    }
+  });
+
+  it('leaves an answer with a missing body to an unknown outcome, which later bodies do not change', async () => {
+    const dir = newDir();
+    await bought(dir, [[1], [2, 3]]);
+    const whole = readFileSync(join(dir, LINES));
+    const units = readFileSync(join(dir, UNITS));
+    writeFileSync(join(dir, LINES), whole.subarray(0, whole.lastIndexOf(10, whole.length - 2) + 1));
+    const torn = units.subarray(0, units.lastIndexOf(10, units.length - 2) + 1);
+    writeFileSync(join(dir, UNITS), torn);
+    const first = await openJournal(dir);
+    expect((await first.claim([2, 3].map(keyOf), 'b')).mine).toMatchObject([{ unknowns: 1 }, { unknowns: 1 }]);
+    await first.close();
+    // An older version may have left the body of unit 2 at the end.
+    writeFileSync(join(dir, UNITS), torn);
+    const again = await openJournal(dir);
+    expect(again.damage).toEqual([]);
+    expect((await again.claim([keyOf(2)], 'c')).mine).toHaveLength(1);
+    await again.close();
+  });
+
+  it.each([
+    ['cut in the middle', (lines: Buffer) => lines.subarray(0, lines.indexOf(10) + 5)],
+    ['replaced by a text', () => Buffer.from('garbage')],
+    ['empty', () => Buffer.alloc(0)],
+  ])('recovers the answers of a file that is %s, with a message and a copy', async (_how, change) => {
+    const dir = newDir();
+    await bought(dir, [[1], [2, 3], [4]]);
+    const left = change(readFileSync(join(dir, LINES)));
+    writeFileSync(join(dir, LINES), left);
+    const journal = await openJournal(dir);
+    expect((await journal.claim([1, 2, 3, 4].map(keyOf), 'b')).mine).toEqual([]);
+    const [damage] = journal.damage;
+    expect(damage && damageText(damage)).toMatch(/has lost its last lines\. \d paid answer\(s\) were recovered/);
+    expect(readFileSync(damage?.copy as string).equals(left)).toBe(true);
+    await journal.close();
+    const again = await openJournal(dir);
+    expect(again.damage).toEqual([]);
+    expect((await again.read([1, 2, 3, 4].map(keyOf))).size).toBe(4);
+    await again.close();
   });
 
   it('refuses a body that fails its checksum, names the remedy, and buys it again only on request', async () => {
