@@ -21,7 +21,7 @@ export interface ForgetFlags {
 /** What `forget` never removes. */
 const KEPT = [
   'Kept: hash, time and cost of each unit, so that the bill agrees and nothing is bought again.',
-  'Not removed: the input, backups, replicas, exports and publishes; Temporal histories until their retention ends; events of websets; the table agent_runs of agent sync; data at the service.',
+  'Not removed: the input, backups, replicas, exports, reports and publishes; Temporal histories until their retention ends; events of websets; the table agent_runs of agent sync; data at the service.',
 ];
 
 /** `searchflow forget`: removes the data of a job, of rows or of a URL from store and warehouses. Buys nothing, and needs no Temporal server. */

@@ -21,7 +21,7 @@ import { findJob, noteState } from '../staging/find-job.js';
 import type { PurchaseJournal } from '../store/store.js';
 import type { ForgetParts, ForgetPlan, ForgetWish, Forgot } from './forget-types.js';
 import { selectSubjects } from './select-subjects.js';
-import { forgetStaged } from './staged-values.js';
+import { forgetStaged, stagedJobs } from './staged-values.js';
 import { reachableWarehouses } from './warehouses-of.js';
 
 /** Drafts of stages that were changed since this time in ms may belong to a command in progress. */
@@ -47,11 +47,11 @@ export async function planForget(parts: ForgetParts, wish: ForgetWish): Promise<
   const isForgotten = forgottenRows(all);
   const jobs = new Set(named === null ? [] : [named.staged.job]);
   let [slices, stagedRows] = [0, 0];
-  for (const { staged } of entries) {
-    const changed = await forgetStaged(parts, staged.job, isForgotten(staged.job), true);
+  for (const job of stagedJobs(parts, entries)) {
+    const changed = await forgetStaged(parts, job, isForgotten(job), true);
     slices += changed.slices;
     stagedRows += changed.rows;
-    if (changed.rows > 0) jobs.add(staged.job);
+    if (changed.rows > 0) jobs.add(job);
   }
   const unfinished = await unfinishedJobs(parts);
   for (const job of [...found.jobs, ...unfinished]) jobs.add(job);
@@ -123,17 +123,19 @@ async function remove(
   const { config, store } = parts;
   const notes = [...plan.notes];
   const { forgetting } = journal;
-  // A killed process may leave only work that cannot be seen in the data.
+  step('journal: record the units');
+  await forgetting.forget(keysOf(subjects));
+  // The file comes after the record: from now on, the next call finds the units in the journal. A killed process may leave only work that
+  // cannot be seen in the data.
+  step('begin');
   const jobs = JSON.stringify(plan.jobs);
   makeFolder(config.stateDir);
   await writeDurably(unfinishedFile(parts), `${jobs}\n`);
-  step('journal: record the units');
-  await forgetting.forget(keysOf(subjects));
   const isForgotten = forgottenRows(subjects);
-  for (const { staged } of entries) {
-    step(`staged rows of ${staged.job}`);
-    await forgetStaged(parts, staged.job, isForgotten(staged.job), false);
-    const stages = join(config.stateDir, 'stages', staged.job);
+  for (const job of stagedJobs(parts, entries)) {
+    step(`staged rows of ${job}`);
+    await forgetStaged(parts, job, isForgotten(job), false);
+    const stages = join(config.stateDir, 'stages', job);
     const isDraft = (name: string) => name.startsWith('draft-');
     removeFolders(stages, Date.now() - DRAFT_MS, false, isDraft);
     if (removeFolders(stages, Number.POSITIVE_INFINITY, true, isDraft) > 0)

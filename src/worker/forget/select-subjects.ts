@@ -5,7 +5,7 @@ import { toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../config/runtime-types.js';
 import { StagedRows } from '../staging/staged-rows.js';
 import type { ForgetParts, ForgetWish } from './forget-types.js';
-import { eachStagedRow } from './staged-values.js';
+import { eachStagedRow, stagedJobs } from './staged-values.js';
 
 interface Selection {
   readonly parts: ForgetParts;
@@ -81,9 +81,9 @@ async function ofUrl({ parts, entries, warehouses }: Selection, typed: string): 
   const forms = [...new Set([text, toUrl(text, 'https') ?? text])];
   const isNamed = (value: string | null): boolean => value !== null && forms.some((form) => hasUrl(value, form));
   const collected = new Collected();
-  for (const { staged } of entries)
-    await eachStagedRow(parts, staged.job, ({ k, h, u, i }) => {
-      if (isNamed(u) || i.some(isNamed)) collected.add(staged.job, k, h);
+  for (const job of stagedJobs(parts, entries))
+    await eachStagedRow(parts, job, ({ k, h, u, i }) => {
+      if (isNamed(u) || i.some(isNamed)) collected.add(job, k, h);
     });
   const { forgetting } = await parts.store.journal();
   for (const form of forms) {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { StagedRow } from '../../core/rows/row-warehouse.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
@@ -9,6 +10,12 @@ import type { ForgetParts } from './forget-types.js';
 /** Folders of this machine with stages of a job: its own, and copies of those that others staged. */
 const foldersOf = ({ config }: Pick<ForgetParts, 'config'>, job: string): readonly string[] =>
   ['stages', 'fetched-stages'].map((name) => join(config.stateDir, name, job));
+
+/** The jobs with staged rows: those of the entries, and others whose command planned or was refused, and so never started. */
+export function stagedJobs({ config }: Pick<ForgetParts, 'config'>, entries: readonly JobEntry[]): readonly string[] {
+  const folders = ['stages', 'fetched-stages'].flatMap((name) => namesIn(join(config.stateDir, name)));
+  return [...new Set([...entries.map(({ staged }) => staged.job), ...folders])];
+}
 
 /** Changes of staged rows. */
 export interface StagedChange {
@@ -67,9 +74,13 @@ export async function eachStagedRow(
 }
 
 /** The complete stages in a folder. */
-function foldersIn(folder: string): readonly string[] {
+const foldersIn = (folder: string): readonly string[] =>
+  namesIn(folder)
+    .filter((name) => !name.startsWith('draft-'))
+    .map((name) => join(folder, name));
+
+/** The names of the folders in a folder. */
+function namesIn(folder: string): readonly string[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('draft-'))
-    .map(({ name }) => join(folder, name));
+  return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
 }

@@ -15,6 +15,7 @@ export function reachableWarehouses({ warehouses }: Pick<ForgetParts, 'warehouse
     if (file !== null && host !== hostname())
       notes.add(`The warehouse ${into} is a file on ${host}. Run the same command there, too`);
     else if (file === null || existsSync(file)) found.set(into, warehouses.of(staged));
+    else notes.add(`The warehouse ${into} is missing. If it comes back, run the same command again`);
   }
   return { warehouses: [...found].map(([into, rows]) => ({ into, rows })), notes: [...notes] };
 }

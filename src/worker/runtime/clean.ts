@@ -41,7 +41,8 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Clean
       add(await pruneAnswers(parts, journal, entry, now - config.keepLandingMs, wish.dryRun));
   });
   if (wish.job === null) {
-    add({ what: 'drafts', job: null, bytes: removeDrafts(stateDir, now - IN_USE_MS.draft, wish.dryRun) });
+    const known = new Set((await store.entries.all()).map(({ staged }) => staged.job));
+    add({ what: 'drafts', job: null, bytes: removeDrafts(stateDir, known, now - IN_USE_MS.draft, wish.dryRun) });
     const isIdle = store.holder() === null && lockHolder(join(stateDir, 'server.lock')) === null;
     const isLog = (name: string) => isIdle && /\.log$/.test(name);
     add({ what: 'logs', job: null, bytes: removeFolders(stateDir, now - wish.olderThanMs, wish.dryRun, isLog) });
@@ -107,12 +108,13 @@ async function pruneAnswers(
   return { ...none, bytes };
 }
 
-/** Removes the drafts of stages and the scratch files of killed processes. */
-function removeDrafts(stateDir: string, before: number, dryRun: boolean): number {
+/** Removes the drafts of stages, the stages of commands that started no job, and the scratch files of killed processes. */
+function removeDrafts(stateDir: string, known: ReadonlySet<string>, before: number, dryRun: boolean): number {
   const stages = join(stateDir, 'stages');
-  const jobs = foldersIn(stages).map((name) => join(stages, name));
-  const isDraft = (name: string) => name.startsWith('draft-');
-  const drafts = jobs.reduce((sum, folder) => sum + removeFolders(folder, before, dryRun, isDraft), 0);
+  const drafts = foldersIn(stages).reduce((sum, job) => {
+    const isUnused = (name: string) => !known.has(job) || name.startsWith('draft-');
+    return sum + removeFolders(join(stages, job), before, dryRun, isUnused);
+  }, 0);
   return drafts + removeFolders(join(stateDir, 'scratch'), before, dryRun);
 }
 

@@ -27,26 +27,31 @@ it('the state of a done job that nothing needs is removed, and its next run buys
   const long = new Date(Date.now() - 2 * 86_400_000);
   const stray = join(folder.stateDir, 'stages', job, 'draft-1.scratch');
   makeFolder(stray);
+  // A command that was refused after its plan has started no job.
+  const refused = join(folder.stateDir, 'stages', 'refused-123456', 'a1b2c3');
+  makeFolder(refused);
+  writeFileSync(join(refused, '000000.jsonl.gz'), 'x'.repeat(500));
   writeFileSync(join(folder.stateDir, 'scratch', 'lost.jsonl'), 'x'.repeat(1000));
   // Nothing that was used lately is removed, and no job that has ended lately.
   expect((await clean(config, { olderThanMs: 3_600_000 })).items).toEqual([]);
   await expect(clean(config, { job: 'rows', olderThanMs: 3_600_000 })).rejects.toThrow(
     /searchflow clean rows-\w+ --older/,
   );
-  for (const path of [stageDir, stray, join(folder.stateDir, 'scratch', 'lost.jsonl')]) utimesSync(path, long, long);
+  for (const path of [stageDir, stray, refused, join(folder.stateDir, 'scratch', 'lost.jsonl')])
+    utimesSync(path, long, long);
 
   const wanted = await clean(config, { dryRun: true });
   expect(wanted.items).toEqual([
     { what: 'stages', job, bytes: expect.any(Number) },
     { what: 'answers', job, bytes: expect.any(Number) },
-    { what: 'drafts', job: null, bytes: 1000 },
+    { what: 'drafts', job: null, bytes: 1500 },
   ]);
   expect(wanted.items.find(({ what }) => what === 'answers')?.bytes).toBeGreaterThan(40 * 5000);
   expect(existsSync(stageDir)).toBe(true);
   const done = await clean(config);
   expect(done.items).toEqual(wanted.items);
   expect(done.before - done.after).toBeGreaterThan(40 * 5000);
-  expect([existsSync(stageDir), existsSync(stray)]).toEqual([false, false]);
+  expect([stageDir, stray, refused].filter((path) => existsSync(path))).toEqual([]);
   expect((await clean(config)).items).toEqual([]);
 
   folder.write(plainRows(41));

@@ -1,3 +1,5 @@
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
 import { enrich, openJob, requestOf, surroundings } from '../../support/jobs/command.js';
@@ -46,15 +48,22 @@ it('a URL is removed from all jobs, and a whole job with its bad rows', async ()
   await run();
   await run({ job: 'other' });
   const texts = ['site-7.example'];
+  // A command that was refused after its plan has left staged rows of a job that never started.
+  const stages = join(config.stateDir, 'stages');
+  cpSync(join(stages, readdirSync(stages)[0] as string), join(stages, 'refused-123456'), { recursive: true });
   const { plan } = await forget(config, { url: 'https://site-7.example/about' });
-  expect(plan.jobs).toHaveLength(2);
-  expect(plan).toMatchObject({ units: 1, rows: 2, stagedRows: 2, bodies: 1 });
+  expect([...plan.jobs].sort()).toEqual([
+    expect.stringMatching(/^other-/),
+    'refused-123456',
+    expect.stringMatching(/^rows-/),
+  ]);
+  expect(plan).toMatchObject({ units: 1, rows: 2, stagedRows: 3, bodies: 1 });
   expect(filesWith(folder.dir, texts)).toEqual([]);
   expect((await forget(config, { url: 'https://site-70.example/about' })).plan.isEmpty).toBe(true);
 
+  rmSync(join(stages, 'refused-123456'), { recursive: true });
   const before = await usageOf(config);
-  await forget(config, { job: plan.jobs[0] as string });
-  await forget(config, { job: plan.jobs[1] as string });
+  for (const job of ['rows', 'other']) await forget(config, { job });
   expect(filesWith(folder.dir, ['site-', 'Secret Person', 'no url at all'])).toEqual([]);
   expect(await usageOf(config)).toEqual(before);
   await enrich(folder, config);
