@@ -100,7 +100,7 @@ export const drawings = {
     ],
     notes: [
       { x: 285, y: 150, text: 'the body may go after 7 days,', anchor: 'middle' },
-      { x: 285, y: 166, text: 'the record stays for ever', anchor: 'middle' },
+      { x: 285, y: 166, text: 'the record is kept forever', anchor: 'middle' },
       { x: 505, y: 150, text: 'one transaction', anchor: 'middle' },
     ],
   }),

@@ -323,7 +323,7 @@ const quiet = z.union([
 const scheduled = {
   schedule: text,
   when: anyText.optional(),
-  // Temporal refuses longer ids, and a run that uses such an id would be retried for ever.
+  // Temporal refuses longer ids, and a run that uses such an id would be retried forever.
   workflowId: text.max(1000),
 };
 const scheduledJob = z.discriminatedUnion('workflow', [

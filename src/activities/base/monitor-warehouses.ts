@@ -50,7 +50,7 @@ export function onlyFor({ origin }: { readonly origin: string }, meant: string |
 
 /**
  * Checks the service like `onlyFor`, in the first activity of a workflow. If a client started the workflow and no living worker has its
- * service or machine, the workflow fails for good. Otherwise the workflow would wait for ever, and the client would not see the reason.
+ * service or machine, the workflow fails for good. Otherwise the workflow would wait forever, and the client would not see the reason.
  */
 export async function onlyForServed(deps: Here, { startedBy, ...meant }: First<Meant>): Promise<void> {
   const { origin = deps.origin, host = deps.host } = meant;

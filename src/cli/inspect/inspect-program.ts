@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { many, withExamples } from '../options/options.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
-/** Adds `failed`, the failed rows of a job, and `trace`, the way of one row. */
+/** Adds `failed`, the failed rows of a job, and `trace`, the history of one row. */
 export function addInspection(
   program: Command,
   chosen: (action: (context: Context) => Promise<ExitCode>) => void,
