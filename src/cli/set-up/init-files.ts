@@ -49,7 +49,10 @@ const job = `#!/bin/sh
 # Further flags are added: ./companies.sh --dry-run
 set -eu
 cd "$(dirname "$0")"
-PATH="$PWD/node_modules/.bin:$PATH"
+# searchflow as installed in this folder or a parent folder, else that of the PATH.
+folder=$PWD
+while [ -n "$folder" ] && [ ! -x "$folder/node_modules/.bin/searchflow" ]; do folder=\${folder%/*}; done
+[ -z "$folder" ] || PATH="$folder/node_modules/.bin:$PATH"
 export PATH SEARCHFLOW_SETTINGS="\${SEARCHFLOW_SETTINGS-.env}"
 exec searchflow enrich companies.csv --url-column website --csv out/companies.csv "$@"
 `;
@@ -60,13 +63,16 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startSandbox } from 'searchflow/sandbox';
 
-const folder = fileURLToPath(new URL('..', import.meta.url));
+const folder = dirname(dirname(fileURLToPath(import.meta.url)));
+// The copy of the job finds searchflow as the job itself does: installed in this folder or a parent folder.
+const installed = [folder];
+while (dirname(installed.at(-1)) !== installed.at(-1)) installed.push(dirname(installed.at(-1)));
 
 test('the job buys each website once, and nothing when it runs again', { timeout: 300_000 }, async (t) => {
   const sandbox = await startSandbox({ failureRate: 0 });
@@ -78,7 +84,7 @@ test('the job buys each website once, and nothing when it runs again', { timeout
   for (const file of ['companies.csv', 'companies.sh']) await copyFile(join(folder, file), join(copy, file));
   const { PATH = '', HOME, TEMPORAL_CLI } = process.env;
   const env = {
-    PATH: [join(folder, 'node_modules', '.bin'), PATH].join(delimiter),
+    PATH: [...installed.map((one) => join(one, 'node_modules', '.bin')), PATH].join(delimiter),
     HOME,
     ...(TEMPORAL_CLI ? { TEMPORAL_CLI } : {}),
     SEARCHFLOW_SETTINGS: '',

@@ -55,9 +55,9 @@ it('the folder of `init` works with the installed package: its job runs on the s
     ...{ kind: 'init', folder: job, kept: [], notIgnored: [], next: ['cd job', './companies.sh --dry-run'] },
     written: ['.env', '.gitignore', 'companies.csv', 'companies.sh', 'README.md', 'test/companies.test.mjs'],
   });
-  const path = { ...env, PATH: `${join(project, 'node_modules', '.bin')}:${env.PATH}` };
+  // The PATH has no searchflow: the job finds the one of the parent folder.
   const run = (file: string, ...args: readonly string[]) =>
-    promisify(execFile)(file, args, { cwd: job, env: path }).catch(
+    promisify(execFile)(file, args, { cwd: job, env }).catch(
       (error: { readonly stdout: string; readonly stderr: string }) => {
         throw new Error(`${error.stdout}\n${error.stderr}`);
       },
