@@ -28,6 +28,9 @@ ${exitCodeMeanings.map(([code, meaning]) => `  ${String(code).padEnd(5)}${meanin
 
 type Action = (context: Context) => Promise<ExitCode>;
 
+/** Heading of the flags of every command in its help. */
+const GLOBAL_HEADING = 'Global options:';
+
 /** The flags of every command, before or after its name. */
 const globalOptions = () => [
   new Option('--no-input', 'never ask; exit code 2 where a confirmation is needed'),
@@ -88,6 +91,7 @@ export function buildProgram(
   strict(program);
   program.hook('preAction', (_, command) => {
     refuseExcess(command);
+    refuseFlagsBefore(command);
     Object.assign(typed, outputFlags(command));
   });
   return withExamples(
@@ -102,8 +106,9 @@ export function buildProgram(
  * and keep their own flags: `limits set --json` is not `limits --json`.
  */
 function strict(command: Command): void {
-  for (const option of globalOptions()) command.addOption(option.helpGroup('Global options:'));
+  for (const option of globalOptions()) command.addOption(option.helpGroup(GLOBAL_HEADING));
   const takeValue = command.options.filter(({ required, optional }) => required || optional);
+  refuseBothForms(command);
   // Words of a line that is being completed may be empty.
   const single = command.registeredArguments.filter(({ variadic }) => !variadic);
   for (const one of [...single, ...takeValue]) {
@@ -115,6 +120,47 @@ function strict(command: Command): void {
   }
   command.enablePositionalOptions().allowExcessArguments().commands.forEach(strict);
 }
+
+/** Makes a command refuse a flag together with its opposite, such as `--key` with `--no-key`: they set the same value. */
+function refuseBothForms(command: Command): void {
+  for (const negated of command.options.filter(({ negate }) => negate)) {
+    const plain = command.options.find((one) => !one.negate && one.attributeName() === negated.attributeName());
+    if (plain === undefined) continue;
+    const typed = new Set<Option>();
+    for (const option of [plain, negated])
+      command.on(`option:${option.name()}`, () => {
+        typed.add(option);
+        if (typed.size < 2) return;
+        command.error(`error: ${plain.long} and ${negated.long} exclude each other. Pass one of them.`, {
+          exitCode: exitCodes.usage,
+          code: 'commander.conflictingOption',
+        });
+      });
+  }
+}
+
+/**
+ * Ends with a usage error if a flag of a group of commands stands before the name of one of them, as in `alerts --limit 5 retry`: that
+ * command does not read the flag.
+ */
+function refuseFlagsBefore(command: Command): void {
+  for (let { parent } = command; parent !== null; { parent } = parent) {
+    const group = parent;
+    const option = group.options.find(
+      (one) =>
+        one.helpGroupHeading !== GLOBAL_HEADING && group.getOptionValueSource(one.attributeName()) === 'cli',
+    );
+    if (option !== undefined)
+      command.error(
+        `error: ${option.long} is for \`${pathOf(group)}\`, not for \`${pathOf(command)}\`. Put flags after \`${pathOf(command)}\`.`,
+        { exitCode: exitCodes.usage, code: 'commander.conflictingOption' },
+      );
+  }
+}
+
+/** The words of a command, such as `searchflow events sync`. */
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 
 /** Returns the global flags that were typed before or after the name of a command. */
 function outputFlags(command: Command | null): OutputFlags {

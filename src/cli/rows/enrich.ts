@@ -27,6 +27,8 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   if (wish !== null && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches; a schedule has no exit code.');
   const { json = false, dryRun = false, yes = false, detach = false } = flags;
+  if (wish !== null && flags.reparse)
+    mistakes.push('--reparse is for one run, and cannot be scheduled. Pass it without --every and --cron.');
   if (detach && wish !== null) mistakes.push(SCHEDULED_DETACH);
   if (detach && failedRows !== null)
     mistakes.push('--fail-on-failed-rows needs a run that this command watches. Pass it to `searchflow wait`.');
