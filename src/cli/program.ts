@@ -147,8 +147,7 @@ function refuseFlagsBefore(command: Command): void {
   for (let { parent } = command; parent !== null; { parent } = parent) {
     const group = parent;
     const option = group.options.find(
-      (one) =>
-        one.helpGroupHeading !== GLOBAL_HEADING && group.getOptionValueSource(one.attributeName()) === 'cli',
+      (one) => one.helpGroupHeading !== GLOBAL_HEADING && group.getOptionValueSource(one.attributeName()) === 'cli',
     );
     if (option !== undefined)
       command.error(

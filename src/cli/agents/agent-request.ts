@@ -49,6 +49,13 @@ export function toAgentRequest(
   for (const [name, value] of Object.entries(others)) put(name, value, `--option ${name}`);
   if (!fields.has('query') && (flags.request === undefined || file !== null))
     mistakes.push('Pass a query or --request FILE:\n  searchflow agent run "QUERY"');
+  const { maxCostDollars, maxDurationSeconds } = (fields.get('budget') ?? {}) as NonNullable<AgentRequest['budget']>;
+  for (const [flag, typed, field] of [
+    ['--max-cost', flags.maxCost, maxCostDollars === undefined ? null : 'budget.maxCostDollars'],
+    ['--max-duration', flags.maxDuration, maxDurationSeconds === undefined ? null : 'budget.maxDurationSeconds'],
+  ] as const)
+    if (typed !== undefined && field !== null)
+      mistakes.push(`${flag} and ${field} of the request limit the same. Pass one of them.`);
   return {
     request: Object.fromEntries(fields) as AgentRequest & { readonly [name: string]: Json },
     options: toOptions(flags, mistakes),

@@ -152,7 +152,8 @@ export async function runs(
   const mistakes: string[] = [];
   const most = toCount(flags.limit, '--limit', 100_000, mistakes) ?? 20;
   if (run !== undefined) {
-    if (flags.limit !== undefined) mistakes.push('--limit is for the list of runs. Pass the id of a run or --limit, not both.');
+    if (flags.limit !== undefined)
+      mistakes.push('--limit is for the list of runs. Pass the id of a run or --limit, not both.');
     return show(context, flags, mistakes, (control) =>
       control.call({ operation: 'getMonitorRun', input: { id, runId: run } }),
     );

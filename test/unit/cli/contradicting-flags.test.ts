@@ -64,6 +64,8 @@ const contradictions: readonly (readonly [line: string, ...names: string[]])[] =
   ['agent run --request request.json --schema schema.json', '--schema', '--request'],
   ['agent run x --previous a --option previousRunId=b', '--previous', '--option'],
   ['agent run x --qps 2 --rate-profile boost', '--qps', '--rate-profile'],
+  ['agent run x --max-cost 2 --option budget={"maxCostDollars":5}', '--max-cost', 'budget.maxCostDollars'],
+  ['agent run x --max-duration 2m --option budget={"maxDurationSeconds":5}', '--max-duration', 'maxDurationSeconds'],
   ['agent sync --every 1d --cron 0', '--every', '--cron'],
   ['resume companies --stop-at-failed none --stop-after 5', '--stop-after', '--stop-at-failed'],
   ['resume companies --qps 2 --rate-profile boost', '--qps', '--rate-profile'],

@@ -24,7 +24,11 @@ it.each([
   writeProgram(program);
   if (isInstalled) writeProgram(join(project, 'elsewhere', 'searchflow'));
   const env = { PATH: `${join(project, 'elsewhere')}:${process.env.PATH}` };
-  const ran = execFileSync(join(project, 'job', 'companies.sh'), ['--dry-run'], { env, cwd: project, encoding: 'utf8' });
+  const ran = execFileSync(join(project, 'job', 'companies.sh'), ['--dry-run'], {
+    env,
+    cwd: project,
+    encoding: 'utf8',
+  });
   const [found, command, ...args] = ran.trimEnd().split('\n');
   expect(found).toBe(program);
   expect([command, args.at(-1)]).toEqual(['enrich', '--dry-run']);
