@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseEnv } from 'node:util';
+import { readEnvFile } from '../../files/read-env-file.js';
 
 type Env = Record<string, string | undefined>;
 
@@ -13,7 +12,8 @@ const VARIABLE = 'SEARCHFLOW_SETTINGS';
  * could send the key to another address. Returns what is wrong, in a sentence that quotes no line of the file; null for nothing.
  */
 export function loadSettingsFile(args: readonly string[], env: Env, cwd: string): string | null {
-  const flag = flagIn(args);
+  const [flag = null, another] = flagsIn(args);
+  if (another !== undefined) return '--settings names two files. Name one file.';
   if (flag?.trim() === '') return '--settings: the value is empty. Name a file, or leave the flag out.';
   const named = flag ?? env[VARIABLE];
   if (!named) return null;
@@ -21,8 +21,7 @@ export function loadSettingsFile(args: readonly string[], env: Env, cwd: string)
   const path = resolve(cwd, named);
   env[VARIABLE] = path;
   try {
-    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-    const found = parseEnv(text) as Record<string, string>;
+    const { text, variables: found } = readEnvFile(path);
     const wrong = whyWrong(text, found);
     if (wrong !== null) return `${name}: ${path} ${wrong}`;
     for (const [variable, value] of Object.entries(found)) env[variable] ??= value;
@@ -33,14 +32,13 @@ export function loadSettingsFile(args: readonly string[], env: Env, cwd: string)
   }
 }
 
-/** The value of `--settings`, before or after the command; null without it. */
-function flagIn(args: readonly string[]): string | null {
-  for (const [index, arg] of args.entries()) {
-    if (arg === '--') return null;
-    if (arg === '--settings') return args[index + 1] ?? null;
-    if (arg.startsWith('--settings=')) return arg.slice('--settings='.length);
-  }
-  return null;
+/** The values of `--settings`, before and after the command. */
+function flagsIn(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return (end < 0 ? args : args.slice(0, end)).flatMap((arg, index) => {
+    if (arg === '--settings') return args[index + 1] ?? [];
+    return arg.startsWith('--settings=') ? arg.slice('--settings='.length) : [];
+  });
 }
 
 function whyWrong(text: string, found: Readonly<Record<string, string>>): string | null {

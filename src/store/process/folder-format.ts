@@ -19,12 +19,28 @@ const fileIn = (stateDir: string): string => join(stateDir, 'format');
 export function whyOtherFormat(stateDir: string, shown: string): string | null {
   // Another process may be writing its first files. It writes the format first, so the format is read last.
   const isUsed = hasRecords(stateDir);
-  const format = existsSync(fileIn(stateDir)) ? readFileSync(fileIn(stateDir), 'utf8').trim() : null;
+  const format = existsSync(fileIn(stateDir)) ? formatIn(fileIn(stateDir)) : null;
   if (format === FORMAT) return null;
+  // No version writes another text than a number.
+  if (format !== null && !/^\d{1,9}$/.test(format))
+    return (
+      `The file format of the state folder ${shown} is damaged: it has no number of a format. Restore it from a backup. If no newer ` +
+      `version of searchflow has used the folder, write ${FORMAT} into it.`
+    );
   if (format !== null)
     return `The state folder ${shown} was written by a newer version of searchflow. Update searchflow, or use ${ANOTHER}.`;
   if (!isUsed) return null;
   return `${beforeFirstRelease(`The state folder ${shown}`, 'the rows of its jobs', `use ${ANOTHER}, which knows none of its purchases`)}.`;
+}
+
+/** The text of the file with the format; empty if it is no file. */
+function formatIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR') return '';
+    throw error;
+  }
 }
 
 /** Records the format of a state folder, if that is not done. */

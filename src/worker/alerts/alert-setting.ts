@@ -39,6 +39,7 @@ export interface WrittenAlerts {
 interface Reader {
   readonly mistakes: string[];
   variable(name: string): { readonly text: string } | null;
+  named(name: string): string;
 }
 
 /** Default of the lag. */
@@ -66,7 +67,8 @@ export function readAlerts(reader: Reader): AlertSettings | null {
     .map((one) => one.trim())
     .filter((one) => one !== '');
   const written = { url: text('url'), secret: text('secret'), command: text('command'), on, lag: text('lag') };
-  return checkAlerts(written, names, (mistake) => reader.mistakes.push(mistake));
+  const shown = Object.fromEntries(Object.entries(names).map(([one, name]) => [one, reader.named(name)]));
+  return checkAlerts(written, shown as typeof names, (mistake) => reader.mistakes.push(mistake));
 }
 
 /** Checks written settings, and reports each mistake as a sentence. `names`: the names of the settings, for messages. */

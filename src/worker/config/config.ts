@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { bucketsFor, type RateProfile, rateProfiles } from '../../core/limiter/rate.js';
 import { DEFAULT_TASK_QUEUE } from '../../core/rows/job.js';
@@ -89,7 +90,18 @@ export function readConfig(sources: ConfigSources): RuntimeConfig {
 
 /** Why a state folder cannot be used, a sentence for each reason. */
 function whyNoStateFolder({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stateDir: string): readonly string[] {
-  const shown = new SettingsReader(env).shown(stateDir);
+  const reader = new SettingsReader(env);
+  const shown = reader.shown(stateDir);
+  const file = fileInWay(stateDir);
+  if (file !== null) {
+    const why =
+      file === stateDir ? 'is a file, not a folder' : `cannot be made: ${reader.shown(file)} is a file, not a folder`;
+    const found = reader.variable('SEARCHFLOW_STATE_DIR');
+    if (found === null)
+      return [`The state folder ${shown} ${why}. Remove that file, or set SEARCHFLOW_STATE_DIR to another folder.`];
+    reader.wrong(found, `${why}. Name another folder, or remove that file.`);
+    return reader.mistakes;
+  }
   const foreign = whyForeign({ env, cwd }, stateDir);
   if (foreign !== null)
     return [
@@ -97,6 +109,16 @@ function whyNoStateFolder({ env, cwd }: Pick<ConfigSources, 'env' | 'cwd'>, stat
         'permissions, use another folder (SEARCHFLOW_STATE_DIR), or set SEARCHFLOW_TRUST_STATE_DIR to its path.',
     ];
   return [whyOtherFormat(stateDir, shown)].filter((one) => one !== null);
+}
+
+/** The file that has the name of a folder or of a parent folder; null if the folder exists or can be made. */
+function fileInWay(dir: string): string | null {
+  try {
+    return statSync(dir).isDirectory() ? null : dir;
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    return isMissing && dirname(dir) !== dir ? fileInWay(dirname(dir)) : null;
+  }
 }
 
 /** Why other users could change a state folder, in words that follow its name; null if they cannot, and if the settings trust the folder. */
@@ -111,7 +133,7 @@ export function readSettings({ env, flags, cwd, say }: ConfigSources): {
   readonly mistakes: readonly string[];
 } {
   const reader = new SettingsReader(env);
-  for (const warning of misspeltVariables(env)) say(warning);
+  for (const warning of misspeltVariables(env, reader)) say(warning);
 
   const service = readService(reader, flags.service);
   const bill = readBill(reader, service);

@@ -23,7 +23,7 @@ export function readService(reader: SettingsReader, wanted: 'live' | 'sandbox' |
     if (key !== null && !isKey(key.text)) reader.mistakes.push(notAKey(key));
     if (base !== null && key === null) {
       reader.mistakes.push(
-        'SEARCHFLOW_BASE_URL is set without an API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY) in the environment, or unset ' +
+        `${reader.named('SEARCHFLOW_BASE_URL')} is set without an API key. Set SEARCHFLOW_API_KEY (or EXA_API_KEY), or unset ` +
           'SEARCHFLOW_BASE_URL to use the sandbox.',
       );
     } else if (live && key === null) {
@@ -75,8 +75,8 @@ export function readBill(
 
 const isKey = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 
-const notAKey = ({ name }: Found): string =>
-  `${name}: the key (environment, not shown) contains white space, a control character or a character ` +
+const notAKey = ({ name, where }: Found): string =>
+  `${name}: the key (${where}, not shown) contains white space, a control character or a character ` +
   'outside ASCII. Copy it again without quotes or line breaks.';
 
 function readAddress(reader: SettingsReader, found: Found, keyName = 'SEARCHFLOW_API_KEY'): string {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { mayHoldSecret } from '../../core/connections/secret.js';
 import { nearest } from '../../core/text/nearest.js';
+import { readEnvFile } from '../../files/read-env-file.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,15 +27,44 @@ const secretVariables = [
 export class SettingsReader {
   readonly mistakes: string[] = [];
   readonly #env: Environment;
+  /** Variables of the file of settings, once a message needs them. */
+  #inFile: Readonly<Record<string, string>> | null = null;
 
   constructor(env: Environment) {
     this.#env = env;
   }
 
-  /** A variable of the environment; an empty variable counts as unset. */
+  /** A variable of the environment or of the file of settings; an empty variable counts as unset. */
   variable(name: string): Found | null {
     const text = this.#env[name];
-    return text === undefined || text === '' ? null : { text, name, where: 'environment' };
+    if (text === undefined || text === '') return null;
+    const reader = this;
+    return {
+      ...{ text, name },
+      get where() {
+        return reader.#fileOf(name) ?? 'environment';
+      },
+    };
+  }
+
+  /** The name of a variable for a message, with the file of settings if the file sets the variable. */
+  named(name: string): string {
+    const file = this.#fileOf(name);
+    return file === null ? name : `${name} (${file})`;
+  }
+
+  /** The file of settings, if it sets this variable; null for a variable of the environment. A command adds the variables of the file to the environment. */
+  #fileOf(name: string): string | null {
+    const file = this.#env.SEARCHFLOW_SETTINGS;
+    if (!file) return null;
+    try {
+      this.#inFile ??= readEnvFile(file).variables;
+    } catch {
+      // The file was removed since the command read it.
+      this.#inFile = {};
+    }
+    const isThere = Object.hasOwn(this.#inFile, name) && this.#inFile[name] === this.#env[name];
+    return isThere ? file : null;
   }
 
   flag(text: string | undefined, name: string): Found | null {
@@ -112,7 +142,7 @@ export const knownVariables = [
 ] as const;
 
 /** A warning for each unknown variable that begins with `SEARCHFLOW_`, with the closest known variable. */
-export function misspeltVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+export function misspeltVariables(env: Environment, reader: SettingsReader): string[] {
   return Object.keys(env)
     .filter((found) => found.startsWith('SEARCHFLOW_') && !(knownVariables as readonly string[]).includes(found))
     .map((found) => {
@@ -121,6 +151,6 @@ export function misspeltVariables(env: Readonly<Record<string, string | undefine
       const near = nearest(found, isKey(found) ? knownVariables.filter(isKey) : knownVariables);
       const hint = near === null ? `. Known variables: ${knownVariables.join(', ')}.` : `; did you mean ${near}?`;
       const shown = found.replace(/[^\w]/g, '?').slice(0, 80);
-      return `Warning: the variable ${shown} is unknown and has no effect${hint}`;
+      return `Warning: the variable ${reader.named(found).replace(found, () => shown)} is unknown and has no effect${hint}`;
     });
 }

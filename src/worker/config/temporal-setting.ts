@@ -31,7 +31,7 @@ export function readTemporal(
       // synchronously.
       const { loadClientConfigProfile } = createRequire(import.meta.url)('@temporalio/envconfig') as typeof Envconfig;
       const profile = loadClientConfigProfile({ overrideEnvVars: Object.fromEntries(overrides) });
-      const where = `${asked.name} in the environment`;
+      const where = `${asked.name} in ${asked.where === 'environment' ? 'the environment' : asked.where}`;
       if (profile.address) address = { text: profile.address, name: 'Temporal address', where };
       if (profile.namespace) namespace = { text: profile.namespace, name: 'Temporal namespace', where };
     } catch (error) {

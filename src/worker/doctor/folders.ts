@@ -30,7 +30,7 @@ export async function checkStateFolder({ env, cwd, config }: Setup): Promise<rea
   if (foreign !== null) return [problem(`The state folder ${path} ${foreign}.`, ...mendOwner(path, foreign, another))];
   const format = whyOtherFormat(path, path);
   if (format !== null) {
-    const [text = '', ...way] = format.split(/(?<=\.) (?=Update|Export)/);
+    const [text = '', ...way] = format.split(/(?<=\.) (?=Update|Export|Restore)/);
     return [problem(text, way.join(' ') || 'Update searchflow.')];
   }
   return folderFindings(folder);

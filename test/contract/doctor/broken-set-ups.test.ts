@@ -374,10 +374,15 @@ describe('a broken set-up of this machine', () => {
     expect((await wrong(['state-folder'], { SEARCHFLOW_STATE_DIR: open })).command).toBe(`chmod go-w ${open}`);
   });
 
-  it('state folder of a newer or older version, and below a file', async () => {
+  it('state folder of a newer or older version, with a damaged format, and below a file', async () => {
     writeFileSync(join(dir, 'format'), '2\n');
     const env = { SEARCHFLOW_STATE_DIR: dir };
     expect((await wrong(['state-folder'], env)).mend).toMatch(/^Update searchflow/);
+    writeFileSync(join(dir, 'format'), 'garbage');
+    expect(await wrong(['state-folder'], env)).toMatchObject({
+      text: expect.stringMatching(/is damaged/),
+      mend: expect.stringMatching(/^Restore it from a backup/),
+    });
     rmSync(join(dir, 'format'));
     mkdirSync(join(dir, 'jobs'));
     expect((await wrong(['state-folder'], env)).mend).toMatch(/^Export the rows of its jobs with that version/);

@@ -37,6 +37,7 @@ function isFile(path: string): boolean {
 const before =
   /The state folder '[^']+' was written by a version of searchflow before 0\.1\.0, .+ \(searchflow export JOB --parquet DIR\), and use another folder/;
 const newer = /The state folder '[^']+' was written by a newer version of searchflow\. Update searchflow/;
+const damaged = /The file format of the state folder '[^']+' is damaged: .+ Restore it from a backup\./;
 const job = { '.searchflow/jobs/in-1a2b3c.json': '{"staged":{"job":"in-1a2b3c"}}' };
 const schedule = { '.searchflow/temporal.db': 'SQLite', '.searchflow/allowed.json': '{}' };
 const purchase = { '.searchflow/journal/in-1a2b3c/g/000000.journal': '43053eb8 {"t":"intent"}\n' };
@@ -48,7 +49,8 @@ describe('a state folder of another format is refused, and nothing in it is chan
     ['an owner of a version before 0.1.0', { '.searchflow/owners/1a2b.json': '{}' }, ['jobs'], before],
     ['a schedule of a version before 0.1.0', schedule, ['worker'], before],
     ['the format of a newer version', { ...job, '.searchflow/format': '2\n' }, ['usage'], newer],
-    ['a damaged format', { ...job, '.searchflow/format': '' }, ['jobs'], newer],
+    ['an empty format', { ...job, '.searchflow/format': '' }, ['jobs'], damaged],
+    ['a damaged format', { ...job, '.searchflow/format': 'garbage' }, ['jobs'], damaged],
   ])('%s', async (_name, files, args, sentence) => {
     const { dir, present } = folderWith(files);
     const found = present();

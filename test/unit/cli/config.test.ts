@@ -1,8 +1,8 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConfigFlags, readConfig } from '../../../src/worker/config/config.js';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
 
@@ -24,6 +24,19 @@ function mistakes(env: Record<string, string>, flags: ConfigFlags = {}): string 
 }
 
 describe('readConfig', () => {
+  it('refuses a state folder that is a file or below one, and names the setting', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'searchflow-config-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const file = join(dir, 'ok.csv');
+    writeFileSync(file, '');
+    expect(mistakes({ SEARCHFLOW_STATE_DIR: file })).toBe(
+      `SEARCHFLOW_STATE_DIR: '${file}' (environment) is a file, not a folder. Name another folder, or remove that file.`,
+    );
+    expect(mistakes({ SEARCHFLOW_STATE_DIR: join(file, 'state') })).toContain(
+      `(environment) cannot be made: '${file}' is a file, not a folder.`,
+    );
+  });
+
   it('uses the sandbox if no key is set', () => {
     const { config } = read({});
     expect(config).toMatchObject({

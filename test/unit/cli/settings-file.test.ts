@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSettingsFile } from '../../../src/cli/set-up/settings-file.js';
+import { readSettings } from '../../../src/worker/config/config.js';
 
 let cwd: string;
 beforeAll(() => {
@@ -56,6 +57,29 @@ describe('a file of settings', () => {
     expect(loaded.wrong).toMatch(wrong);
     expect(loaded.wrong).not.toContain('canary');
     expect(Object.keys(loaded.env)).toEqual(['SEARCHFLOW_SETTINGS']);
+  });
+
+  it('is named in the messages about its values, and about unknown variables in it', () => {
+    const text =
+      'SEARCHFLOW_QPS=abc\nSEARCHFLOW_ALERT_ON=x\nEXA_API_KEY="a key"\nSEARCHFLOW_QSP=5\nSEARCHFLOW_CONCURRENCY=x\n';
+    const { env } = load(text, { SEARCHFLOW_CONCURRENCY: 'y' });
+    const file = join(cwd, '.env');
+    const said: string[] = [];
+    const { mistakes } = readSettings({ env, flags: {}, cwd, say: (line) => said.push(line) });
+    expect(mistakes).toEqual([
+      expect.stringContaining(`EXA_API_KEY: the key (${file}, not shown)`),
+      expect.stringContaining(`SEARCHFLOW_QPS: 'abc' (${file}) is not`),
+      // The environment wins, so the mistake is there.
+      expect.stringContaining("SEARCHFLOW_CONCURRENCY: 'y' (environment) is not"),
+      expect.stringContaining(`SEARCHFLOW_ALERT_ON (${file}): `),
+    ]);
+    expect(said).toEqual([expect.stringContaining(`the variable SEARCHFLOW_QSP (${file}) is unknown`)]);
+  });
+
+  it('is refused beside a second one', () => {
+    expect(load('', {}, ['--settings', '.env', 'jobs', '--settings=other']).wrong).toBe(
+      '--settings names two files. Name one file.',
+    );
   });
 
   it('that is missing is named with the variable that names it', () => {
