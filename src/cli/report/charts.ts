@@ -199,7 +199,7 @@ export function useChart(
   }));
 }
 
-/** The mean time of an answer, with a dot for each step with answers 429 or failures. */
+/** The mean time of an answer, with a dot for each step with 429 answers or failures. */
 export function waitChart(
   range: TimeRange,
   steps: readonly { readonly at: number; readonly seconds: number; readonly problems: number }[],

@@ -125,7 +125,7 @@ export function useOf({ activity, active, limits, job }: Report): Section | null
         ...[number(share(sum.units, sum.active * most(qps))), number(share(sum.busiest, most(qps)))],
       ];
     }),
-    note: `Derived: each paid request counts at the time of its intent, in windows of ${windowSeconds} seconds that have a request. Free calls, such as polls and lists of events, are not in the journal. The limit is the configured one of today.`,
+    note: `Derived: each paid request counts at the time of its intent, in windows of ${windowSeconds} seconds; windows without a request do not count. Free calls, such as polls and lists of events, are not in the journal. The limit is the one that is configured today.`,
   };
 }
 
@@ -136,7 +136,7 @@ export function waitsOf({ activity, active }: Report): Section | null {
     .sort((a, b) => a - b)
     .map((at) => ({ at, sum: sumOf(activity.filter((step) => step.at === at)) }));
   return {
-    title: 'Waits, answers 429 and failures',
+    title: 'Waits, 429 answers and failures',
     chart: waitChart(
       active,
       steps.map(({ at, sum }) => ({
@@ -149,7 +149,7 @@ export function waitsOf({ activity, active }: Report): Section | null {
     ),
     legend: [
       { mark: 'series-soft', text: 'mean time from intent to answer' },
-      { mark: 'bad', text: 'steps with answers 429, failures or lost answers' },
+      { mark: 'bad', text: 'steps with 429 answers, failures or lost answers' },
     ],
     head: [...names('requests'), ...numbers('number', 'share')],
     rows: [
@@ -159,7 +159,7 @@ export function waitsOf({ activity, active }: Report): Section | null {
       [text('failed otherwise, not charged'), alarming(sums.failed), number(share(sums.failed, sums.requests))],
       [text('answer lost, possibly charged'), alarming(sums.lost), number(share(sums.lost, sums.requests))],
     ],
-    note: `Derived from intents, answers and misses of the journal. The answers 429 named waits of ${duration(sums.waitSeconds)} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`,
+    note: `Derived from intents, answers and misses of the journal. The 429 answers asked for waits of ${duration(sums.waitSeconds)} in all. The wait for a turn of the rate limit is not recorded; the metric searchflow_grant_wait_seconds of a worker has it.`,
   };
 }
 

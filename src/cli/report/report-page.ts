@@ -146,7 +146,7 @@ function eventsOf({ streams, at }: Report): Section | null {
       ],
       alarming(pending),
     ]),
-    note: 'A backfill with an end has no lag: its time up to which events are loaded is the end of its range.',
+    note: 'A backfill with an end has no lag: its events end with its range.',
   };
 }
 

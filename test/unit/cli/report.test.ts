@@ -55,7 +55,7 @@ describe('a report', () => {
   it('has a section for each kind of figures, and says what is derived', () => {
     const titles = (figures: Report) =>
       [...parseHTML(pageOf(figures)).document.querySelectorAll('h2')].map(({ textContent }) => textContent);
-    const common = ['Dollars by day and operation', 'Use of the rate limit', 'Waits, answers 429 and failures'];
+    const common = ['Dollars by day and operation', 'Use of the rate limit', 'Waits, 429 answers and failures'];
     expect(titles(hostileReport)).toEqual([
       ...['Progress', 'Rows by status and error', ...common, 'Slowest hosts', 'Null rate of columns'],
       ...['Values that do not fit their column', 'Unknown outcomes', 'Last runs'],
