@@ -1,5 +1,6 @@
 // The site of the documentation. `npm run docs` in the folder above builds it.
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import llms from 'vitepress-plugin-llms';
@@ -8,6 +9,15 @@ const inDocs = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const { repository } = JSON.parse(readFileSync(inDocs('../package.json'), 'utf8'));
 
 const page = (text, link) => ({ text, link: `/${link}` });
+
+/** A page that opens a list of pages. */
+const group = (text, link, items) => ({ ...page(text, link), collapsed: true, items });
+
+const titleOf = (path) => readFileSync(inDocs(path), 'utf8').match(/^# (.*)$/m)[1];
+const decisions = readdirSync(inDocs('decisions')).map((file) =>
+  page(titleOf(`decisions/${file}`), `decisions/${file.replace(/\.md$/, '')}`),
+);
+const api = (name) => page(name === 'searchflow' ? name : `searchflow/${name}`, `reference/api/${name}`);
 
 const sidebar = [
   {
@@ -84,7 +94,11 @@ const sidebar = [
       page('Configuration', 'reference/configuration'),
       page('Workflows and activities', 'reference/workflows'),
       page('Operations', 'reference/operations'),
-      page('TypeScript API', 'reference/api/'),
+      group(
+        'TypeScript API',
+        'reference/api/overview',
+        ['searchflow', 'worker', 'activities', 'workflows', 'sandbox', 'testing'].map(api),
+      ),
       page('Tables', 'reference/tables'),
       page('Metrics and spans', 'reference/metrics'),
       page('Errors', 'errors'),
@@ -102,49 +116,38 @@ const sidebar = [
       page('Benchmarks', 'why/benchmarks'),
       page('Faults', 'why/faults'),
       page('Testing', 'testing'),
-      page('Decisions', 'why/decisions'),
+      page('Mutants', 'testing-mutants'),
+      group('Decisions', 'why/decisions', decisions),
     ],
   },
 ];
 
-/**
- * Braces of templates such as `{{name}}` are texts of the pages, and not expressions of Vue. A link to a file outside this folder leads to
- * the repository, if its address is known, and is a text otherwise.
- */
 function configure(md) {
+  // Braces of templates such as `{{name}}` are texts of the pages, and not expressions of Vue.
   for (const rule of ['text', 'code_inline']) {
     const render = md.renderer.rules[rule];
     md.renderer.rules[rule] = (...args) => render(...args).replaceAll('{{', '&#123;&#123;');
   }
-  md.core.ruler.push('outside', ({ tokens, env }) => {
-    for (const { children } of tokens) {
-      let open = null;
-      for (const token of children ?? []) {
-        if (token.type === 'link_open') open = outside(token.attrGet('href'), env.relativePath);
-        if (open === null || !token.type.startsWith('link_')) continue;
-        replaceLink(token, open);
-        if (token.type === 'link_close') open = null;
-      }
-    }
+  // The label of a heading's link would have the anchor of the heading, as `{#anchor}`.
+  md.core.ruler.after('curly_attributes', 'labels', ({ tokens }) => {
+    for (const token of tokens) if (token.type === 'inline') token.content = token.content.replace(/ \{#[\w-]+\}$/, '');
   });
 }
 
-/** The path in the repository of a link that leads out of this folder; null for other links. */
-function outside(href, from) {
-  if (/^(\w+:|#|\/)/.test(href)) return null;
-  const target = new URL(href, `file:///docs/${from}`).pathname.slice(1);
-  return target.startsWith('docs/') ? null : target;
-}
-
-function replaceLink(token, target) {
-  const address = repository === undefined ? null : `${repository.url ?? repository}/blob/main/${target}`;
-  if (address === null) {
-    token.tag = 'span';
-    token.type = token.type.replace('link', 'span');
-  }
-  if (token.nesting === 1)
-    token.attrs = address === null ? [['title', `in the repository: ${target}`]] : [['href', address]];
-}
+/** A link to a file outside this folder leads to the repository, if its address is known, and is a text with the path otherwise. */
+const outside = {
+  name: 'links-out-of-the-docs',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('.md')) return null;
+    return code.replace(/\[([^\]\n]+)\]\((\.\.?\/[^)\s]+)\)/g, (link, text, href) => {
+      const path = relative(inDocs('..'), resolve(dirname(id), href));
+      if (path.startsWith('docs/')) return link;
+      if (repository !== undefined) return `[${text}](${repository.url ?? repository}/blob/main/${path})`;
+      return text.replaceAll('`', '') === path ? text : `${text} (\`${path}\`)`;
+    });
+  },
+};
 
 export default defineConfig({
   title: 'searchflow',
@@ -153,10 +156,11 @@ export default defineConfig({
   cleanUrls: true,
   // The start page of the theme has no landmark for its content.
   transformHtml: (html) => html.replace('<div class="VPHome', '<div role="main" class="VPHome'),
-  // Pages link to the JSON Schemas beside them.
+  // Pages link to the JSON Schemas beside them, and their twins to the drawings.
   buildEnd({ outDir }) {
-    for (const name of readdirSync(inDocs('reference')).filter((file) => file.endsWith('.json')))
-      copyFileSync(inDocs(`reference/${name}`), `${outDir}/reference/${name}`);
+    for (const folder of ['reference', 'concepts'])
+      for (const name of readdirSync(inDocs(folder)).filter((file) => /\.(json|svg)$/.test(file)))
+        copyFileSync(inDocs(`${folder}/${name}`), `${outDir}/${folder}/${name}`);
   },
   srcExclude: ['**/README.md'],
   markdown: {
@@ -165,7 +169,17 @@ export default defineConfig({
     languageAlias: { promql: 'sh' },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
-  vite: { plugins: [llms({ ignoreFiles: ['reference/api/**', 'decisions/**', 'testing-mutants.md'] })] },
+  vite: {
+    plugins: [
+      outside,
+      llms({
+        excludeIndexPage: false,
+        // The hint is HTML, which the start page would show as text.
+        injectLLMHint: false,
+        ignoreFilesPerOutput: { llmsTxt: ['index.md'], llmsFullTxt: ['reference/api/**', 'decisions/**'] },
+      }),
+    ],
+  },
   themeConfig: {
     nav: [
       page('Start', 'start/install'),
@@ -176,7 +190,15 @@ export default defineConfig({
     ],
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          // The pages for users come before those for readers of the code.
+          searchOptions: { boostDocument: (id) => (/^\/(reference\/api|decisions|testing)/.test(id) ? 0.2 : 1) },
+        },
+      },
+    },
     externalLinkIcon: true,
   },
 });

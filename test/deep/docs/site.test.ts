@@ -1,11 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { brokenLinks } from '../../../scripts/site-links.mjs';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const site = join(docs, '.vitepress', 'dist');
@@ -24,7 +26,9 @@ const looked = [
   'reference/commands',
   'reference/configuration',
   'reference/tables',
-  'reference/api/',
+  'reference/api/overview',
+  'reference/api/worker',
+  'decisions/0007-journal-in-postgresql',
   'glossary',
   'tasks/recover',
   'why/comparison',
@@ -57,28 +61,26 @@ afterAll(async () => {
 });
 
 it('each page has a Markdown twin, and llms.txt lists the pages', () => {
-  const pages = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.html') && !/^(404|index|decisions|reference\/api|testing-mutants)/.test(name),
-  );
-  expect(pages.length).toBeGreaterThan(35);
-  expect(pages.filter((name) => !existsSync(join(site, name.replace('.html', '.md'))))).toEqual([]);
+  const twins = readdirSync(site, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.html') && name !== '404.html')
+    .map((name) => name.replace('.html', '.md'));
+  expect(twins.length).toBeGreaterThan(100);
+  expect(twins.filter((name) => !existsSync(join(site, name)))).toEqual([]);
   const list = readFileSync(join(site, 'llms.txt'), 'utf8');
-  expect(pages.filter((name) => !list.includes(name.replace('.html', '.md')))).toEqual([]);
+  expect(twins.filter((name) => name !== 'index.md' && !list.includes(`(/${name})`))).toEqual([]);
 });
 
-it('each link of the site leads to a file of the site', () => {
-  const names = readdirSync(site, { recursive: true, encoding: 'utf8' });
-  const broken = names
-    .filter((name) => name.endsWith('.html'))
-    .flatMap((name) =>
-      [...readFileSync(join(site, name), 'utf8').matchAll(/<a [^>]*href="([^"#]+)/g)].flatMap(([, href = '']) => {
-        if (/^(\w+:|\/\/)/.test(href)) return [];
-        const path = decodeURI(new URL(href, `http://site/${name}`).pathname).slice(1);
-        const files = path === '' || path.endsWith('/') ? [`${path}index.html`] : [path, `${path}.html`];
-        return files.some((file) => existsSync(join(site, file))) ? [] : [`${name}: ${href}`];
-      }),
-    );
-  expect([...new Set(broken)]).toEqual([]);
+it('a link to a page or an anchor that does not exist is found, also in the pages of the TypeScript API', () => {
+  expect(brokenLinks(site)).toEqual([]);
+  const copy = mkdtempSync(join(tmpdir(), 'searchflow-site-'));
+  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  mkdirSync(join(copy, 'reference', 'api'), { recursive: true });
+  const anchor = 'id="api-default_base_url"';
+  for (const name of ['reference/api/worker.html', 'reference/api/searchflow.html'])
+    writeFileSync(join(copy, name), readFileSync(join(site, name), 'utf8').replace(anchor, ''));
+  const broken = brokenLinks(copy);
+  expect(broken).toContain('reference/api/worker.html: ./searchflow#api-default_base_url');
+  expect(broken.some((link) => link.startsWith('reference/api/worker.html: /start/'))).toBe(true);
 });
 
 it.each([
