@@ -165,16 +165,15 @@ export function findUrlColumn(columns: readonly string[], { wanted, kept = null,
   ] as const;
   const [found, by] = steps.find(([among]) => among.length > 0) ?? [[], 'name'];
   if (found.length === 1) return { index: found[0] as number, by };
-  const ask = 'name the column of URLs with --url-column';
   if (found.length === 0) {
     throw new CsvError(
       'url-column-unknown',
-      `No column has a name for URLs, and none contains URLs; ${ask}. The columns are ${list(columns)}`,
+      `No column contains URLs or has a usual name for them. Name the URL column with --url-column; the columns are ${list(columns)}`,
     );
   }
   throw new CsvError(
     'url-column-unknown',
-    `More than one column may be the column of URLs; ${ask}, one of ${list(found.map((index) => columns[index] as string))}`,
+    `Several columns may be the URL column: ${list(found.map((index) => columns[index] as string))}. Name one with --url-column`,
   );
 }
 

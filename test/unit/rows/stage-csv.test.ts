@@ -181,9 +181,9 @@ describe('stageCsv', () => {
       'https://a.com',
     );
     expect(await refusal('a,b\n1,2\n')).toBe(
-      'No column has a name for URLs, and none contains URLs; name the column of URLs with --url-column. The columns are "a", "b"',
+      'No column contains URLs or has a usual name for them. Name the URL column with --url-column; the columns are "a", "b"',
     );
-    expect(await refusal('url,link\n1,2\n')).toContain('one of "url", "link"');
+    expect(await refusal('url,link\n1,2\n')).toContain('"url", "link". Name one');
     expect(await refusal('a,b\n1,2\n', { units: { kind: 'url', column: 'c' } })).toBe(
       'There is no column "c"; the columns are "a", "b"',
     );
