@@ -70,6 +70,7 @@ export const warehouseSummary = of<WarehouseSummary>()(
     discarded: count.optional(),
     schemaChanges: list(schemaChange).optional(),
     published: publishOutcome.optional(),
+    view: text.optional(),
   }),
 );
 

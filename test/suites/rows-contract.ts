@@ -74,6 +74,7 @@ export function rowsContract(make: MakeWarehouse): void {
         missing: 0,
         vanished: 0,
         tags: { CRAWL_NOT_FOUND: 1, INVALID_URL: 1 },
+        view: expect.stringMatching(/^(?:\w+\.)?brands$/),
       });
     });
 

@@ -73,7 +73,16 @@ export async function summarize(
   const summary = summaryOf({ ...input, before, counts, totals });
   const { unknown } = totals;
   if (input.run === undefined) return { summary, unknown };
-  const { tags, misfits, schemaChanges: _changes, published: _published, quarantined, discarded, ...rows } = counts;
+  const {
+    tags,
+    misfits,
+    schemaChanges: _changes,
+    published: _published,
+    quarantined,
+    discarded,
+    view,
+    ...rows
+  } = counts;
   const { requests, costMicros } = summary;
   const schemaChanges = await warehouse.recordRun({
     ...{ job: staged.job, run: input.run, scheduled: input.scheduled ?? false, generation: staged.generation },
@@ -82,7 +91,7 @@ export async function summarize(
     ...rows,
     ...{ quarantined: quarantined ?? 0, requests, costMicros },
   });
-  const kept = withoutUndefined({ misfits, quarantined, discarded });
+  const kept = withoutUndefined({ misfits, quarantined, discarded, view });
   const changed = schemaChanges.length > 0 ? { schemaChanges } : {};
   return { summary: { ...summary, warehouse: { ...rows, tags, ...kept, ...changed } }, unknown };
 }

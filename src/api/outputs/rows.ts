@@ -90,6 +90,7 @@ const summaryFields = {
   badRowExamples: badRows,
   rest: rest.optional(),
   into: text,
+  view: text.optional(),
   csv: maybeText,
   seconds: number,
 };

@@ -3,10 +3,12 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary } from '../../core/rows/job.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
+import { commandsAsTyped } from '../text/way-to-resume.js';
 import { badRowLines } from './bad-rows.js';
 import { restData, restText } from './plan.js';
 
@@ -37,12 +39,12 @@ const headlines: Readonly<Record<string, string>> = {
   paused: 'Paused',
 };
 
-/** Returns the summary as text. */
-export function summaryText(ending: Ending): string {
+/** Returns the summary as text. Its commands are those that a person typed in this environment. */
+export function summaryText(ending: Ending, env: Readonly<Record<string, string | undefined>> = {}): string {
   const { summary, bill } = ending;
   const { warehouse } = summary;
   const tags = Object.entries(warehouse.tags).sort(([, a], [, b]) => b - a);
-  return [
+  const lines = [
     headline(ending),
     ...(summary.message === undefined ? [] : [printable(summary.message)]),
     ...statusLines(summary),
@@ -59,12 +61,16 @@ export function summaryText(ending: Ending): string {
     ending.ran ? moneyLine(summary, leftRunning(ending)) : `Bought in all: ${dollars(summary.totalCostMicros)}.`,
     ...(bill === null ? [] : [billLine(summary, bill)]),
     ...unknownLines(ending),
-    `${ending.ran ? 'Written' : 'Files'}: ${[summary.into, ending.csv]
-      .filter((file) => file !== null)
-      .map((file) => printable(file))
-      .join(', ')}`,
+    `${ending.ran ? 'Written' : 'Files'}: ${writtenText(ending)}`,
     ...restLines(ending),
-  ].join('\n');
+  ];
+  return commandsAsTyped(lines.join('\n'), env);
+}
+
+/** The warehouse with the job's view in it, and the CSV. */
+function writtenText({ summary: { into, warehouse }, csv }: Ending): string {
+  const view = warehouse.view === undefined ? '' : ` (view ${printable(warehouse.view)})`;
+  return `${printable(into)}${view}${csv === null ? '' : `, ${printable(csv)}`}`;
 }
 
 /**
@@ -116,7 +122,7 @@ function overdueLines(ending: Ending): string[] {
   const left = leftRunning(ending);
   if (left === '') return [];
   return [
-    `Left running past --max-run-time: ${left}; error_message has the ids. Run the same command with --retry-failed to follow them again; none is bought twice.`,
+    `Left running past --max-run-time: ${left}; error_message has the ids. None is bought twice. To follow them again${retryCommand(ending.summary)}`,
   ];
 }
 
@@ -134,13 +140,19 @@ function secondTryLines({ retried }: JobSummary): string[] {
   return [`Tried once more: ${some(units, 'failed unit')}, ${count(Math.max(0, units - failedAgain))} succeeded.`];
 }
 
+/** Returns the command that buys failed rows again, after a colon. It needs a complete job. */
+function retryCommand({ name, warehouse }: JobSummary): string {
+  return `${warehouse.missing === 0 ? '' : ' when the job is complete'}: searchflow retry ${printable(shellWord(name))}`;
+}
+
 /** Returns how to buy the failed rows again that may succeed now. Rows of runs that are left running have a line of their own. */
-function retryLines({ warehouse }: JobSummary): string[] {
+function retryLines(summary: JobSummary): string[] {
+  const { warehouse } = summary;
   const tags = retriedTags.filter((tag) => tag !== 'RUN_OVERDUE');
   const rows = tags.reduce((sum, tag) => sum + (warehouse.tags[tag] ?? 0), 0);
   if (rows === 0) return [];
   return [
-    `${some(rows, 'failed row')} may succeed later; error_message has the reasons. To buy ${rows === 1 ? 'it' : 'them'} again, run the same command with --retry-failed.`,
+    `${some(rows, 'failed row')} may succeed later; error_message has the reasons. To buy ${rows === 1 ? 'it' : 'them'} again${retryCommand(summary)}`,
   ];
 }
 
@@ -185,19 +197,19 @@ function moneyLine(summary: JobSummary, left: string): string {
       ? `Nothing was bought in this run: nothing was left to buy${total}.`
       : `Nothing was charged in this run: ${left} ${left.startsWith('1 ') ? 'was' : 'were'} left running at the service${total}.`;
   const { requests, costMicros, estimateMicros } = summary;
-  const cost = `${dollars(costMicros)} (estimate ${dollars(estimateMicros)})`;
+  const cost = `${dollars(costMicros)} (estimate of these requests ${dollars(estimateMicros)})`;
   return `Bought with ${some(requests, 'request')} for ${cost}${total}.${differenceText(summary)}`;
 }
 
-/** Returns a sentence if the cost differs much from the estimate; otherwise an empty text. */
+/** Returns a sentence if the cost differs much from the estimate of the same requests; otherwise an empty text. */
 function differenceText({ costMicros, estimateMicros }: JobSummary): string {
   if (estimateMicros <= 0) return '';
   const more = costMicros - estimateMicros;
   if (Math.abs(more) <= NOTABLE * estimateMicros) return '';
   const percent = `${count(Math.round((100 * Math.abs(more)) / estimateMicros))}%`;
   return more > 0
-    ? ` This is ${percent} more than the estimate; the service's prices are higher than the price table.`
-    : ` This is ${percent} less than the estimate.`;
+    ? ` This is ${percent} more than their estimate; the service's prices are higher than the price table.`
+    : ` This is ${percent} less than their estimate.`;
 }
 
 function billLine(summary: JobSummary, bill: SandboxBill): string {
@@ -280,6 +292,7 @@ export function summaryData(ending: Ending): SummaryOutput {
     badRowExamples: ending.badRows.slice(0, SHOWN),
     ...(ending.plan?.rest ? { rest: restData(ending.plan.rest) } : {}),
     into: summary.into,
+    view: summary.warehouse.view,
     csv: ending.csv,
     seconds: summary.seconds,
   };

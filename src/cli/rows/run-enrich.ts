@@ -151,7 +151,7 @@ async function finishComplete(
   const summary = await withPublish(session, found, plan.request);
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv, origin: config.origin, badRows: plan.badRows, plan, ran: true };
-  if (!json) context.terminal.say(summaryText(ending));
+  if (!json) context.terminal.say(summaryText(ending, context.env));
   else if (!detach) context.terminal.data(JSON.stringify(summaryData(ending)));
   return codeOf(summary, failedRows ?? null);
 }
@@ -209,7 +209,7 @@ export async function watchToEnd(
   const bill = sandbox ? await sandbox.bill() : null;
   const ending = { summary, unknown, bill, csv: written, origin: config.origin, badRows, plan, ran: true };
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
-  else terminal.say(summaryText(ending));
+  else terminal.say(summaryText(ending, context.env));
   return codeOf(summary, failedRows ?? null);
 }
 

@@ -55,7 +55,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
       const data: StatusSummaryOutput = { ...summaryData(end), ...statusData(found) };
       if (flags.json) terminal.data(JSON.stringify(data));
-      else terminal.data([statusLine(found, Date.now()), summaryText(end)].join('\n'));
+      else terminal.data([statusLine(found, Date.now()), summaryText(end, context.env)].join('\n'));
     } catch (error) {
       // The state is shown even if the warehouse cannot be read.
       if (!(error instanceof WarehouseBusy || error instanceof WarehouseUnusable || error instanceof Silent))

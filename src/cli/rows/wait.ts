@@ -85,7 +85,7 @@ async function waitFor(
 
 /** Shows a job that has ended already. */
 async function showEnded(
-  { terminal }: Context,
+  { terminal, env }: Context,
   { origin }: RuntimeConfig,
   { runtime }: Session,
   found: JobStatus,
@@ -96,7 +96,7 @@ async function showEnded(
     const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
     const ending = { summary, unknown, bill: null, csv: summary.csv, origin, badRows: [], ran: false };
     if (json) terminal.data(JSON.stringify(summaryData(ending)));
-    else terminal.say(summaryText(ending));
+    else terminal.say(summaryText(ending, env));
     return codeOf(summary, failedRows);
   }
   if (json) terminal.data(JSON.stringify(stateData(found)));

@@ -38,5 +38,5 @@ export function commandsAsTyped(sentence: string, env: Env): string {
       : script === 'start' || script === 'searchflow'
         ? 'npm run -s searchflow -- '
         : null;
-  return typed === null ? sentence : sentence.replace(/\bsearchflow (?=resume|limits|cancel)/g, typed);
+  return typed === null ? sentence : sentence.replace(/\bsearchflow (?=resume|limits|cancel|retry)/g, typed);
 }

@@ -25,6 +25,8 @@ export interface WarehouseSummary {
   readonly schemaChanges?: readonly SchemaChange[];
   /** The publish at the end of the latest recorded run; absent: none. */
   readonly published?: PublishOutcome;
+  /** The job's view, as it is written in SQL, with its schema if the database has one. Absent: not known. */
+  readonly view?: string;
 }
 
 /** How a run of a job ended. Times in Unix ms, amounts in micro-dollars. */

@@ -55,6 +55,7 @@ const counts = z
     discarded: count.optional(),
     schemaChanges: z.array(schemaChange).optional(),
     published: published.optional(),
+    view: text.optional(),
   })
   .optional()
   .catch(undefined);

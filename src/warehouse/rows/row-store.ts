@@ -10,6 +10,7 @@ import {
   type WarehouseSummary,
 } from '../../core/rows/row-warehouse.js';
 import { type SchemaChange, schemaChanges } from '../../core/rows/schema-changes.js';
+import { identifier, typedName } from '../shared/duckdb-quote.js';
 import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.js';
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
@@ -235,8 +236,8 @@ async function recordRun(tx: RowTransaction, run: RunRecord): Promise<readonly S
  * missing. Earlier versions of rows are not counted either.
  */
 export async function summarize(tx: RowTransaction, job: string, shown: string): Promise<WarehouseSummary> {
-  const [record] = await tx.rows<{ rows: unknown; changes: string | null; published: string | null }>(
-    `SELECT j.rows, CAST(r.schema_changes AS text) AS changes, CAST(r.published AS text) AS published
+  const [record] = await tx.rows<{ rows: unknown; view: string; changes: string | null; published: string | null }>(
+    `SELECT j.rows, j.view_name AS view, CAST(r.schema_changes AS text) AS changes, CAST(r.published AS text) AS published
      FROM searchflow_jobs j LEFT JOIN searchflow_runs r ON r.job = j.job
      WHERE j.job = $1 ORDER BY r.ended_at DESC NULLS LAST LIMIT 1`,
     [job],
@@ -276,5 +277,6 @@ export async function summarize(tx: RowTransaction, job: string, shown: string):
     ...(rowsDiscarded > 0 ? { discarded: rowsDiscarded } : {}),
     ...(record.published === null ? {} : { published: JSON.parse(record.published) as PublishOutcome }),
     ...(record.changes === null ? {} : { schemaChanges: JSON.parse(record.changes) as readonly SchemaChange[] }),
+    view: typedName(tx.dialect.prefix + identifier(record.view)),
   };
 }

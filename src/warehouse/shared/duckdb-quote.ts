@@ -3,6 +3,11 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+const plainNames = /^(?:"([a-z_][a-z0-9_]*)"\.)?"([a-z_][a-z0-9_]*)"$/;
+/** A quoted name, perhaps with its schema, as a person writes it: without the quotes if they are not needed. */
+export const typedName = (quoted: string): string =>
+  plainNames.exec(quoted)?.slice(1).filter(Boolean).join('.') ?? quoted;
+
 /** A quoted string for SQL text, for statements without parameters. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;

@@ -166,17 +166,20 @@ it('the PostgreSQL for trying a store has a password of its own, in a file that 
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'exit');
   let said = '';
-  for await (const text of child.stderr.setEncoding('utf8')) {
+  for await (const text of child.stdout.setEncoding('utf8')) {
     said += text;
-    if (said.includes('Ctrl-C')) break;
+    if (/SOURCE_URL=.*\n/.test(said)) break;
   }
-  const [, file = '', address = ''] = /PGPASSFILE=(\S+) SEARCHFLOW_STORE=(\S+)/.exec(said) ?? [];
+  const valueOf = (name: string) => new RegExp(`^export ${name}=(\\S+)$`, 'm').exec(said)?.[1] ?? '';
+  const file = valueOf('PGPASSFILE');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const password = readFileSync(file, 'utf8').trim().split(':').at(-1) ?? '';
   expect(password.length).toBeGreaterThanOrEqual(32);
   expect(said).not.toContain(password);
-  const postgres = await open(address.replace('searchflow@', `searchflow:${password}@`));
-  expect(await postgres.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  for (const name of ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL']) {
+    const postgres = await open(valueOf(name).replace('searchflow@', `searchflow:${password}@`));
+    expect(await postgres.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  }
   child.kill('SIGINT');
   await ended;
   expect(existsSync(file)).toBe(false);

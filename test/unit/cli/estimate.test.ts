@@ -15,15 +15,17 @@ function ending(costMicros: number, estimateMicros: number): Ending {
 const moneyLine = (end: Ending) => summaryText(end).split('\n')[2];
 
 it('a summary shows estimate and cost', () => {
-  expect(moneyLine(ending(125_000, 125_000))).toBe('Bought with 5 requests for $0.125 (estimate $0.125).');
+  expect(moneyLine(ending(125_000, 125_000))).toBe(
+    'Bought with 5 requests for $0.125 (estimate of these requests $0.125).',
+  );
   expect(summaryData(ending(130_000, 125_000))).toMatchObject({ dollars: 0.13, estimatedDollars: 0.125 });
 });
 
 it('a summary points out a cost that is more than a twentieth off its estimate', () => {
   expect(moneyLine(ending(760_000, 125_000))).toBe(
-    "Bought with 5 requests for $0.76 (estimate $0.125). This is 508% more than the estimate; the service's prices are higher than the price table.",
+    "Bought with 5 requests for $0.76 (estimate of these requests $0.125). This is 508% more than their estimate; the service's prices are higher than the price table.",
   );
-  expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than the estimate\.$/);
+  expect(moneyLine(ending(100_000, 125_000))).toMatch(/ This is 20% less than their estimate\.$/);
   for (const cost of [118_750, 131_250]) expect(moneyLine(ending(cost, 125_000))).not.toContain('This is');
 });
 

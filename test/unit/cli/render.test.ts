@@ -53,6 +53,7 @@ const summary: JobSummary = {
     missing: 0,
     vanished: 0,
     tags: { CRAWL_TIMEOUT: 1, CRAWL_NOT_FOUND: 2 },
+    view: 'brands',
   },
   requests: 2,
   costMicros: 97_000,
@@ -259,13 +260,20 @@ describe('summary', () => {
     const of = (tags: Record<string, number>, ran = true) =>
       summaryText({ ...ending, ran, summary: { ...summary, warehouse: { ...summary.warehouse, tags } } });
     const way = (rows: string, them: string) =>
-      `${rows} may succeed later; error_message has the reasons. To buy ${them} again, run the same command with --retry-failed.`;
+      `${rows} may succeed later; error_message has the reasons. To buy ${them} again: searchflow retry brands`;
     for (const ran of [true, false])
       expect(of({ INVALID_REQUEST: 185, CRAWL_TIMEOUT: 2, CRAWL_NOT_FOUND: 3 }, ran)).toContain(
         way('187 failed rows', 'them'),
       );
     expect(of({ RESPONSE_SHAPE: 1 })).toContain(way('1 failed row', 'it'));
     expect(of({ CRAWL_NOT_FOUND: 3, RUN_OVERDUE: 1 })).not.toContain('may succeed later');
+    const stopped = { ...summary, warehouse: { ...summary.warehouse, missing: 1 } };
+    expect(summaryText({ ...ending, summary: stopped })).toContain(
+      'To buy it again when the job is complete: searchflow retry brands\n',
+    );
+    expect(summaryText(ending, { npm_lifecycle_event: 'start' })).toContain(
+      'again: npm run -s searchflow -- retry brands\n',
+    );
   });
 
   it('shows rows by status and tag, dollars, requests and files', () => {
@@ -277,9 +285,9 @@ describe('summary', () => {
       '            2  CRAWL_NOT_FOUND',
       '            1  CRAWL_TIMEOUT',
       '3 bad rows, loaded with the reason and not bought.',
-      '1 failed row may succeed later; error_message has the reasons. To buy it again, run the same command with --retry-failed.',
-      'Bought with 2 requests for $0.097 (estimate $0.097).',
-      'Written: /data/out/brands.duckdb, /data/out/brands.csv',
+      '1 failed row may succeed later; error_message has the reasons. To buy it again: searchflow retry brands',
+      'Bought with 2 requests for $0.097 (estimate of these requests $0.097).',
+      'Written: /data/out/brands.duckdb (view brands), /data/out/brands.csv',
     ]);
   });
 
@@ -306,7 +314,7 @@ describe('summary', () => {
     const left = { ...ending, summary: { ...summary, warehouse, requests: 0, costMicros: 0, totalCostMicros: 0 } };
     const text = summaryText(left);
     expect(text).toContain('Nothing was charged in this run: 5 runs were left running at the service.');
-    expect(text).toMatch(/Left running past --max-run-time: 5 runs; .* --retry-failed to follow them again/);
+    expect(text).toMatch(/Left running past --max-run-time: 5 runs; .* To follow them again: searchflow retry brands/);
     expect(text).not.toContain('nothing was left to buy');
     const staged = { ...planned.staged, rowsPerRun: 3 };
     expect(summaryText({ ...left, plan: { ...planned, staged } })).toContain('the runs of 5 rows were left running');
