@@ -8,8 +8,8 @@ import os
 
 import duckdb
 
-path = os.environ.get("WAREHOUSE", "out/companies.duckdb")
-job = os.environ.get("JOB", "companies")
+path = os.environ.get("WAREHOUSE", "out/notebook.duckdb")
+job = os.environ.get("JOB", "notebook")
 # Read-only: a worker may load into the file at another time.
 db = duckdb.connect(path, read_only=True)
 

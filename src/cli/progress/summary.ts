@@ -178,7 +178,7 @@ function statusLines({ warehouse, limit }: JobSummary): string[] {
     ['error', warehouse.error, ''],
     ['invalid', warehouse.invalid, 'bad rows, not bought'],
     ['missing', warehouse.missing, limit === undefined ? 'not loaded yet' : 'not loaded yet, most are after the limit'],
-    ['vanished', warehouse.vanished, 'no longer in the file; kept'],
+    ['vanished', warehouse.vanished, 'no longer in the input; kept'],
   ];
   return counts
     .filter(([name, rows]) => rows > 0 || name === 'success')

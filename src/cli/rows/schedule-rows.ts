@@ -54,7 +54,7 @@ function runCost(plan: JobPlan): string {
     most === null
       ? 'without a cap (set one with --max-cost)'
       : `for at most ${dollars(most)}; the next run buys the remaining rows`;
-  return `Each run buys new rows of the file${old}${failed}, ${bound}.`;
+  return `Each run buys new rows of its input${old}${failed}, ${bound}.`;
 }
 
 /** Returns the purchase to confirm for each run. A schedule needs a confirmation or a cap, even if a run now would be cheap. */

@@ -51,7 +51,7 @@ export function scheduleText(view: ScheduleView): string {
     ['Schedule', printable(view.name)],
     ['Runs', `${view.work.workflow}, as ${printable(view.job)}`],
     ...('input' in input && input.input !== undefined
-      ? [['File', printable(inputText(input))] as [string, string]]
+      ? [['Input', printable(inputText(input))] as [string, string]]
       : []),
     ['Warehouse', printable(input.into ?? '')],
     ['Publishes', 'publish' in input ? printable(input.publish?.to ?? '') : ''],

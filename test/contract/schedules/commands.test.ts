@@ -79,7 +79,7 @@ it('enrich --cron creates a schedule with all typed options: time, zone, overlap
   expect(code).toBe(0);
   expect(err).toContain('A run now: brands: 200 rows');
   expect(err).toContain(
-    'Each run buys new rows of the file, rows older than 30 d, rows that failed for a temporary reason, for at most $0.50',
+    'Each run buys new rows of its input, rows older than 30 d, rows that failed for a temporary reason, for at most $0.50',
   );
   expect(err).toMatch(/Schedule daily created: 0 6 \* \* \* \(Europe\/Berlin\); next \S+T0[45]:00:\d\dZ, \S+, \S+\.\n/);
   expect(err).toContain(`No worker answers on task queue ${taskQueue}`);
@@ -129,7 +129,7 @@ it.each([
   '--every %s runs at that interval, with a small spread, and catches up on missed runs for a limited time',
   async (every, everyMs, jitter, catchupWindow) => {
     const { err } = await made('often', `--every ${every}`);
-    expect(err).toContain('Each run buys new rows of the file, without a cap (set one with --max-cost).');
+    expect(err).toContain('Each run buys new rows of its input, without a cap (set one with --max-cost).');
     const { spec, policies } = await kept('often');
     expect(spec.intervals).toMatchObject([{ every: everyMs }]);
     expect([spec.jitter, policies]).toMatchObject([jitter, { overlap: 'SKIP', catchupWindow }]);

@@ -51,7 +51,7 @@ it('a schedule is created after its cost was shown, listed, shown, paused, trigg
   const flags = ['--into', 'out.duckdb', '--refresh-after', '30d', '--max-cost', '0.50', '--schedule-name', 'daily'];
   const made = await run('enrich', folder.input, '--cron', '0 6 * * *', '--tz', 'Europe/Berlin', ...flags);
   expect([made.code, made.err]).toEqual([0, expect.stringContaining('20 URLs to buy in 1 request for about $0.02')]);
-  expect(made.err).toContain('Each run buys new rows of the file, rows older than 30 d, for at most $0.50');
+  expect(made.err).toContain('Each run buys new rows of its input, rows older than 30 d, for at most $0.50');
   expect(made.err).toMatch(
     /Schedule daily created: 0 6 \* \* \* \(Europe\/Berlin\); next \d{4}-\d\d-\d\dT0[45]:00:\d\dZ, /,
   );

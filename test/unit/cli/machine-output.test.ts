@@ -394,7 +394,7 @@ describe('schedules', () => {
     expect(scheduleText({ ...view, queued: 9 }).split('\n')).toEqual([
       'Schedule:    daily',
       'Runs:        enrichCsv, as brands',
-      'File:        /in.csv',
+      'Input:       /in.csv',
       'Warehouse:   /out.duckdb',
       'Service:     o',
       'When:        every 1d',
