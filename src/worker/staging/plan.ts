@@ -51,7 +51,8 @@ export async function makePlan(parts: PlanParts): Promise<JobPlan> {
   const wanted = wantedSlices(staged);
   const whole = loaded !== null && loaded.filter((slice) => slice < wanted).length === wanted;
   // The entry only records that a whole job is complete, so a job with a limit is judged by its slices.
-  const known = limited || before?.completed === staged.generation;
+  // A store that does not know the job, such as a new one, gets its entry from a run.
+  const known = before !== null && (limited || before.completed === staged.generation);
   const complete = whole && known && (freshness === undefined || onlyRebuy(freshness));
   const costs = quote(staged, parts.prices, parts.rate);
   const restCosts = quote(staged, parts.prices, parts.rate);

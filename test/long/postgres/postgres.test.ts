@@ -170,14 +170,14 @@ it('the PostgreSQL for trying a store has a password of its own, in a file that 
     said += text;
     if (/SOURCE_URL=.*\n/.test(said)) break;
   }
-  const valueOf = (name: string) => new RegExp(`^export ${name}=(\\S+)$`, 'm').exec(said)?.[1] ?? '';
-  const file = valueOf('PGPASSFILE');
+  const setting = (name: string) => new RegExp(`^export ${name}=(\\S+)$`, 'm').exec(said)?.[1] ?? '';
+  const file = setting('PGPASSFILE');
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const password = readFileSync(file, 'utf8').trim().split(':').at(-1) ?? '';
   expect(password.length).toBeGreaterThanOrEqual(32);
   expect(said).not.toContain(password);
   for (const name of ['SEARCHFLOW_STORE', 'SEARCHFLOW_WAREHOUSE_URL', 'SEARCHFLOW_SOURCE_URL']) {
-    const postgres = await open(valueOf(name).replace('searchflow@', `searchflow:${password}@`));
+    const postgres = await open(setting(name).replace('searchflow@', `searchflow:${password}@`));
     expect(await postgres.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
   }
   child.kill('SIGINT');
