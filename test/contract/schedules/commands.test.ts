@@ -244,7 +244,7 @@ it('a schedule shows its times, is paused with a reason, and is triggered twice 
   await made('nightly', "--cron '30 2 * * *' --max-cost 2");
   const { out } = await type('schedule show nightly');
   expect(out).toMatch(
-    /^Schedule: +nightly\nRuns: +enrichCsv, as brands-1\nFile: +\/data\/brands\.csv\nWarehouse: +\S+out\.duckdb\n/,
+    /^Schedule: +nightly\nRuns: +enrichCsv, as brands-1\nInput: +\/data\/brands\.csv\nWarehouse: +\S+out\.duckdb\n/,
   );
   expect(out).toMatch(/^Next: +(\S+T02:30:\d\dZ(, )?){5}$/m);
   expect(out).toMatch(/Run cost: +at most \$2\.00\nNo runs yet\.$/m);
