@@ -31,5 +31,5 @@ if (problems.length > 0) {
 execFileSync('npm', ['run', '-s', 'check'], { cwd: root, stdio: 'inherit' });
 execFileSync('npm', ['publish', '--dry-run'], { cwd: root, stdio: 'inherit' });
 console.log(
-  `\nReady. To publish:\n  bash .ci/run\n  npm publish --provenance\n  git tag v${version} && git push origin v${version}`,
+  `\nReady. To publish:\n  bash .ci/run\n  npm publish\n  git tag v${version} && git push origin v${version}`,
 );

@@ -1,12 +1,14 @@
 import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { type AgentRunResult, toOutputSchema } from 'searchflow';
 import { z } from 'zod';
 
 const [company = 'Acme'] = process.argv.slice(2);
 const taskQueue = 'agent-runs';
 
-const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
-const client = new Client({ connection });
+const { connectionOptions, namespace } = loadClientConnectConfig();
+const connection = await Connection.connect(connectionOptions);
+const client = new Client({ connection, namespace });
 
 // The zod schema of the structured output. The result is also checked against this schema.
 const facts = z.object({ product: z.string(), founded: z.int().nullable() });

@@ -1,3 +1,4 @@
+const { loadClientConnectConfig } = require('@temporalio/envconfig');
 const { NativeConnection, Worker } = require('@temporalio/worker');
 const { SearchflowPlugin } = require('searchflow/worker');
 
@@ -5,10 +6,13 @@ async function main() {
   const apiKey = process.env.SEARCHFLOW_API_KEY;
   if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
-  const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+  // TEMPORAL_ADDRESS (default: localhost:7233), TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_…
+  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const connection = await NativeConnection.connect(connectionOptions);
   try {
     const worker = await Worker.create({
       connection,
+      namespace,
       taskQueue: 'own-worker',
       workflowsPath: require.resolve('./workflows.cjs'),
       plugins: [

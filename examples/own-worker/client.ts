@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 
 const [input = 'examples/brands.csv', urlColumn = 'source'] = process.argv.slice(2);
 
-const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
-const client = new Client({ connection });
+const { connectionOptions, namespace } = loadClientConnectConfig();
+const connection = await Connection.connect(connectionOptions);
+const client = new Client({ connection, namespace });
 
 // Starts the workflow by its name, with plain JSON, as a client in any language can.
 // Because the id is fixed, two runs are never in progress at once.

@@ -1,5 +1,6 @@
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { SearchflowPlugin } from 'searchflow/worker';
 
@@ -7,12 +8,15 @@ async function main() {
   const apiKey = process.env.SEARCHFLOW_API_KEY;
   if (!apiKey) throw new Error('Set SEARCHFLOW_API_KEY.');
 
-  const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS ?? 'localhost:7233' });
+  // TEMPORAL_ADDRESS (default: localhost:7233), TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS_…
+  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const connection = await NativeConnection.connect(connectionOptions);
   // The workflows are beside this file: workflows.js when compiled, workflows.ts under tsx.
   const here = fileURLToPath(import.meta.url);
   try {
     const worker = await Worker.create({
       connection,
+      namespace,
       taskQueue: 'own-worker',
       workflowsPath: join(dirname(here), `workflows${extname(here)}`),
       plugins: [

@@ -49,5 +49,8 @@ export function createActivities(deps: ActivityDeps) {
   };
 }
 
-/** The type for `proxyActivities<Activities>()` in a workflow. */
+/**
+ * The type for `proxyActivities<Activities>({ startToCloseTimeout: '2 minutes', heartbeatTimeout: '10 seconds' })` in a workflow. All
+ * operations send heartbeats, so with `heartbeatTimeout` another worker takes over soon after a kill.
+ */
 export type Activities = ReturnType<typeof createActivities>;
