@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { costOf, type PurchaseHistory, sentCount, type UnitHistory } from '../../../src/core/purchase/attempts.js';
+import type { ForgettingJournal } from '../../../src/core/purchase/forgotten.js';
 import type { Journal, UnitOutcome } from '../../../src/core/purchase/journal.js';
 import { intent, keyOf, outcome } from './journal-contract.js';
 
-type TracedJournal = Journal & PurchaseHistory;
+type TracedJournal = Journal & PurchaseHistory & { readonly forgetting: ForgettingJournal };
 
 /**
  * The contract for the history of units in journals. `reopen` returns a journal of the same store, after the death of the process that had the
@@ -109,6 +110,28 @@ export function historyContract(
       await again.prune('job/', Date.now() + 60_000);
       const pruned = await historyOf(again, 2);
       expect(pruned).toMatchObject({ attempts: [{ costMicros: 900 }], landed: { hasBody: false, status: 'success' } });
+      expect(costOf(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
+    });
+
+    it('keeps the costs of forgotten units, and of the units that were bought with them', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, [outcome(1, { costMicros: 700 }), outcome(2, { costMicros: 900 }), failed(3), failed(4)]);
+      const keys = [1, 3].map(keyOf);
+      await journal.forgetting.forget(keys);
+      await journal.forgetting.removeBodies(new Set(keys), false);
+      const again = await reopen();
+      for (const [unit, micros] of [700, 900, 0, 0].entries())
+        expect(costOf(await historyOf(again, unit + 1)), `unit ${unit + 1}`).toEqual({ micros, isWhole: true });
+    });
+
+    it('never takes an unknown share of the cost of a forgotten unit for 0', async () => {
+      const { journal, reopen } = await open();
+      await buy(journal, [outcome(1), outcome(2), failed(3), failed(4)]);
+      const again = await reopen();
+      await again.prune('job/', Date.now() + 60_000);
+      await again.forgetting.forget([keyOf(1)]);
+      const { micros, isWhole } = costOf(await historyOf(again, 1));
+      expect(isWhole ? micros : 'unknown').toSatisfy((share) => share === 1000 || share === 'unknown');
       expect(costOf(await historyOf(again, 3))).toEqual({ micros: 0, isWhole: true });
     });
   });

@@ -19,6 +19,10 @@ const LONG_MS = 600_000;
 /** The tables that `purge` vacuums. */
 const TABLES = ['units', 'purchases', 'stage_slices'] as const;
 
+/** The body of a forgotten unit with the share of the cost that its former body has; without it if the former body was pruned. */
+const keptShare = `replace(excluded.body, ',"result":',
+             coalesce(',"kept_micros":' || substring(u.body FROM '"cost_micros":([0-9]+)'), '') || ',"result":')`;
+
 /** See `ForgettingJournal`. */
 export function createPgForget(postgres: Postgres): ForgettingJournal {
   const schema = identifier(postgres.address.schema);
@@ -31,12 +35,12 @@ export function createPgForget(postgres: Postgres): ForgettingJournal {
       inParts(keys, async (part) => {
         const now = Date.now();
         const bodies = part.map((key) => unitLine(forgottenOutcome(key), 'forgotten', null, now)).join('\n');
-        // A unit keeps its purchase and the time of its answer.
+        // A unit keeps its purchase, the time of its answer and its share of the cost, which only its body has.
         await postgres.query(
           `INSERT INTO ${schema}.units AS u (key, purchase, segment, bought, fetched_ms, landed_at, status, error_tag, body)
            SELECT k, gen_random_uuid(), $3, false, $4, clock_timestamp(), 'error', '${FORGOTTEN}', b
            FROM unnest($1::uuid[], string_to_array($2, E'\\n')) AS given (k, b) ORDER BY k
-           ON CONFLICT (key) DO UPDATE SET status = 'error', error_tag = '${FORGOTTEN}', body = excluded.body
+           ON CONFLICT (key) DO UPDATE SET status = 'error', error_tag = '${FORGOTTEN}', body = ${keptShare}
            WHERE u.error_tag IS DISTINCT FROM '${FORGOTTEN}'`,
           [part, bodies, FORGOTTEN_SEGMENT, now],
         );

@@ -1,4 +1,5 @@
 import { type Attempt, type AttemptOutcome, isUnsent, type UnitHistory } from '../../../core/purchase/attempts.js';
+import { FORGOTTEN } from '../../../core/purchase/forgotten.js';
 import type { UnitStatus } from '../../../core/purchase/journal.js';
 import { identifier, type Postgres } from '../../../postgres/index.js';
 
@@ -19,7 +20,7 @@ interface PurchaseRow {
   readonly cost: number;
   /** Number of units among which its cost was split; null: not known. */
   readonly sharing: number | null;
-  /** Number of its units whose answer is still the newest; `successes`: those without an error. */
+  /** Number of its units whose answer is still the newest and not forgotten; `successes`: those without an error. */
   readonly current: number;
   readonly successes: number;
 }
@@ -36,6 +37,9 @@ interface UnitRow {
   readonly cost: number | null;
 }
 
+/** Whether a unit was forgotten: its status is no longer that of its answer. */
+const forgotten = `(error_tag IS NOT DISTINCT FROM '${FORGOTTEN}')`;
+
 /**
  * See `PurchaseHistory.history`. Purchases are found by their job, and by the tables that have a unit's purchase: landed units, unknown
  * outcomes and runs. Their keys have no index, because each request would update it several times for each of its units.
@@ -50,7 +54,8 @@ export async function historyOf(
   if (wanted.length === 0) return new Map();
   const units = await postgres.query<UnitRow>(
     `SELECT replace(key::text, '-', '') AS key, purchase, segment, bought, fetched_ms AS fetched, status, error_tag AS tag,
-       octet_length(body) AS bytes, substring(body FROM '"cost_micros":([0-9]+)')::double precision AS cost
+       octet_length(body) AS bytes,
+       substring(body FROM CASE WHEN ${forgotten} THEN '"kept_micros":([0-9]+)' ELSE '"cost_micros":([0-9]+)' END)::double precision AS cost
      FROM ${schema}.units WHERE key = ANY ($1)`,
     [wanted],
   );
@@ -66,7 +71,7 @@ export async function historyOf(
        ARRAY(SELECT replace(k::text, '-', '') FROM unnest(p.keys) AS k WHERE k = ANY ($1)) AS wanted,
        p.estimate_micros::double precision AS estimate, p.cost_micros::double precision AS cost,
        round(p.cost_micros * p.units / nullif(p.list_micros * p.cost_multiple, 0))::double precision AS sharing,
-       (SELECT count(*) FROM ${schema}.units u WHERE u.key = ANY (p.keys) AND u.purchase = p.id)::integer AS current,
+       (SELECT count(*) FROM ${schema}.units u WHERE u.key = ANY (p.keys) AND u.purchase = p.id AND NOT ${forgotten})::integer AS current,
        (SELECT count(*) FROM ${schema}.units u WHERE u.key = ANY (p.keys) AND u.purchase = p.id AND u.status = 'success')::integer
          AS successes
      FROM ${schema}.purchases p JOIN found USING (id) WHERE p.state <> 'settled' ORDER BY p.at, p.id`,
@@ -117,7 +122,8 @@ function shareOf(
   if (sharing === size) return Math.floor(cost / size);
   const share = sharing === null ? null : Math.floor(cost / sharing);
   // The body was pruned.
-  if (isCurrent) return unit.status === 'error' && (share !== null || successes > 0) ? 0 : share;
+  if (isCurrent && unit.tag !== FORGOTTEN)
+    return unit.status === 'error' && (share !== null || successes > 0) ? 0 : share;
   if (successes === sharing) return 0;
   return successes + size - current === sharing ? share : null;
 }
