@@ -1,7 +1,7 @@
 import type { JobsOutput } from '../../api/outputs/index.js';
 import { inputText } from '../../core/rows/source-fields.js';
 import { nearest } from '../../core/text/nearest.js';
-import type { JobListing, NextRun } from '../../worker/config/runtime-types.js';
+import type { JobListing, NextRun, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { jobStates } from '../options/job-states.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -32,7 +32,7 @@ export async function jobs(context: Context, { state: asked, json = false }: Job
     if (all.length === 0)
       terminal.note('No jobs yet. To create one:\n  searchflow enrich FILE\n  searchflow events sync');
     else if (listed.length === 0) terminal.note(`No job is ${(asked ?? []).join(' or ')}.`);
-    const why = whyUnknown(all, config.temporalAddress);
+    const why = whyUnknown(all, config);
     if (why !== null) terminal.say(why);
     return exitCodes.ok;
   });
@@ -54,12 +54,37 @@ function isInState({ phase, rows, input }: JobListing, state: string): boolean {
 }
 
 /** Why the next runs of schedules are unknown; null if they are known, or if no job is known to have a schedule. */
-function whyUnknown(all: readonly JobListing[], temporalAddress: string | null): string | null {
-  if (!all.some(({ schedules }) => schedules === null)) return null;
+function whyUnknown(
+  all: readonly JobListing[],
+  { temporalAddress, store = null }: Pick<RuntimeConfig, 'temporalAddress' | 'store'>,
+): string | null {
+  const unknown = all.filter(({ schedules }) => schedules === null);
+  if (unknown.length === 0) return null;
+  const elsewhere = unknown.filter(({ isScheduledElsewhere }) => isScheduledElsewhere);
+  if (elsewhere.length > 0) {
+    const asked = temporalAddress === null ? 'of this folder' : `at ${temporalAddress}`;
+    return `The Temporal server ${asked} does not have ${names(elsewhere)}: deleted, or on another server of this store, where it may be starting runs. ${ASK_THE_OTHER}`;
+  }
   if (temporalAddress !== null)
     return `No Temporal server answers at ${temporalAddress} (TEMPORAL_ADDRESS): the states are those that were recorded last, and next runs are unknown.`;
-  if (!all.some(({ startedBy }) => startedBy !== null)) return null;
-  return 'No Temporal server runs in this folder, so schedules start no runs. To start it:\n  searchflow worker';
+  const scheduled = unknown.filter(({ startedBy }) => startedBy !== null);
+  if (scheduled.length === 0) return null;
+  if (store !== null)
+    return `The next runs of ${names(scheduled)} are unknown: no Temporal server runs in this folder, and the worker that runs them may use another one. ${ASK_THE_OTHER}`;
+  return `The next runs of ${names(scheduled)} are unknown: no Temporal server runs in this folder. To start it, with its schedules:\n  searchflow worker\nIf TEMPORAL_ADDRESS was set when the schedule was created, set it here, too.`;
+}
+
+const ASK_THE_OTHER =
+  'To see the next runs, set TEMPORAL_ADDRESS to that server, or run this in the folder of the worker:\n  searchflow jobs';
+
+/** Most schedules that a message names. */
+const MOST_NAMES = 5;
+
+function names(all: readonly JobListing[]): string {
+  const schedules = [...new Set(all.map(({ startedBy }) => startedBy ?? ''))].sort();
+  const named = schedules.slice(0, MOST_NAMES).map((schedule) => printable(schedule));
+  const more = schedules.length > MOST_NAMES ? ` and ${count(schedules.length - MOST_NAMES)} more` : '';
+  return `schedule${schedules.length === 1 ? '' : 's'} ${named.join(', ')}${more}`;
 }
 
 /** `hasServer`: whether a Temporal server is configured, so that jobs may have schedules even if it does not answer. */
@@ -102,7 +127,14 @@ function nextText({ schedules, startedBy }: JobListing, { now, hasServer }: Show
   return next.at <= now ? 'now' : `in ${duration((next.at - now) / 1000)}`;
 }
 
-function jobData({ costMicros, since, startedBy, schedules, ...job }: JobListing): JobsOutput[number] {
+function jobData({
+  costMicros,
+  since,
+  startedBy,
+  schedules,
+  isScheduledElsewhere: _,
+  ...job
+}: JobListing): JobsOutput[number] {
   const next = schedules?.[0]?.at ?? null;
   return {
     ...job,

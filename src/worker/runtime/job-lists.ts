@@ -2,7 +2,7 @@ import type { StagedJob } from '../../core/rows/job.js';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, WalkEntry } from '../../core/rows/job-entries.js';
 import { sourceFieldsOf } from '../../core/rows/source-fields.js';
-import type { JobListing, JobStatus, KnownJob } from '../config/runtime-types.js';
+import type { JobListing, JobStatus, KnownJob, NextRun } from '../config/runtime-types.js';
 import { walkName } from '../control/find-walk.js';
 import { jobStatus, unopenedRun, unopenedRuns, walkState } from '../control/job-status.js';
 import { loadedStates, type WalkState } from '../warehouse/event-status.js';
@@ -41,7 +41,7 @@ export class StoreJobLists implements JobLists {
     const rows = entries.map(async ({ staged, schedule: startedBy = null }, nth): Promise<JobListing> => {
       const { phase, since } = statuses[nth] as JobStatus;
       const { costMicros } = await journal.totals(`${staged.job}/`);
-      const scheduled = { startedBy, schedules: schedules(ids[nth]) };
+      const scheduled = schedulesOfRow(startedBy, schedules(ids[nth]), this.#parts.store.shared);
       return { ...knownJob(staged), rows: staged.rows, phase, since, costMicros, ...scheduled };
     });
     const { origin } = this.#parts.config;
@@ -120,6 +120,19 @@ export async function unopenedRunOf(parts: RuntimeParts, name: string): Promise<
   if (parts.config.temporalAddress === null) return null;
   const connected = await parts.connectIfRunning();
   return connected && unopenedRun(connected.client, parts.config.taskQueue, name);
+}
+
+/**
+ * The schedules of a row job. The folders of a shared store may have different Temporal servers, so a server that answers and does not have
+ * the schedule of the last run need not be the one to ask.
+ */
+export function schedulesOfRow(
+  startedBy: string | null,
+  found: readonly NextRun[] | null,
+  isShared: boolean,
+): Pick<JobListing, 'startedBy' | 'schedules' | 'isScheduledElsewhere'> {
+  const isElsewhere = isShared && startedBy !== null && found?.length === 0;
+  return isElsewhere ? { startedBy, schedules: null, isScheduledElsewhere: true } : { startedBy, schedules: found };
 }
 
 const knownJob = ({ job, name, origin, into, ...source }: StagedJob): KnownJob => ({

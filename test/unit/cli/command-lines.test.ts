@@ -10,6 +10,7 @@ import type {
   RuntimeConfig,
   WorkflowAccess,
 } from '../../../src/worker/config/runtime-types.js';
+import { schedulesOfRow } from '../../../src/worker/runtime/job-lists.js';
 import type { RuntimeAnswers } from '../../support/cli/fake-runtime.js';
 import {
   fakeHandle,
@@ -330,7 +331,21 @@ describe('a command line', () => {
     const unknown = { list: async () => [{ ...one, startedBy: 'brands', schedules: null }] };
     const { out, err } = await type('jobs', unknown);
     expect(out).toMatch(/next run {2}from, into\n.* \? {2}\/in\.csv/);
-    expect(err).toContain('so schedules start no runs. To start it:\n  searchflow worker');
+    expect(err).toContain(
+      'schedule brands are unknown: no Temporal server runs in this folder. To start it, with its schedules:\n  searchflow worker',
+    );
+    expect(err).not.toContain('start no runs');
+    const other = await type('jobs', unknown, { SEARCHFLOW_STORE: 'postgres://ann@127.0.0.1/etl' });
+    expect(other.err).toContain(
+      'the worker that runs them may use another one. To see the next runs, set TEMPORAL_ADDRESS',
+    );
+    expect(other.err).not.toMatch(/start no runs|searchflow worker/);
+    const elsewhere = { list: async () => [{ ...one, ...schedulesOfRow('brands', [], true) }] };
+    const foreign = await type('jobs --json', elsewhere, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
+    expect(JSON.parse(foreign.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
+    expect(foreign.err).toContain('at temporal.internal:7233 does not have schedule brands');
+    expect(schedulesOfRow('brands', [], false)).toEqual({ startedBy: 'brands', schedules: [] });
+    expect(schedulesOfRow('brands', [next], true)).toEqual({ startedBy: 'brands', schedules: [next] });
     const away = await type('jobs --json', unknown, { TEMPORAL_ADDRESS: 'temporal.internal:7233' });
     expect(JSON.parse(away.out)).toMatchObject([{ startedBy: 'brands', schedules: null, nextRun: null }]);
     const far = { list: async () => [{ ...one, schedules: null }] };
