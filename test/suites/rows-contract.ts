@@ -952,7 +952,7 @@ export function rowsContract(make: MakeWarehouse): void {
       );
       expect(figures.loads).toMatchObject([{ rows: 10, failed: 2 }]);
       expect(figures.viewRows).toBe(10);
-      for (const column of ['title', 'error_tag', 'status', 'response', 'fetched_at']) {
+      for (const column of ['name', 'title', 'error_tag', 'status', 'response', 'fetched_at']) {
         const [found] = await test.objects(`SELECT count(*) FILTER (WHERE ${column} IS NULL) AS nulls FROM brands`);
         expect(figures.nulls).toContainEqual({ column, nulls: Number(found?.nulls) });
       }

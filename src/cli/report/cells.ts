@@ -12,8 +12,14 @@ export const money = (micros: number): Cell => number(dollars(micros));
 export const names = (...titles: readonly string[]): Cell[] => titles.map((title) => ({ text: title }));
 export const numbers = (...titles: readonly string[]): Cell[] =>
   titles.map((title) => ({ text: title, kind: 'number' }));
-export const share = (part: number, whole: number): string =>
-  whole === 0 ? '–' : `${(Math.floor((1000 * part) / whole) / 10).toFixed(1).replace(/\.0$/, '')}%`;
+/** A share with one decimal, rounded. `0%` and `100%` are exact. */
+export function share(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  const tenths = Math.round((1000 * part) / whole);
+  if (tenths === 0 && part > 0) return '<0.1%';
+  const shown = part < whole ? Math.min(tenths, 999) : tenths;
+  return `${(shown / 10).toFixed(1).replace(/\.0$/, '')}%`;
+}
 export const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));
 /** `2026-11-21 06:00`, in UTC. */
 export const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');

@@ -19,6 +19,18 @@ import {
 import { moneyChart, useChart, waitChart } from './charts.js';
 import type { Section } from './page.js';
 
+type Spent = Report['spent']['day'];
+
+/** The amount that counts under a cap: spent, in flight and possibly charged. */
+export const takenOf = ({ landedMicros, openMicros, unknownMicros }: Spent): number =>
+  landedMicros + openMicros + unknownMicros;
+
+/** The estimates that count under a cap besides the amount that was spent. */
+export const besides = ({ openMicros, unknownMicros }: Spent): readonly string[] => [
+  ...(openMicros > 0 ? [`and ${dollars(openMicros)} in flight (max.)`] : []),
+  ...(unknownMicros > 0 ? [`and ${dollars(unknownMicros)} possibly charged`] : []),
+];
+
 const MOST_DAYS = 40;
 export function moneyOf({ days, caps, spent, job }: Report): Section {
   const total = daySums(days);
@@ -40,19 +52,14 @@ export function moneyOf({ days, caps, spent, job }: Report): Section {
     ...(hasUnknown ? [alarming(one.unknownOutcomes), money(one.unknownMicros)] : []),
   ];
   const newest = [...days].reverse().slice(0, MOST_DAYS);
-  const cap = (
-    name: string,
-    micros: number | null,
-    { landedMicros, openMicros, unknownMicros }: Report['spent']['day'],
-  ) => {
-    const taken = landedMicros + openMicros + unknownMicros;
-    return micros === null
-      ? `${name} ${dollars(taken)} (no cap)`
-      : `${name} ${dollars(taken)} of ${dollars(micros)} (${share(taken, micros)})`;
+  const cap = (name: string, micros: number | null, period: Spent) => {
+    const taken = takenOf(period);
+    const under = micros === null ? 'no cap' : `${share(taken, micros)} of the cap of ${dollars(micros)}`;
+    return `${name} ${[dollars(period.landedMicros), ...besides(period)].join(' ')} (${under})`;
   };
   return {
     title: 'Dollars by day and operation',
-    lead: `${cap('Today the team has used', caps.dayMicros, spent.day)}, ${cap('this month', caps.monthMicros, spent.month)}.`,
+    lead: `The team has spent ${cap('today', caps.dayMicros, spent.day)}, ${cap('this month', caps.monthMicros, spent.month)}.`,
     chart:
       days.length === 0
         ? null

@@ -17,7 +17,7 @@ import {
   text,
 } from './cells.js';
 import type { Page, Section } from './page.js';
-import { moneyOf, unknownOf, useOf, waitsOf } from './purchase-sections.js';
+import { besides, moneyOf, takenOf, unknownOf, useOf, waitsOf } from './purchase-sections.js';
 import { hostsOf, misfitsOf, nullsOf, progressOf, statusOf } from './row-sections.js';
 
 /** Returns the page of a report. */
@@ -69,7 +69,7 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
   const mean = sums.answered > 0 ? sums.seconds / sums.answered : null;
-  const taken = spent.day.landedMicros + spent.day.openMicros + spent.day.unknownMicros;
+  const taken = takenOf(spent.day);
   const unknown = job === null ? total.unknownOutcomes : unknownCount;
   return [
     ...(rows
@@ -101,11 +101,13 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
     },
     {
       name: 'Spent today, whole team',
-      value: dollars(taken),
-      more:
+      value: dollars(spent.day.landedMicros),
+      more: [
+        ...besides(spent.day),
         caps.dayMicros === null
           ? 'no cap for a day'
           : `${share(taken, caps.dayMicros)} of the cap of ${dollars(caps.dayMicros)}`,
+      ].join(', '),
       isBad: caps.dayMicros !== null && taken >= caps.dayMicros,
     },
     {

@@ -92,7 +92,7 @@ export function nullsOf({ figures, job }: Report): Section | null {
       counted(missing),
       number(share(missing, viewRows)),
     ]),
-    note: `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}. The columns of a CSV are texts and never NULL.`,
+    note: `Of ${some(viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.`,
   };
 }
 

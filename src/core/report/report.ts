@@ -43,7 +43,7 @@ export interface Report {
   readonly at: number;
   readonly since: number;
   readonly until: number;
-  /** The range in which there are purchases, and the length of the steps in `activity` and `figures.loads`. */
+  /** The range in which there are purchases, without purchases that of the loads; and the length of the steps in `activity` and `figures.loads`. */
   readonly active: { readonly since: number; readonly until: number; readonly stepMs: number };
   /** Buckets of the rate profile, and the length of the windows in which their use is counted. */
   readonly limits: { readonly profile: string; readonly windowMs: number; readonly buckets: readonly RateBucket[] };

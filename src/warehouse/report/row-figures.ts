@@ -77,7 +77,7 @@ async function loadSteps({ rows, dialect }: RowTransaction, { job, since, stepMs
 const COLUMNS_AT_ONCE = 50;
 const MOST_COLUMNS = 200;
 
-/** Columns of a CSV are texts and never NULL. */
+/** Own columns of texts are counted, too: forgotten rows have NULL there. */
 async function nullCounts(
   { rows, dialect }: RowTransaction,
   job: Job,
@@ -85,7 +85,7 @@ async function nullCounts(
   const { view } = dialect;
   const names = viewNames(view, job.columns, job.results);
   const { from, shown } = view.read(job.results, job.whereIn('enriched_rows', dialect.prefix));
-  const own = job.types ? names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const) : [];
+  const own = names.own.map((name, index) => [name, view.input(index, job.types?.[index])] as const);
   const results = names.results.map((name, index) => [name, shown[index] as string] as const);
   const all = [...results, ...own].slice(0, MOST_COLUMNS);
   const nulls: NullCount[] = [];

@@ -4,7 +4,7 @@ import { bucketsFor, type RateBucket } from '../../core/limiter/rate.js';
 import type { ActivityQuery, ActivityStep, RateShare } from '../../core/purchase/activity.js';
 import type { Report, ReportedJob, ReportedStream, ReportWish } from '../../core/report/report.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
-import type { RecordedRun } from '../../core/rows/row-figures.js';
+import type { LoadStep, RecordedRun, RowFigures } from '../../core/rows/row-figures.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import { findJob } from '../staging/find-job.js';
@@ -16,6 +16,7 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** Lengths of steps, in ms. */
 const STEPS = [2, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200].map((seconds) => seconds * 1000);
+const LEAST_STEP_MS = STEPS[0] as number;
 const MOST_STEPS = 48;
 /** Purchases within this time are counted by the minute, others by the day. */
 const NEAR_MS = 3 * DAY_MS;
@@ -44,18 +45,23 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
   const usual = { bucket: bucketsFor(profile, 'default')[0]?.name ?? 'all', units: 1 };
   const read = (query: Pick<ActivityQuery, 'since' | 'until' | 'stepMs' | 'windowMs'>) =>
     journal.report.activity({ ...query, job: id, shares, usual });
-  const { active, windowMs, activity } = await zoom(read, since, until);
+  const { active: bought, windowMs, activity } = await zoom(read, since, until);
+  const hasBought = activity.length > 0;
   const missing: string[] = [];
   const times = id === null ? [] : await journal.report.requestTimes(id, since, MOST_TIMES);
-  const figures =
+  const found =
     entry === null
       ? null
       : await patiently(() =>
           parts.warehouses.of(entry.staged).figures({
-            ...{ job: entry.staged.job, since: active.since, stepMs: active.stepMs, times },
+            ...{ job: entry.staged.job, since: bought.since, stepMs: hasBought ? bought.stepMs : LEAST_STEP_MS, times },
             ...{ mostHosts: MOST_HOSTS, mostRuns: MOST_RUNS },
           }),
         );
+  // The answers of a job that bought nothing are older than its run.
+  const drawn = found === null || hasBought ? null : overLoads(found, { since, until });
+  const active = drawn?.active ?? bought;
+  const figures = found && drawn ? { ...found, loads: drawn.loads } : found;
   const unknown = id === null ? [] : [...(await journal.totals(`${id}/`)).unknown];
   const newestFirst = unknown.sort((a, b) => b.intendedAt - a.intendedAt);
   const usage = new Map((await journal.usage('job', since, until)).map((line) => [line.group, line]));
@@ -71,12 +77,12 @@ export async function readReport(parts: RuntimeParts, { job, since, until }: Rep
       usage: usage.get(staged.job) ?? null,
     });
   }
-  const [found] = jobs;
+  const [reported] = jobs;
   return {
     job:
-      entry === null || !found
+      entry === null || !reported
         ? null
-        : { ...found, operation: entry.staged.operation, input: entry.staged.input, into: entry.staged.into },
+        : { ...reported, operation: entry.staged.operation, input: entry.staged.input, into: entry.staged.into },
     origin: entry?.staged.origin ?? config.origin,
     team: config.team ?? null,
     at: Date.now(),
@@ -130,6 +136,31 @@ async function zoom(read: Read, since: number, until: number) {
   const start = from - (from % stepMs);
   const end = to + ((stepMs - (to % stepMs)) % stepMs);
   return { active: { since: start, until: end, stepMs }, windowMs, activity: merged(fine, stepMs) };
+}
+
+/**
+ * The time of the loads of a job without purchases, from the start of the run that made the first of them, and the loads in at most
+ * `MOST_STEPS` steps.
+ */
+export function overLoads(
+  { loads, runs }: Pick<RowFigures, 'loads' | 'runs'>,
+  { since, until }: Pick<ReportWish, 'since' | 'until'>,
+): { readonly active: Report['active']; readonly loads: readonly LoadStep[] } {
+  if (loads.length === 0) return { active: { since, until, stepMs: DAY_MS }, loads };
+  const times = loads.map(({ at }) => at);
+  const [first, last] = [Math.min(...times), Math.max(...times) + LEAST_STEP_MS];
+  const starts = runs.filter(({ endedAt }) => endedAt >= first).map(({ startedAt }) => startedAt);
+  const from = Math.max(since, Math.min(first, ...starts));
+  const fits = (step: number) => (last - from) / step <= MOST_STEPS;
+  const stepMs = STEPS.find(fits) ?? DAY_MS * Math.ceil((last - from) / DAY_MS / MOST_STEPS);
+  const sums = new Map<number, LoadStep>();
+  for (const load of loads) {
+    const at = load.at - (load.at % stepMs);
+    const { rows = 0, failed = 0 } = sums.get(at) ?? {};
+    sums.set(at, { at, rows: rows + load.rows, failed: failed + load.failed });
+  }
+  const end = last + ((stepMs - (last % stepMs)) % stepMs);
+  return { active: { since: from - (from % stepMs), until: end, stepMs }, loads: [...sums.values()] };
 }
 
 /** The time from the first to the last step. */

@@ -4,10 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { share } from '../../../src/cli/report/cells.js';
 import { renderPage } from '../../../src/cli/report/page.js';
 import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
 import type { Report, ReportWish } from '../../../src/core/report/report.js';
+import type { RecordedRun } from '../../../src/core/rows/row-figures.js';
+import { overLoads } from '../../../src/worker/runtime/report.js';
 import { fakeContext, fakeRuntime } from '../../support/cli/fake-runtime.js';
 import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js';
 
@@ -70,6 +73,46 @@ describe('a report', () => {
     const html = pageOf({ ...hostileReport, figures, activity: [], days: [], runs: [], unknown: [], unknownCount: 0 });
     expect(html).not.toMatch(/NaN|Infinity|undefined/);
     expect(parseHTML(html).document.querySelectorAll('.wide svg')).toHaveLength(0);
+  });
+
+  it('shows what the team spent, and what counts under its cap besides, as different amounts', () => {
+    const day = { since: hostileReport.at, landedMicros: 90_000, openMicros: 0, unknownMicros: 50_000 };
+    const { figures, sections } = reportPage({ ...hostileReport, spent: { day, month: day } });
+    expect(figures.find(({ name }) => name === 'Spent today, whole team')).toMatchObject({
+      value: '$0.09',
+      more: 'and $0.05 possibly charged, 14% of the cap of $1.00',
+    });
+    const money = sections.find(({ title }) => title === 'Dollars by day and operation');
+    expect(money?.lead).toBe(
+      'The team has spent today $0.09 and $0.05 possibly charged (14% of the cap of $1.00), this month $0.09 and $0.05 possibly charged (no cap).',
+    );
+  });
+
+  it('rounds shares, and shows 0% and 100% only if they are exact', () => {
+    expect([share(2, 3), share(4, 52), share(43, 52)]).toEqual(['66.7%', '7.7%', '82.7%']);
+    expect([share(0, 9), share(9, 9), share(9999, 10_000), share(1, 10_000), share(1, 0)]).toEqual([
+      ...['0%', '100%', '99.9%', '<0.1%', '–'],
+    ]);
+  });
+
+  it('draws the progress of a job without purchases over its run', () => {
+    const start = Date.UTC(2026, 10, 26, 3, 3);
+    const loads = [{ at: start + 4000, rows: 3, failed: 1 }];
+    const run = (startedAt: number) => ({
+      ...(hostileReport.runs[0] as RecordedRun),
+      startedAt,
+      endedAt: startedAt + 6000,
+    });
+    const range = { since: start - 30 * 86_400_000, until: start + 86_400_000 };
+    expect(overLoads({ loads, runs: [run(start), run(start - 86_400_000)] }, range)).toEqual({
+      active: { since: start, until: start + 6000, stepMs: 2000 },
+      loads,
+    });
+    const late = { at: start + 4000 + 3_600_000, rows: 2, failed: 0 };
+    const long = overLoads({ loads: [...loads, late], runs: [] }, range);
+    expect(long.active.stepMs).toBe(120_000);
+    expect(long.loads.map(({ rows }) => rows)).toEqual([3, 2]);
+    expect(overLoads({ loads: [], runs: [] }, range).active).toMatchObject(range);
   });
 
   it('is opened by the program of the platform, without a shell', () => {
