@@ -55,7 +55,9 @@ function cleanedText(
   const again = ['searchflow clean', ...(job === undefined ? [] : [shellWord(printable(job))])].join(' ');
   const end =
     total === 0
-      ? `Nothing to remove: no state of jobs that ended more than ${olderThan} ago.`
+      ? notes.length > 0
+        ? 'Nothing was removed.'
+        : `Nothing to remove: jobs that ended more than ${olderThan} ago have no staged rows, and no loaded answers older than SEARCHFLOW_KEEP_LANDING_DAYS.`
       : dryRun
         ? `This would remove ${megabytes(total)}. Nothing was removed.`
         : `Removed ${megabytes(total)}. The records of purchases are kept.`;

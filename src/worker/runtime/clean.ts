@@ -13,6 +13,8 @@ import type { RuntimeParts } from './runtime-parts.js';
 
 /** Stages, drafts and scratch files that were used since this time in ms may belong to a command in progress. */
 const IN_USE_MS = { stage: 3_600_000, draft: 86_400_000 };
+/** No stage is newer than this time from now, whatever the clock of its machine. */
+const LATER_MS = 366 * 86_400_000;
 
 /**
  * Removes the state of done jobs that nothing needs: their stages, and bodies that their warehouses have and that are older than
@@ -32,9 +34,16 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Clean
   const entries = await doneJobs(parts, wish, now);
   for (const { staged } of entries) {
     // The path in the entry may be that of another folder, of which this one is a copy.
-    const own = removeFolders(join(stateDir, 'stages', staged.job), now - IN_USE_MS.stage, wish.dryRun);
+    const folder = join(stateDir, 'stages', staged.job);
+    const whole = sizeOf(folder) + (await store.stages.forget(staged, now + LATER_MS, true));
+    const own = removeFolders(folder, now - IN_USE_MS.stage, wish.dryRun);
     const shared = await store.stages.forget(staged, now - IN_USE_MS.stage, wish.dryRun);
     add({ what: 'stages', job: staged.job, bytes: own + shared });
+    const kept = whole - own - shared;
+    if (kept > 0)
+      notes.push(
+        `${(kept / 1e6).toFixed(1)} MB of staged rows of ${staged.job} stay: they were staged in the last hour, and a command may use them. To remove them later, run the same command again.`,
+      );
   }
   await withJournal(parts, wish, notes, async (journal) => {
     for (const entry of entries)

@@ -475,7 +475,17 @@ describe('a command line', () => {
     const one = await type('clean brands --older-than 7d --dry-run --json', { clean });
     expect(one.asked).toContainEqual(['clean', { job: 'brands', olderThanMs: 7 * 86_400_000, dryRun: true }]);
     expect(JSON.parse(one.out)).toMatchObject({ kind: 'cleaned', dryRun: true, bytes: 12_440_000, before: 93_000_000 });
-    expect((await type('clean')).out).toContain('Nothing to remove');
+    expect((await type('clean --older-than 0s')).out).toContain(
+      'Nothing to remove: jobs that ended more than 0s ago have no staged rows, and no loaded answers older than',
+    );
+    const kept = async () => ({
+      ...(await clean()),
+      items: [],
+      notes: ['0.1 MB of staged rows of brands-1 stay: …'],
+    });
+    expect((await type('clean --older-than 0s', { clean: kept })).out.split('\n').slice(0, 2)).toEqual([
+      ...['Note: 0.1 MB of staged rows of brands-1 stay: …', 'Nothing was removed.'],
+    ]);
     expect(await type('clean --older-than soon')).toMatchObject({ code: 2, config: undefined });
   });
 
