@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { badRowKey } from '../../core/purchase/forgotten.js';
 import { isUnderWay } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
+import { CANCEL_WAITS } from '../../core/rows/pause.js';
 import {
   type ForgetSubjects,
   JobNotLoaded,
@@ -212,12 +213,21 @@ function forgottenRows(subjects: ForgetSubjects): (job: string) => (row: StagedR
 }
 
 /** Throws if a job with this data has a run that has not ended. */
-async function refuseBusy(parts: ForgetParts, entries: readonly JobEntry[], wish: ForgetWish): Promise<void> {
+export async function refuseBusy(
+  parts: Pick<ForgetParts, 'statuses'>,
+  entries: readonly JobEntry[],
+  wish: ForgetWish,
+): Promise<void> {
   const statuses = await parts.statuses(entries);
   for (const [nth, { staged }] of entries.entries()) {
     const phase = statuses[nth]?.phase ?? 'done';
     if (phase !== 'waiting' && !isUnderWay(phase)) continue;
     const also = 'job' in wish && staged.job !== wish.job && staged.name !== wish.job ? ' and has the same units' : '';
+    if (statuses[nth]?.message === CANCEL_WAITS)
+      throw new UsageError(
+        'job-running',
+        `${staged.job} is cancelled${also}, but no worker has ended it, so its rows cannot be forgotten. Start a worker, which ends it, and run forget again:\n  searchflow worker`,
+      );
     throw new UsageError(
       'job-running',
       `${staged.job} is ${phase}${also}, so its rows cannot be forgotten. Cancel it first:\n  searchflow cancel ${shellWord(staged.job)}`,
