@@ -106,7 +106,9 @@ export function restText(
 }
 
 /** What the end of the run buys once more. A failure that cost nothing is in the price, because the price has each unit once. */
-function retryLine({ request, staged }: JobPlan): [string, string][] {
+function retryLine({ request, staged, status }: JobPlan): [string, string][] {
+  // Nothing runs if all rows are loaded.
+  if (status === 'complete') return [];
   if (request.redrive)
     return [
       ['Tried again', 'at the end, once: failed rows that may pass, also charged ones, which are not in the price'],

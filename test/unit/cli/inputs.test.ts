@@ -82,6 +82,14 @@ describe('a plan', () => {
     expect(job(0)).toMatch(/^Job: .*; nothing to buy\)\n/);
   });
 
+  it('says that failed rows are tried again only if the run will do it', () => {
+    for (const redrive of [true, false]) {
+      const asked = { ...plan, request: { ...plan.request, redrive } };
+      expect(planText({ ...asked, status: 'changed' }, live)).toMatch(/Tried again: +at the end, once/);
+      expect(planText({ ...asked, status: 'complete', toBuy: 0 }, live)).not.toContain('Tried again');
+    }
+  });
+
   it('of the first rows shows these, and the cost of the rest', () => {
     const text = planText(tried, live);
     expect(text).toMatch(/Rows: +the first 200 of 3,000\n/);
