@@ -3,6 +3,7 @@ import type { Answer } from '../../api/answer/read-answer.js';
 import { sendInTurn } from '../../api/in-turn.js';
 import type { Input, SendOptions, Transport } from '../../api/transport.js';
 import { type Endpoint, rateCostOf } from '../../api/wire/endpoint.js';
+import type { ApiError } from '../../api/wire/errors.js';
 import { type Limiter, takeTurn } from '../../core/limiter/limiter.js';
 import { backoffMs } from '../../core/purchase/backoff.js';
 import { isApiError } from './failure.js';
@@ -34,7 +35,14 @@ export async function callWithRetries<I, O>(
   deps: SendDeps,
   endpoint: Endpoint<I, O>,
   input: I,
-  { tries, ...options }: SendOptions & { readonly tries: number },
+  {
+    tries,
+    onRetry,
+    ...options
+  }: SendOptions & {
+    readonly tries: number /** Called before each further attempt. */;
+    onRetry?(error: ApiError): void;
+  },
 ): Promise<Answer<O>> {
   for (let nth = 1; ; nth++) {
     try {
@@ -42,6 +50,7 @@ export async function callWithRetries<I, O>(
     } catch (error) {
       options.signal?.throwIfAborted();
       if (!isApiError(error) || !error.verdict.retry || nth === tries) throw error;
+      onRetry?.(error);
       const ms = Math.max(error.facts.retryAfterMs ?? 0, backoffMs(nth - 1, 500, 30_000, Math.random()));
       await delay(ms, undefined, options.signal ? { signal: options.signal } : {});
     }

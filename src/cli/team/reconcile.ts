@@ -4,6 +4,8 @@ import { type RuntimeConfig, UsageError } from '../../worker/config/runtime-type
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
+import { dollars } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
 import { reconciliationData, reconciliationText } from './reconcile-text.js';
 
 const DAY_MS = 86_400_000;
@@ -44,16 +46,25 @@ export async function reconcileUsage(context: Context, flags: ReconcileFlags, ra
   return withRuntime(context, config, { sends: false, bounded: true }, async ({ runtime, stopped }) => {
     const lines = await (await runtime.team.spend()).usage('day', first, last + DAY_MS);
     const { readBilledDays } = await import('../../worker/team/service-bill.js');
-    const bill = await readBilledDays(access, days, stopped).catch((error: unknown) => {
+    const { terminal } = context;
+    let saidRetry = false;
+    const onRetry = ({ message }: Error) => {
+      if (!saidRetry) terminal.say(`The bill cannot be read yet, trying again: ${printable(message, 300)}`);
+      saidRetry = true;
+    };
+    const bill = await readBilledDays(access, days, stopped, onRetry).catch((error: unknown) => {
       const hint = hintOf(error);
-      if (hint !== null) context.terminal.say(hint);
+      if (hint !== null) terminal.say(hint);
       throw error;
     });
     const result = reconcile(lines, bill);
     const about = { origin: config.origin, keys: access.keyIds, today: dayText(today), team: config.team ?? null };
-    context.terminal.data(
-      flags.json ? JSON.stringify(reconciliationData(result, about)) : reconciliationText(result, about),
-    );
+    for (const { day, contradictions = [] } of bill)
+      for (const { id, micros, priceMicros } of contradictions)
+        terminal.say(
+          `${day}: the bill of API key ${printable(id, 100)} contradicts itself: its total is ${dollars(micros)}, its prices add up to ${dollars(priceMicros)}. The total is compared.`,
+        );
+    terminal.data(flags.json ? JSON.stringify(reconciliationData(result, about)) : reconciliationText(result, about));
     return result.agrees ? exitCodes.ok : exitCodes.failed;
   });
 }

@@ -18,6 +18,8 @@ export interface BilledDay {
   readonly prices: readonly BilledPrice[];
   /** The bill by the id of a key. */
   readonly keys: readonly { readonly id: string; readonly name: string | null; readonly micros: number }[];
+  /** Keys whose bill contradicts itself: its prices do not add up to its total. Absent: none. */
+  readonly contradictions?: readonly { readonly id: string; readonly micros: number; readonly priceMicros: number }[];
 }
 
 /** A day of the journal and of the bill. Amounts in micro-dollars; bill − journal = the parts that explain it + `unexplainedMicros`. */

@@ -14,17 +14,19 @@ export interface BillAccess extends BillSetting {
 }
 
 const PARALLEL = 4;
-const TRIES = 4;
-const timeouts = { headersMs: 30_000, bodyMs: 10_000, totalMs: 45_000 };
+const TRIES = 3;
+/** With `TRIES`, a service that never answers is given up after about a minute. */
+const timeouts = { headersMs: 20_000, bodyMs: 10_000, totalMs: 25_000 };
 
 /**
  * The bill of each of these UTC days (`2026-11-21`), over all keys: one free call for each day and key. Rejects with `ApiError` if the
- * service refuses a call, and with an error if it answers for another period.
+ * service refuses a call, and with an error if it answers for another period or key. `onRetry` is called before each further attempt at a call.
  */
 export async function readBilledDays(
   { url, serviceKey, keyIds }: BillAccess,
   days: readonly string[],
   signal: AbortSignal,
+  onRetry: (error: Error) => void = () => undefined,
 ): Promise<readonly BilledDay[]> {
   const transport = createTransport({
     baseUrl: url,
@@ -40,8 +42,13 @@ export async function readBilledDays(
     const calls = days.flatMap((day) => keyIds.map((id) => ({ day, id })));
     await mapConcurrent(calls, PARALLEL, async ({ day, id }) => {
       const input = { id, start_date: `${day}T00:00:00.000Z`, end_date: `${day}T23:59:59.999Z`, group_by: 'day' };
-      const { data } = await callWithRetries({ transport, limiter }, keyUsageEndpoint, input, { signal, tries: TRIES });
+      const { data } = await callWithRetries({ transport, limiter }, keyUsageEndpoint, input, {
+        signal,
+        tries: TRIES,
+        onRetry,
+      });
       checkPeriod(data, day);
+      checkKey(data, id);
       answers.set(`${day} ${id}`, data);
     });
   } finally {
@@ -66,6 +73,14 @@ function checkPeriod({ period }: KeyUsage, day: string): void {
   );
 }
 
+function checkKey({ api_key_id: answered }: KeyUsage, id: string): void {
+  if (!answered || answered.toLowerCase() === id.toLowerCase()) return;
+  throw new CodedError(
+    'bill-unusable',
+    `GET ${keyUsageEndpoint.path}: the service answered for the API key ${answered.slice(0, 100)} instead of ${id} (SEARCHFLOW_KEY_ID), so its bill cannot be compared.`,
+  );
+}
+
 const isWithin = (at: number, from: number, ms: number): boolean => at >= from && at <= from + ms;
 
 /** Whether all amounts may have been rounded to cents. */
@@ -79,6 +94,14 @@ function billedDay(day: string, byKey: ReadonlyMap<string, KeyUsage>, isRounded:
     ...{ id, name: name ?? null },
     micros: toMicros(total) as number,
   }));
+  const contradictions = [...byKey].flatMap(([id, { total_cost_usd: total, cost_breakdown: breakdown }]) => {
+    if (!breakdown) return [];
+    const micros = toMicros(total) as number;
+    const priceMicros = breakdown.reduce((sum, { amount_usd: amount }) => sum + (toMicros(amount) ?? 0), 0);
+    // Each amount may be rounded for itself.
+    const rounding = ((isRounded ? CENT : 1) / 2) * (breakdown.length + 1);
+    return Math.abs(micros - priceMicros) > rounding ? [{ id, micros, priceMicros }] : [];
+  });
   const prices = new Map<string, BilledPrice>();
   for (const { cost_breakdown: breakdown } of byKey.values()) {
     for (const { price_id: id, price_name: name, quantity, amount_usd: amount } of breakdown ?? []) {
@@ -97,6 +120,7 @@ function billedDay(day: string, byKey: ReadonlyMap<string, KeyUsage>, isRounded:
     roundedMicros: isRounded ? keys.filter(({ micros }) => micros > 0).length * (CENT / 2) : 0,
     prices: [...prices.values()],
     keys,
+    contradictions,
   };
 }
 

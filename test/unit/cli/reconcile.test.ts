@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { usage } from '../../../src/cli/team/usage.js';
 import type { UsageLine } from '../../../src/core/purchase/spend.js';
 import { type Service, startService } from '../../service/service.mjs';
@@ -27,9 +28,9 @@ function compare(lines: readonly UsageLine[], env: Record<string, string | undef
     ...{ SEARCHFLOW_SERVICE_KEY: service.serviceKey, SEARCHFLOW_KEY_ID: service.bill.idOf(KEY) },
     ...env,
   };
-  const { context, out } = fakeContext(runtime, { env: settings });
+  const { context, out, err } = fakeContext(runtime, { env: settings });
   const run = (flags: object = {}) => usage(context, { by: 'job', reconcile: true, since: '3d', ...flags });
-  return { run, out };
+  return { run, out, err };
 }
 
 describe('searchflow usage --reconcile', () => {
@@ -81,6 +82,38 @@ describe('searchflow usage --reconcile', () => {
       ],
       total: { journalDollars: 0.021, serviceDollars: 0.521, differenceDollars: 0.5, unexplainedDollars: 0.5 },
     });
+  });
+
+  it('names a bill that contradicts itself, and compares its total', async () => {
+    service.bill.change = (answer) => ({ ...answer, total_cost_usd: (answer.total_cost_usd as number) + 1 });
+    const { run, out, err } = compare([]);
+    expect(await run({ since: day(0) })).toBe(1);
+    expect(err()).toContain(
+      `${day(0)}: the bill of API key ${service.bill.idOf(KEY)} contradicts itself: its total is $1.00, its prices add up to $0.00. The total is compared.`,
+    );
+    expect(out()).toContain('$1.00 is not explained');
+  });
+
+  it('refuses the bill of another key', async () => {
+    service.bill.change = (answer) => ({ ...answer, api_key_id: 'ANOTHER' });
+    await expect(compare([]).run()).rejects.toThrow(
+      `the service answered for the API key ANOTHER instead of ${service.bill.idOf(KEY)}`,
+    );
+  });
+
+  it('says at the first lost connection that it tries again, and gives up', async () => {
+    let connections = 0;
+    const closing = createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => closing.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void closing.close());
+    const url = `http://127.0.0.1:${(closing.address() as AddressInfo).port}`;
+    const { run, err } = compare([], { SEARCHFLOW_BILL_URL: url });
+    await expect(run({ since: day(0) })).rejects.toThrow('/team-management/api-keys/{id}/usage');
+    expect(err().match(/The bill cannot be read yet, trying again: /g)).toHaveLength(1);
+    expect(connections).toBe(3);
   });
 
   it('adds up the keys of a team', async () => {
