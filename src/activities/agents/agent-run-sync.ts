@@ -55,7 +55,11 @@ export function createAgentRunSyncActivities(deps: ActivityDeps) {
       return withHeartbeat(async () => {
         await onlyForServed(deps, step);
         const store = await deps.agentRuns.warehouse(step);
-        return new Slice(deps, store, step.mark).run(step.state);
+        return new Slice(deps, store, step.mark).run(step.state).catch((error: unknown) => {
+          // A further attempt would read the same pages.
+          if (error instanceof WalkError) throw ApplicationFailure.nonRetryable(error.message, error.name);
+          throw error;
+        });
       });
     },
   };

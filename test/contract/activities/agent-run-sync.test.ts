@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAgentRunSyncActivities } from '../../../src/activities/agents/agent-run-sync.js';
 import type { AgentRunSyncState } from '../../../src/core/agents/agent-run-sync.js';
@@ -36,7 +38,7 @@ const databases = {
 };
 
 /** A service with runs, and syncs of these runs into a warehouse. */
-async function open(place: keyof typeof databases) {
+async function open(place: keyof typeof databases, otherUrl?: string) {
   const [service, setting, folder] = [await startService(), await ActivitySetting.open(), new Folder()];
   const { address, query } = await databases[place](folder);
   const warehouse = createWarehouses().open(address);
@@ -46,7 +48,8 @@ async function open(place: keyof typeof databases) {
     await service.close();
     folder.remove();
   });
-  const worker = setting.worker({ baseUrl: service.url }, service.url);
+  const url = otherUrl ?? service.url;
+  const worker = setting.worker({ baseUrl: url }, url);
   const deps = { ...worker, agentRuns: { warehouse: async () => warehouse.agentRuns } };
   const { syncRunSlice } = createAgentRunSyncActivities(deps);
   let syncs = 0;
@@ -125,4 +128,18 @@ describe.each(Object.keys(databases) as (keyof typeof databases)[])('a sync of a
       [250, 250].map((value) => expect.toSatisfy((found) => Number(found) === value)),
     ]);
   });
+});
+
+it('a sync fails at once, and is not tried again, if the service repeats a cursor', async () => {
+  let lists = 0;
+  const repeating = createServer((_request, response) => {
+    lists++;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ data: [], hasMore: true, nextCursor: 'SAME' }));
+  });
+  await new Promise<void>((resolve) => repeating.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void repeating.close());
+  const { sync } = await open('a DuckDB file', `http://127.0.0.1:${(repeating.address() as AddressInfo).port}`);
+  await expect(sync()).rejects.toMatchObject({ nonRetryable: true, type: 'WalkError' });
+  expect(lists).toBeLessThan(20);
 });
