@@ -83,6 +83,15 @@ it('a link to a page or an anchor that does not exist is found, also in the page
   expect(broken.some((link) => link.startsWith('reference/api/worker.html: /start/'))).toBe(true);
 });
 
+it('no page shows HTML as text', () => {
+  const shown = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => {
+    if (!name.endsWith('.html')) return false;
+    const text = readFileSync(join(site, name), 'utf8').replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '');
+    return /&lt;\/?(div|span|p|a|img|br)\b/.test(text);
+  });
+  expect(shown).toEqual([]);
+});
+
 it.each([
   [390, 844],
   [1280, 900],
@@ -110,6 +119,7 @@ it('each question is answered within two clicks of the start page, at a heading 
   await tab.goto(address, { waitUntil: 'load' });
   await tab.locator('a[href="/start/questions"]').first().click();
   await tab.waitForURL(/questions$/);
+  await tab.locator('main td:first-child a').first().waitFor();
   const links: string[] = await tab.evaluate(
     "[...document.querySelectorAll('main td:first-child a')].map((link) => link.href)",
   );
