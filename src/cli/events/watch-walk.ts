@@ -1,5 +1,5 @@
 import type { PausedWalkOutput } from '../../api/outputs/index.js';
-import type { WalkSummary } from '../../core/events/walk-job.js';
+import type { WalkProgress, WalkSummary } from '../../core/events/walk-job.js';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { JobFailed, wasCancelled } from '../../worker/config/runtime-types.js';
@@ -31,21 +31,29 @@ export async function watchWalk(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const followed = await followJob(context, session, handle, new WalkProgressReader(), manner).catch(withResumeHint);
-  if (followed.kind === 'parked') {
-    const { pausedFor, message } = followed.progress;
-    const code = codeOfPause(pausedFor, message);
-    const output: PausedWalkOutput = { kind: 'paused', job: handle.job, ...followed.progress, code };
-    if (manner.json) terminal.data(JSON.stringify(output));
-    const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), context.env);
-    terminal.say(`Paused (${pausedFor}): ${why}`);
-    terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(context.args, context.env)}`);
-    terminal.say(terminal.colors.dim(moreText(code)));
-    return exitCodeOfPause(pausedFor);
-  }
+  if (followed.kind === 'parked') return showPausedWalk(context, handle.job, followed.progress, manner.json);
   const { summary } = followed;
   if (manner.json) terminal.data(JSON.stringify(walkData(handle.job, summary)));
   else terminal.say(walkText(summary, Date.now()));
   return codeOf(summary, manner);
+}
+
+/** Shows a walk that waits for a person. Returns the exit code. */
+export function showPausedWalk(
+  { terminal, args, env }: Context,
+  job: string,
+  progress: WalkProgress,
+  json: boolean,
+): ExitCode {
+  const { pausedFor, message } = progress;
+  const code = codeOfPause(pausedFor, message);
+  const output: PausedWalkOutput = { kind: 'paused', job, ...progress, code };
+  if (json) terminal.data(JSON.stringify(output));
+  const why = commandsAsTyped(printable(withoutCommand(message) ?? 'no reason given'), env);
+  terminal.say(`Paused (${pausedFor}): ${why}`);
+  terminal.say(`Loaded events are kept. To resume after fixing this:\n  ${resumeCommand(args, env)}`);
+  terminal.say(terminal.colors.dim(moreText(code)));
+  return exitCodeOfPause(pausedFor);
 }
 
 /** Adds two facts to the message of a cancellation by another command: nothing is lost, and how to resume. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { stepMode } from '../../core/publish/publish-request.js';
-import type { JobSummary } from '../../core/rows/job.js';
+import type { JobProgress, JobSummary } from '../../core/rows/job.js';
 import { codeOfPause } from '../../core/rows/pause.js';
 import { canBeEnded } from '../../core/rows/row-operation.js';
 import { limitText } from '../../core/rows/stop-at-failed.js';
@@ -194,13 +194,7 @@ export async function watchToEnd(
   const { terminal } = context;
   const { runtime, sandbox } = session;
   const followed = await followJob(context, session, handle, new RowProgressReader(), { untilPaused });
-  if (followed.kind === 'parked') {
-    if (json) terminal.data(JSON.stringify(pausedData(followed.progress)));
-    terminal.say(pausedText(followed.progress, context.args, context.env));
-    const { pausedFor, message } = followed.progress;
-    terminal.say(terminal.colors.dim(moreText(codeOfPause(pausedFor, message))));
-    return exitCodeOfPause(followed.progress.pausedFor);
-  }
+  if (followed.kind === 'parked') return showPaused(context, followed.progress, json);
   const summary = await withPublish(session, followed.summary, plan?.request);
   // The job writes the CSV that its first command named. A command that joined the job may name another file.
   const isWritten = csv === null || resolve(csv) === summary.csv;
@@ -211,6 +205,15 @@ export async function watchToEnd(
   if (json) terminal.data(JSON.stringify(summaryData(ending)));
   else terminal.say(summaryText(ending, context.env));
   return codeOf(summary, failedRows ?? null);
+}
+
+/** Shows a job that waits for a person. Returns the exit code. */
+export function showPaused({ terminal, args, env }: Context, progress: JobProgress, json: boolean): ExitCode {
+  if (json) terminal.data(JSON.stringify(pausedData(progress)));
+  terminal.say(pausedText(progress, args, env));
+  const { pausedFor, message } = progress;
+  terminal.say(terminal.colors.dim(moreText(codeOfPause(pausedFor, message))));
+  return exitCodeOfPause(pausedFor);
 }
 
 /** Publishes the rows if the run itself did not: a complete job has no run, and a command that joined a run may name another target. */

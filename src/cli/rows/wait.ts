@@ -1,10 +1,12 @@
-import type { MonitorExportOutput } from '../../api/outputs/index.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MonitorExportOutput, StateOutput } from '../../api/outputs/index.js';
+import { exitCodeOfPause } from '../../core/processes/exit-codes.js';
 import { isUnderWay } from '../../core/rows/job.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { JobStatus, RuntimeConfig } from '../../worker/config/runtime-types.js';
 import { MonitorControl } from '../../worker/control/monitor-control.js';
 import { walkNamed } from '../events/walk-named.js';
-import { watchWalk } from '../events/watch-walk.js';
+import { showPausedWalk, watchWalk } from '../events/watch-walk.js';
 import { exportText } from '../monitors/monitors-export.js';
 import { parseDuration } from '../options/duration-option.js';
 import { type FailedRows, readFailedRows } from '../options/failed-rows-option.js';
@@ -15,7 +17,7 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
-import { codeOf, watchToEnd } from './run-enrich.js';
+import { codeOf, showPaused, watchToEnd } from './run-enrich.js';
 import { stateData } from './status.js';
 import { statusLine } from './status-line.js';
 
@@ -28,6 +30,8 @@ export interface WaitFlags {
 /** Timers cannot be longer. */
 const MOST_MS = 24 * 86_400_000;
 const POLL_MS = 1000;
+/** Longest wait for the state of a job after the timeout. */
+const STATE_MS = 5000;
 
 /** `searchflow wait JOB`: waits until a job that others run ends or pauses. Returns the exit code of the job's own command. */
 export async function wait(context: Context, job: string, flags: WaitFlags): Promise<ExitCode> {
@@ -44,20 +48,71 @@ export async function wait(context: Context, job: string, flags: WaitFlags): Pro
     const waited: Session = { ...session, stopped: AbortSignal.any([session.stopped, late.signal]) };
     // The texts of a pause name the command that resumes the job, not this one.
     const about = { ...context, args: ['resume', job] };
-    const ended = waitFor(about, config, waited, job, { json, failedRows });
+    const manner = { json, failedRows };
+    // Set once the job has ended: its result is then shown, even if that takes longer than the timeout.
+    let isEnded = false;
+    const ended = waitFor(about, config, waited, job, manner, () => {
+      isEnded = true;
+    });
     let timer: NodeJS.Timeout | undefined;
     const timedOut = new Promise<null>((resolve) => {
       if (timeoutMs !== null) timer = setTimeout(resolve, timeoutMs, null);
     });
     const code = await Promise.race([ended, timedOut]).finally(() => clearTimeout(timer));
-    if (code !== null) return code;
+    if (code !== null || isEnded) return code ?? ended;
+    const state = stateNow(session.runtime, job).catch(() => null);
+    // The job may end now, or the state may not be known in time.
+    const last = await Promise.race([ended.then((code) => ({ code })), state, sleep(STATE_MS, null, { ref: false })]);
+    if (last !== null && 'code' in last) return last.code;
+    if (isEnded) return ended;
     late.abort();
     context.terminal.show('');
+    if (last?.paused) return last.paused(about, json);
+    if (last?.found && last.found.phase !== 'waiting' && !isUnderWay(last.found.phase))
+      return showEnded(context, config, session, last.found, manner);
+    const unknown = { job, phase: 'running' as const, since: null, message: 'its state is not known' };
+    const output: StateOutput = { kind: 'status', ...(last?.state ?? unknown) };
+    if (json) context.terminal.data(JSON.stringify(output));
     context.terminal.say(
       `${printable(job)} has not ended after ${flags.timeout}, and is not affected. To wait again:\n  searchflow wait ${shellWord(printable(job))}`,
     );
     return exitCodes.waiting;
   });
+}
+
+/** The state of a job, a walk or an export at one moment. */
+interface StateNow {
+  readonly state: Omit<StateOutput, 'kind'>;
+  /** The status of a job of rows. */
+  readonly found?: JobStatus;
+  /** Shows what a person must do; absent unless the job waits for a person. */
+  readonly paused?: (context: Context, json: boolean) => ExitCode;
+}
+
+/** A job that waits for a person is reported as paused even if `--timeout` is shorter than a pause takes to be sure. */
+async function stateNow(runtime: Session['runtime'], job: string): Promise<StateNow> {
+  const running = { job, phase: 'running' as const, since: null, message: null };
+  if (job.startsWith('monitors-export-')) return { state: running };
+  const walk = await walkNamed(runtime, job);
+  if (walk !== null) {
+    const { progress } = await walk.progress();
+    const { phase, message } = progress;
+    const state = { ...running, job: walk.job, phase, message };
+    if (phase !== 'paused') return { state };
+    return { state, paused: (context, json) => showPausedWalk(context, walk.job, progress, json) };
+  }
+  const found = await runtime.rows.status(job);
+  const { kind: _, ...state } = stateData(found);
+  const progress = found.shown?.progress;
+  if (found.phase !== 'paused' || progress?.landing) return { state, found };
+  if (progress) return { state, found, paused: (context, json) => showPaused(context, progress, json) };
+  // No worker answers, so the recorded state is shown.
+  const recorded = ({ terminal }: Context, json: boolean) => {
+    if (json) terminal.data(JSON.stringify(stateData(found)));
+    terminal.say(statusLine(found, Date.now()));
+    return exitCodeOfPause(found.reason);
+  };
+  return { state, found, paused: recorded };
 }
 
 interface WaitManner {
@@ -71,6 +126,7 @@ async function waitFor(
   session: Session,
   job: string,
   { json, failedRows }: WaitManner,
+  onEnd: () => void,
 ): Promise<ExitCode> {
   const { runtime } = session;
   if (job.startsWith('monitors-export-')) return waitForExport(context, session, job, json);
@@ -78,7 +134,10 @@ async function waitFor(
   if (walk) return watchWalk(context, session, walk, { json, untilPaused: true });
   const found = await runtime.rows.status(job);
   if (found.phase === 'waiting') context.terminal.note(statusLine(found, Date.now()));
-  else if (!isUnderWay(found.phase)) return showEnded(context, config, session, found, { json, failedRows });
+  else if (!isUnderWay(found.phase)) {
+    onEnd();
+    return showEnded(context, config, session, found, { json, failedRows });
+  }
   const handle = await runtime.rows.attach(job);
   return watchToEnd(context, config, session, handle, { json, failedRows, csv: null, badRows: [], untilPaused: true });
 }

@@ -10,6 +10,7 @@ import type {
   JobProgress,
   JobSummary,
   MaxCost,
+  PauseReason,
   Resumption,
   SliceHeartbeat,
   StagedJob,
@@ -376,6 +377,8 @@ export interface JobStatus {
   readonly phase: JobPhase | 'waiting';
   /** The reason, in a sentence; null without one. */
   readonly message: string | null;
+  /** The reason of a pause or stop, if it was recorded. */
+  readonly reason?: PauseReason;
   /** Beginning of this status in Unix ms; null if the beginning was not recorded. */
   readonly since: number | null;
   /** Answer of the job's workflow; null unless the job is running and a worker is alive. */

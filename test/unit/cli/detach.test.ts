@@ -101,11 +101,32 @@ describe('wait', () => {
     expect((await type('wait brands', cancelled)).code).toBe(6);
   });
 
+  it('of a paused or ended job has the exit code of its state, however short --timeout is', async () => {
+    const shown = { progress: { ...progress, phase: 'paused' as const, pausedFor: 'budget' as const }, running: [] };
+    const live = async (job: string) => ({ ...(await as('paused').status(job)), shown });
+    const attach = async () => fakeHandle({ progress: async () => shown });
+    const paused = await type('wait brands --timeout 0s --json', { status: live, attach });
+    expect([paused.code, JSON.parse(paused.out)]).toMatchObject([5, { kind: 'paused', pausedFor: 'budget' }]);
+    const silent = async (job: string) => ({
+      ...(await as('paused', 'no money').status(job)),
+      reason: 'credits' as const,
+    });
+    const recorded = await type('wait brands --timeout 0s --json', {
+      status: silent,
+      attach: async () => fakeHandle(),
+    });
+    expect([recorded.code, JSON.parse(recorded.out)]).toMatchObject([4, { kind: 'status', phase: 'paused' }]);
+    expect((await type('wait brands --timeout 0s', as('failed', 'the disk is full'))).code).toBe(1);
+    expect((await type('wait brands --timeout 0s', as('done'))).code).toBe(0);
+  });
+
   it('ends after --timeout with exit code 7, and leaves the job alone', async () => {
     const running = { ...as('running'), attach: async () => fakeHandle() };
     const { code, err, calls } = await type('wait brands --timeout 0s', running);
     expect([code, err]).toEqual([7, expect.stringContaining('brands has not ended after 0s, and is not affected')]);
     expect(calls).not.toContain('stop');
+    const data = await type('wait brands --timeout 0s --json', running);
+    expect([data.code, JSON.parse(data.out)]).toMatchObject([7, { kind: 'status', job: 'brands-1', phase: 'running' }]);
     expect((await type('wait brands --timeout 2')).refusal).toContain("--timeout: '2' must be a duration");
   });
 });
