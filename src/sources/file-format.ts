@@ -23,6 +23,11 @@ export function formatOfFile(path: string, asked: FileFormat | undefined): FileF
       'source-options-wrong',
       `${path} is a DuckDB database: name its rows with --table NAME or --sql 'SELECT …'`,
     );
+  if (asked === undefined && kind !== undefined && /\.(duckdb|ddb)$/i.test(path))
+    throw new CsvError(
+      'input-wrong-format',
+      `${path} is not a DuckDB database${kind === null ? '' : ` but a ${kind}`}: pass --format, or correct its name`,
+    );
   if (kind === 'Parquet file' && format !== 'parquet')
     throw new CsvError(
       'input-wrong-format',

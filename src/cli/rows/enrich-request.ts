@@ -153,18 +153,32 @@ function checkInput(file: string, cwd: string, mistakes: string[]): void {
     return;
   }
   const path = resolve(cwd, file);
-  if (isMissing(file, cwd)) mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
+  const why = whyNoFile(file, cwd);
+  if (why === 'ENOENT') mistakes.push(`File ${file} not found${path === file ? '' : ` (${path})`}.`);
+  else if (why === 'ENAMETOOLONG') mistakes.push(`The name of the file is too long: ${file.slice(0, SHOWN_NAME)}…`);
+  else if (why !== null) mistakes.push(`File ${file} cannot be read (${why}).`);
 }
 
-/** Whether an input that is a path does not exist. The files of a folder or pattern are listed when they are read. */
-const isMissing = (file: string, cwd: string): boolean =>
-  !isPattern(file) && statSync(resolve(cwd, file), { throwIfNoEntry: false }) === undefined;
+/** The characters of a name that is too long for a message. */
+const SHOWN_NAME = 80;
+
+/** The system's code if an input that is a path is not there; null if it is. The files of a folder or pattern are listed when they are read. */
+function whyNoFile(file: string, cwd: string): string | null {
+  if (isPattern(file)) return null;
+  try {
+    statSync(resolve(cwd, file));
+    return null;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
+}
 
 /** The error code of a command line with mistakes: a missing input is the first thing to correct. */
 export function mistakesCode(source: string | undefined, cwd: string): ErrorCode {
   if (source === undefined || source === '') return 'missing-argument';
   const isPath = source !== '-' && !isAddress(source) && !isDatabase(source);
-  return isPath && isMissing(source, cwd) ? 'input-missing' : 'invalid-argument';
+  const why = isPath ? whyNoFile(source, cwd) : null;
+  return why === null ? 'invalid-argument' : why === 'ENOENT' ? 'input-missing' : 'input-unreadable';
 }
 
 /** The flags `--csv-delimiter` and `--csv-bom`. */

@@ -64,19 +64,25 @@ async function openJson(opening: Opening): Promise<OpenedTable> {
   const { files, names, remove } = opening;
   const found = new Map<string, JsonColumn>();
   const hashes: string[] = [];
+  /** What is wrong with the first line that is no object. */
+  let first: string | null = null;
   let bytes = 0;
   let total = 0;
   for (const [index, file] of files.entries()) {
     const hash = await eachPiece(opening, file, (pieces) => {
-      for (const piece of pieces) addColumns(found, piece, names[index]);
+      for (const piece of pieces) {
+        const problem = addColumns(found, piece, names[index]);
+        first ??= problem;
+      }
     });
     hashes.push(hash.hash);
     total += hash.bytes;
   }
+  if (found.size === 0 && total === 0) throw new CsvError('input-empty', 'The input is empty: it has no rows');
   if (found.size === 0)
     throw new CsvError(
       'json-invalid',
-      'The input has no JSON object: each line must be an object, such as {"url": "https://…"}',
+      `The input has no JSON object: ${first === null ? '' : `${first}. `}Each line must be an object, such as {"url": "https://…"}`,
     );
   const columns = [...found].map(([name, column]): RowColumn => ({ name, type: column.type() }));
   return {
@@ -130,9 +136,10 @@ async function eachPiece(opening: Opening, file: string, take: (pieces: readonly
   return { hash: reading.hash(), bytes };
 }
 
-function addColumns(found: Map<string, JsonColumn>, piece: JsonPiece, file: string | undefined): void {
+/** Adds the fields of an object to the columns. Returns what is wrong with a line that is no object; null for an object. */
+function addColumns(found: Map<string, JsonColumn>, piece: JsonPiece, file: string | undefined): string | null {
   const fields = fieldsOf(piece);
-  if (typeof fields === 'string') return;
+  if (typeof fields === 'string') return `${file === undefined ? '' : `${file}, `}line ${piece.line}: ${fields}`;
   for (const [key, value] of Object.entries(fields)) {
     const name = plainText(key);
     let column = found.get(name);
@@ -147,6 +154,7 @@ function addColumns(found: Map<string, JsonColumn>, piece: JsonPiece, file: stri
     }
     column.add(value);
   }
+  return null;
 }
 
 function toRecord(piece: JsonPiece, columns: readonly RowColumn[], place: RecordPlace | undefined): RowRecord {

@@ -10,12 +10,19 @@ import type { EnrichCsvInput, StagedJob } from '../../core/rows/job.js';
 import { type JobEntry, stagesOf } from '../../core/rows/job-entries.js';
 import type { OnMisfit } from '../../core/rows/on-misfit.js';
 import { type CsvForm, isCsvDelimiter, usualCsv } from '../../core/rows/row-warehouse.js';
-import { type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
+import { isAddress, type SourceFields, sourceFieldsOf } from '../../core/rows/source-fields.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { moveDurably, syncFolder } from '../../files/write-durably.js';
-import { InputUnsteady, MANY_ROWS, type SliceSizes, type StageManifest, stageRows } from '../../rows/index.js';
+import {
+  CsvError,
+  InputUnsteady,
+  MANY_ROWS,
+  type SliceSizes,
+  type StageManifest,
+  stageRows,
+} from '../../rows/index.js';
 import { openReader } from '../../sources/open-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
@@ -155,6 +162,9 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
     const reader = openReader({ ...source, scratch, extensions });
     // A table of a job may become empty. A new job without rows is more likely a mistake.
     const mayBeEmpty = before !== null;
+    // The query of an address may be a secret.
+    const named =
+      isStream || isAddress(identity.input) || isDatabaseSource(identity.input) ? null : basename(identity.input);
     return stageRows({
       reader,
       units,
@@ -167,6 +177,8 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       outDir: draft,
       onProgress,
       signal,
+    }).catch((error: unknown) => {
+      throw named === null ? error : withName(error, named);
     });
   };
   try {
@@ -375,4 +387,11 @@ export function toRunInput(
     ...(csv === null || shared ? {} : { csv }),
     ...asked,
   };
+}
+
+/** Adds the name of the input to an error about its contents, unless the message has the name. */
+function withName(error: unknown, name: string): unknown {
+  if (!(error instanceof CsvError) || error.message.includes(name)) return error;
+  const Kind = error instanceof InputUnsteady ? InputUnsteady : CsvError;
+  return new Kind(error.errorCode, `${name}: ${error.message}`, error.line, error.column);
 }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/source-setting.js';
@@ -31,7 +32,9 @@ it('a CSV that has only its header left marks all rows as vanished, and rows tha
   writeFileSync(folder.input, '');
   await expect(run()).rejects.toThrow('The input is empty: it has no header and no rows');
   writeFileSync(folder.input, header);
-  await expect(run({ job: 'another' })).rejects.toThrow('The input has a header, but no rows');
+  await expect(run({ job: 'another' })).rejects.toThrow(
+    `${basename(folder.input)}: The input has a header, but no rows`,
+  );
 });
 
 it('a table of PostgreSQL that was emptied marks all rows as vanished in a PostgreSQL warehouse', async () => {

@@ -128,6 +128,14 @@ describe('enrich request', () => {
     expect(mistakes({ publish: 'gs://x' }).join()).not.toContain('gs://x');
   });
 
+  it('reports a name that is too long, or is below a file', () => {
+    const [tooLong, ...others] = request('x'.repeat(5000), {}).mistakes;
+    expect(others).toEqual([]);
+    expect(tooLong).toMatch(/^The name of the file is too long: x{80}…$/);
+    writeFileSync(join(cwd, 'a-file'), '');
+    expect(request('a-file/rows.csv', {}).mistakes).toEqual(['File a-file/rows.csv cannot be read (ENOTDIR).']);
+  });
+
   it('reports every mistake of the command line together', () => {
     const { mistakes } = request('gone.csv', {
       delimiter: 'ab',

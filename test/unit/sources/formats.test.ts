@@ -230,14 +230,23 @@ describe('JSON Lines', () => {
     expect(piped.manifest.contentHash).toBe(zipped.manifest.contentHash);
   });
 
-  it('are refused without any object', async () => {
+  it('are refused without any object, with the first line that is none', async () => {
+    expect(await refusal(file('cut.jsonl', '{"url":1'))).toMatch(
+      /^The input has no JSON object: line 1: not valid JSON \(/,
+    );
+    expect(await refusal(file('empty.jsonl', ''))).toBe('The input is empty: it has no rows');
     expect(await refusal(file('none.jsonl', '1\n2\n'))).toBe(
-      'The input has no JSON object: each line must be an object, such as {"url": "https://…"}',
+      'The input has no JSON object: line 1: not a JSON object: "1". Each line must be an object, such as {"url": "https://…"}',
     );
   });
 });
 
 describe('the format of a file', () => {
+  it('that is named like a database is not guessed', async () => {
+    const named = file('no.duckdb', 'url\nhttps://example.com\n');
+    expect(await refusal(named)).toBe(`${named} is not a DuckDB database: pass --format, or correct its name`);
+  });
+
   it('is checked against its first bytes', async () => {
     await duckDb(
       `COPY (SELECT 1 AS name) TO '${dir}/really.csv' (FORMAT parquet)`,
