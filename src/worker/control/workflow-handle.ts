@@ -8,6 +8,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
 import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
@@ -60,7 +61,7 @@ async function awaitResult(handle: TemporalHandle): Promise<unknown> {
       awaySince = awaySince === null || now - askedAt > SERVER_AWAY_MS / 2 ? now : awaySince;
       if (now - awaySince > SERVER_AWAY_MS) {
         const { message } = error instanceof ServiceError && error.cause ? error.cause : (error as Error);
-        throw new UsageError(
+        throw new CodedError(
           'temporal-unreachable',
           `The Temporal server has not answered for 5 minutes (${message}). Its workflows continue; run the same command to watch this one`,
         );

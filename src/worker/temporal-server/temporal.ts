@@ -1,6 +1,7 @@
 import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
+import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
 import { retriesUntilClose } from './retries-until-close.js';
@@ -88,9 +89,14 @@ export async function connectTemporal(
   const opened = await openClient(config, env, address, '10s')
     .catch((error: unknown) => {
       if (error instanceof UsageError) throw error;
-      throw new UsageError('temporal-unreachable', whyNoConnection(address, error, env.TEMPORAL_API_KEY));
+      throw noConnection(address, error, env.TEMPORAL_API_KEY);
     })
     .finally(() => clearTimeout(report));
+  if (embedded === null)
+    await checkNamespace(opened.client, namespace, address).catch(async (error: unknown) => {
+      await opened.close();
+      throw error;
+    });
   const native: NativeConnection[] = [];
   return {
     client: opened.client,
@@ -130,13 +136,36 @@ export function reasonOf(
   return { code: cause?.code ?? null, reason };
 }
 
-/** Why there is no connection, in a sentence. */
-function whyNoConnection(address: string, error: unknown, apiKey: string | undefined): string {
+/** Why there is no connection. A refused login is a mistake in the settings; a server that does not answer may answer later. */
+function noConnection(address: string, error: unknown, apiKey: string | undefined): CodedError {
   const { code, reason } = reasonOf(error, apiKey);
   if (code === null || !refusedCodes.includes(code))
-    return `No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`;
-  return (
+    return new CodedError(
+      'temporal-unreachable',
+      `No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`,
+    );
+  return new UsageError(
+    'temporal-unreachable',
     `The Temporal server at ${address} (TEMPORAL_ADDRESS) refuses the login: ${reason} ` +
-    'Check TEMPORAL_API_KEY, TEMPORAL_NAMESPACE and the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH).'
+      'Check TEMPORAL_API_KEY, TEMPORAL_NAMESPACE and the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH).',
   );
+}
+
+/** Code of gRPC for a missing object. */
+const NOT_FOUND = 5;
+const NAMESPACE_MS = 5000;
+
+/** Throws `UsageError` if the server does not have the namespace. A login without the right to read namespaces is not refused here. */
+async function checkNamespace(client: Client, namespace: string, address: string): Promise<void> {
+  try {
+    await client.connection.withDeadline(Date.now() + NAMESPACE_MS, () =>
+      client.workflowService.describeNamespace({ namespace }),
+    );
+  } catch (error) {
+    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) return;
+    throw new UsageError(
+      'temporal-namespace-missing',
+      `Temporal at ${address} has no namespace ${namespace}. Correct TEMPORAL_NAMESPACE, or create the namespace.`,
+    );
+  }
 }
