@@ -134,13 +134,19 @@ function configure(md) {
   });
 }
 
-/** A link to a file outside this folder leads to the repository, if its address is known, and is a text with the path otherwise. */
-const outside = {
-  name: 'links-out-of-the-docs',
+/**
+ * A link to a file outside this folder leads to the repository, if its address is known, and is a text with the path otherwise.
+ * How a page is made and why a block is not run in tests is of no use on the site.
+ */
+const forReaders = {
+  name: 'pages-for-readers',
   enforce: 'pre',
   transform(code, id) {
     if (!id.endsWith('.md')) return null;
-    return code.replace(/\[([^\]\n]+)\]\((\.\.?\/[^)\s]+)\)/g, (link, text, href) => {
+    const page = code
+      .replace(/^`node scripts\/make-[\w-]+\.mjs` makes this page.*\n(.+\n)*\n/m, '')
+      .replace(/^```(\w+) not-run: .*$/gm, '```$1');
+    return page.replace(/\[([^\][]+)\]\((\.\.?\/[^)\s]+)\)/g, (link, text, href) => {
       const path = relative(inDocs('..'), resolve(dirname(id), href));
       if (path.startsWith('docs/')) return link;
       if (repository !== undefined) return `[${text}](${repository.url ?? repository}/blob/main/${path})`;
@@ -154,6 +160,7 @@ export default defineConfig({
   description: 'Enrich tables with a web-search API, as durable jobs on Temporal.',
   lang: 'en',
   cleanUrls: true,
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }]],
   // The start page of the theme has no landmark for its content.
   transformHtml: (html) => html.replace('<div class="VPHome', '<div role="main" class="VPHome'),
   // Pages link to the JSON Schemas beside them, and their twins to the drawings.
@@ -171,7 +178,7 @@ export default defineConfig({
   },
   vite: {
     plugins: [
-      outside,
+      forReaders,
       llms({
         excludeIndexPage: false,
         // The hint is HTML, which the start page would show as text.
@@ -187,6 +194,7 @@ export default defineConfig({
       page('Concepts', 'concepts/overview'),
       page('Reference', 'reference/commands'),
       page('Why', 'why/comparison'),
+      page('Questions', 'start/questions'),
     ],
     sidebar,
     outline: [2, 3],
