@@ -155,6 +155,12 @@ const forReaders = {
   },
 };
 
+/** A page as the search sees it. In the TypeScript API, a class or a type is one result, and not each of its members and headings. */
+function searchable(code, env, md) {
+  const html = md.render(code, env);
+  return env.relativePath.startsWith('reference/api/') ? html.replace(/<(\/?)h[456]/g, '<$1p') : html;
+}
+
 export default defineConfig({
   title: 'searchflow',
   description: 'Enrich tables with a web-search API, as durable jobs on Temporal.',
@@ -201,9 +207,10 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        _render: searchable,
         miniSearch: {
           // The pages for users come before those for readers of the code.
-          searchOptions: { boostDocument: (id) => (/^\/(reference\/api|decisions|testing)/.test(id) ? 0.2 : 1) },
+          searchOptions: { boostDocument: (id) => (/^\/(reference\/api|decisions|testing|why)/.test(id) ? 0.2 : 1) },
         },
       },
     },

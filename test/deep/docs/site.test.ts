@@ -34,6 +34,7 @@ const looked = [
   'why/comparison',
   'why/benchmarks',
   'why/decisions',
+  'no/such/page',
 ];
 
 const address = `http://localhost:${PORT}/`;
@@ -117,13 +118,14 @@ it.each([
 it('each question is answered within two clicks of the start page, at a heading that exists', async () => {
   const tab = await browser.newPage();
   await tab.goto(address, { waitUntil: 'load' });
+  const answers = "[...document.querySelectorAll('.vp-doc td:first-child a')].map((link) => link.href)";
+  const links: string[] = await tab.evaluate(answers);
+  expect(links.length).toBeGreaterThan(5);
   await tab.locator('a[href="/start/questions"]').first().click();
   await tab.waitForURL(/questions$/);
   await tab.locator('main td:first-child a').first().waitFor();
-  const links: string[] = await tab.evaluate(
-    "[...document.querySelectorAll('main td:first-child a')].map((link) => link.href)",
-  );
-  expect(links.length).toBeGreaterThan(20);
+  links.push(...(await tab.evaluate(answers)));
+  expect(links.length).toBeGreaterThan(25);
   for (const link of links) {
     const { status } = await fetch(link);
     await tab.goto(link, { waitUntil: 'load' });
@@ -141,6 +143,8 @@ it.each([
   ['captive portal', 'tasks/recover'],
   ['max-cost', 'tasks/budget'],
   ['Temporal Cloud', 'tasks/deploy'],
+  ['connections', 'reference/configuration'],
+  ['SearchflowPlugin', 'reference/api/worker'],
 ])('the search for “%s” finds %s', async (words, page) => {
   const tab = await browser.newPage();
   await tab.goto(address, { waitUntil: 'networkidle' });
