@@ -114,7 +114,7 @@ export function bindKey(key: readonly string[], columns: readonly string[], sha2
     const shown = columns.slice(0, 30).map(quoted).join(', ');
     throw new CsvError(
       'key-column-unknown',
-      `The key names ${quoted(name)}, which is not a column; the columns are ${shown}. Name other columns with --key, or match rows by their cells with --no-key`,
+      `The key names ${quoted(name)}, which is not a column; the columns are ${shown}. Name other columns as the key (--key), or match rows by their cells (--no-key)`,
     );
   });
   /** The number of the row that has a key, by the digest of the key. */
@@ -137,7 +137,7 @@ export function bindKey(key: readonly string[], columns: readonly string[], sha2
       const shown = key.map((name, index) => `${name} = ${quoted(values[index] as string)}`).join(', ');
       throw new CsvError(
         'key-not-unique',
-        `${recordPosition(record)}: rows ${first} and ${row} have the same key, ${shown}. Name the columns with --key that identify a row, or remove one of the rows`,
+        `${recordPosition(record)}: rows ${first} and ${row} have the same key, ${shown}. Name the columns that identify a row (--key), or remove one of the rows`,
         record.line,
       );
     }

@@ -95,11 +95,12 @@ function misfitLines({ warehouse: { misfits = {} } }: JobSummary): string[] {
   return [`${some(all, 'value')} ${verb} NULL there (table misfits): ${shown.join(', ')}${more}`];
 }
 
-function quarantineLines({ warehouse: { quarantined = 0 } }: JobSummary): string[] {
+function quarantineLines({ warehouse: { quarantined = 0, view = '' } }: JobSummary): string[] {
   if (quarantined === 0) return [];
   const verb = quarantined === 1 ? 'is' : 'are';
+  const schema = /^\w+\./.exec(view)?.[0] ?? '';
   return [
-    `In quarantine: ${some(quarantined, 'row')} with such values ${verb} not in the view, exports and publishes of the job. To see them: SELECT * FROM quarantined_rows`,
+    `In quarantine: ${some(quarantined, 'row')} with such values ${verb} not in the view, exports and publishes of the job. To see them: SELECT * FROM ${schema}quarantined_rows`,
   ];
 }
 

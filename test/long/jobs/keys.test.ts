@@ -60,7 +60,7 @@ it('another key, and no key, are said in the plan and buy nothing', async () => 
 it('a key that occurs twice, or a column that is missing, is refused before anything is bought', async () => {
   const { folder, run, bought } = openJob(here, [...rows, ['5', 'Twice', site(200)]]);
   await expect(run({ key: ['id'] })).rejects.toThrow(
-    'line 62: rows 6 and 61 have the same key, id = "5". Name the columns with --key that identify a row, or remove one of the rows',
+    'line 62: rows 6 and 61 have the same key, id = "5". Name the columns that identify a row (--key), or remove one of the rows',
   );
   await expect(run({ key: ['ID'] })).rejects.toThrow(
     'The key names "ID", which is not a column; the columns are "id",',

@@ -55,6 +55,6 @@ it('a row without a key, or with cells in wrong columns, has the identity of its
 
 it('a column that does not exist is refused', () => {
   expect(() => bound('id', 'Region')).toThrow(
-    'The key names "Region", which is not a column; the columns are "id", "region", "url". Name other columns with --key, or match rows by their cells with --no-key',
+    'The key names "Region", which is not a column; the columns are "id", "region", "url". Name other columns as the key (--key), or match rows by their cells (--no-key)',
   );
 });
