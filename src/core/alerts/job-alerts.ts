@@ -159,10 +159,12 @@ export function unknownOfRun(
 export function pauseOfRun(run: AlertRun, paused: Pause, since: number): AlertFact {
   const next = resumeOf(run.job);
   const why = whyOf(paused);
+  // The message of a budget ends with a command, which a dot would change.
+  const way = why.includes('searchflow resume') ? '' : `. Fix this, then: ${next}`;
   return {
     type: 'job.paused',
     key: [run.run, since],
-    text: `${subject(run)} is paused: ${why}.${why.includes('searchflow resume') ? '' : ` Fix this, then: ${next}`}`,
+    text: `${subject(run)} is paused: ${why}${way}`,
     data: { ...aboutRun(run), reason: paused.reason, since: new Date(since).toISOString(), next },
   };
 }

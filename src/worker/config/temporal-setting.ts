@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import type * as Envconfig from '@temporalio/envconfig';
@@ -61,6 +62,9 @@ export function readConverter(
   cwd: string,
 ): { readonly dataConverterPath: string | null; readonly encrypts: boolean | null } {
   const module = reader.variable('SEARCHFLOW_DATA_CONVERTER');
+  // Most commands do not load the module, so a missing one is reported here, with the other mistakes.
+  if (module !== null && !existsSync(resolve(cwd, module.text)))
+    reader.wrong(module, 'does not exist. Name the module with the data converter of the workers.');
   const asked = reader.variable('SEARCHFLOW_ENCRYPT');
   const encrypts = reader.check(asked, z.enum(['0', '1']), '0 or 1');
   if (encrypts === '1' && address !== null && asked !== null)

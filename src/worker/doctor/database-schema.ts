@@ -1,9 +1,11 @@
 import { beforeFirstRelease } from '../../core/text/before-release.js';
+import { shellWord } from '../../core/text/shell-word.js';
 import {
   identifier,
   missingRights,
   OtherSchema,
   type Postgres,
+  type PostgresAddress,
   type Schema,
   schemaState,
 } from '../../postgres/index.js';
@@ -70,7 +72,7 @@ export async function openFindings(
   // The time of the database is between the two times here.
   const aheadMs = began > facts.now ? began - facts.now : ended < facts.now ? ended - facts.now : 0;
   const found = [
-    ...serverFindings(facts, shown, database),
+    ...serverFindings(facts, postgres.address, database),
     ...(database.schema === null ? [] : await schemaFindings(postgres, facts, database, database.schema, config)),
     ...encryptionFindings(postgres, shown),
     { ...clockFinding(aheadMs, `the database ${shown}`), check: `${database.check}-clock` },
@@ -80,7 +82,14 @@ export async function openFindings(
   return isGood ? [first, ...found] : found;
 }
 
-function serverFindings(facts: Facts, shown: string, { check, schema }: Database): readonly Found[] {
+/** The command that creates a database on the server of an address. */
+export function createdb({ host, port, user }: PostgresAddress, name: string, options = ''): string {
+  const login = user === null ? '' : ` -U ${shellWord(user)}`;
+  return `createdb -h ${shellWord(host)} -p ${port}${login} ${options === '' ? '' : `${options} `}${shellWord(name)}`;
+}
+
+function serverFindings(facts: Facts, address: PostgresAddress, { check, schema }: Database): readonly Found[] {
+  const { shown } = address;
   const found: Found[] = [];
   const isStore = check === 'store';
   if (schema !== null && facts.number < LEAST_VERSION)
@@ -90,7 +99,7 @@ function serverFindings(facts: Facts, shown: string, { check, schema }: Database
       problem(
         `The database ${facts.database} has the encoding ${facts.encoding}.`,
         'Use a database with the encoding UTF8:',
-        `createdb --encoding UTF8 --template template0 ${facts.database}_utf8`,
+        createdb(address, `${facts.database}_utf8`, '--encoding UTF8 --template template0'),
       ),
     );
   if (isStore && facts.isolation !== 'read committed')

@@ -5,7 +5,7 @@ import { WAREHOUSE_SCHEMA } from '../../warehouse/index.js';
 import { rowTableNames } from '../../warehouse/postgres/open/check-schema.js';
 import { postgresSchema } from '../../warehouse/postgres/open/schema.js';
 import type { DatabaseAddress, RuntimeConfig } from '../config/runtime-types.js';
-import { type Database, openFindings } from './database-schema.js';
+import { createdb, type Database, openFindings } from './database-schema.js';
 import { type Found, messageOf, ok, problem, type Setup, skipped } from './finding.js';
 
 function databasesOf({ store = null, warehouse = null, source = null }: RuntimeConfig): readonly Database[] {
@@ -64,7 +64,7 @@ export function openToExamine(address: DatabaseAddress, defaultSchema: string): 
 }
 
 /** Why the database cannot be used, with what to do. */
-function refusal(error: unknown, { setting }: Database): Found {
+function refusal(error: unknown, { setting, defaultSchema, address }: Database): Found {
   const text = `${messageOf(error).replace(/\. Start it, or correct its address$/, '')} (${setting}).`;
   const code = error instanceof PostgresRefused ? error.code : ((error as { readonly code?: unknown }).code ?? null);
   if (code === '28P01') return problem(text, `Correct the password in ${setting}, PGPASSWORD or ~/.pgpass.`);
@@ -74,8 +74,10 @@ function refusal(error: unknown, { setting }: Database): Found {
       `Correct the user in ${setting}, or let pg_hba.conf of the server accept this machine, user and encryption.`,
     );
   if (code === '3D000') {
-    const name = /database "([^"]+)"/.exec(text)?.[1] ?? 'name';
-    return problem(text, `Create the database, or correct its name in ${setting}:`, `createdb ${name}`);
+    const mend = `Create the database, or correct its name in ${setting}`;
+    if (address === null) return problem(text, `${mend}.`);
+    const parsed = parseAddress(address.url.reveal(), defaultSchema);
+    return problem(text, `${mend}:`, createdb(parsed, parsed.database));
   }
   if (code === '42501') return problem(text, 'Grant the right to this user, as the owner of the database.');
   if (/does not support SSL/i.test(text))

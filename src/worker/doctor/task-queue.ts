@@ -78,7 +78,8 @@ function workerFinding(worker: Worker, pollers: number, schedules: readonly stri
   const { taskQueue, store, stateDir } = config;
   if (worker === null) {
     const text = `No worker answers on the task queue ${taskQueue}${pollers > 0 ? ` (${pollers} polled in the last minutes)` : ''}.`;
-    if (schedules.length === 0) return ok(`${text} Commands that buy run one themselves.`);
+    if (schedules.length === 0)
+      return ok(`${text} Commands that buy run one themselves; schedules and --detach need \`searchflow worker\`.`);
     const few = schedules.slice(0, 3).join(', ');
     return problem(
       `${text} ${schedules.length === 1 ? 'A schedule waits' : `${schedules.length} schedules wait`} for one: ${few}${schedules.length > 3 ? ', …' : ''}.`,

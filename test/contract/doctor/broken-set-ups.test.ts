@@ -254,8 +254,10 @@ describe('a broken set-up of PostgreSQL', () => {
 
   it('missing database', async () => {
     const gone = Object.assign(new URL(url), { pathname: 'gone' }).href;
+    const { hostname, port, username } = new URL(url);
+    const command = `createdb -h ${hostname} -p ${port}${username === '' ? '' : ` -U ${username}`} gone`;
     expect(await wrong(['databases'], { SEARCHFLOW_WAREHOUSE_URL: gone })).toMatchObject({
-      ...{ check: 'warehouse', mend: expect.stringContaining('Create the database'), command: 'createdb gone' },
+      ...{ check: 'warehouse', mend: expect.stringContaining('Create the database'), command },
     });
   });
 

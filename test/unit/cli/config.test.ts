@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ConfigFlags, readConfig } from '../../../src/worker/config/config.js';
@@ -184,20 +185,24 @@ describe('readConfig', () => {
   });
 
   it('reads the version of a worker and the data converter, and refuses half of them', () => {
+    const converter = fileURLToPath(import.meta.url);
     const { config } = read({
       TEMPORAL_DEPLOYMENT_NAME: 'searchflow',
       TEMPORAL_WORKER_BUILD_ID: 'b7',
-      SEARCHFLOW_DATA_CONVERTER: './converter.js',
+      SEARCHFLOW_DATA_CONVERTER: converter,
     });
     expect(config).toMatchObject({
       deployment: { deploymentName: 'searchflow', buildId: 'b7' },
-      dataConverterPath: '/data/converter.js',
+      dataConverterPath: converter,
       encrypts: null,
     });
     expect(mistakes({ TEMPORAL_WORKER_BUILD_ID: 'b7' })).toMatch(/^TEMPORAL_WORKER_BUILD_ID: 'b7' .* set both or none/);
     expect(mistakes({ SEARCHFLOW_ENCRYPT: 'yes' })).toMatch(/^SEARCHFLOW_ENCRYPT: 'yes' \(environment\) is not 0 or 1/);
     expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', TEMPORAL_ADDRESS: 'a:1' })).toMatch(/is for the embedded server/);
-    expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', SEARCHFLOW_DATA_CONVERTER: 'c.js' })).toMatch(/cannot be combined/);
+    expect(mistakes({ SEARCHFLOW_ENCRYPT: '1', SEARCHFLOW_DATA_CONVERTER: converter })).toMatch(/cannot be combined/);
+    expect(mistakes({ SEARCHFLOW_DATA_CONVERTER: './nope.js', SEARCHFLOW_QPS: 'x' })).toMatch(
+      /SEARCHFLOW_QPS: .*\n.*SEARCHFLOW_DATA_CONVERTER: '\.\/nope\.js' \(environment\) does not exist/,
+    );
   });
 
   it("reads OpenTelemetry's variables for metrics, and warns of those it cannot use", () => {
