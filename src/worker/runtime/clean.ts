@@ -42,7 +42,7 @@ export async function clean(parts: RuntimeParts, wish: CleanWish): Promise<Clean
     const kept = whole - own - shared;
     if (kept > 0)
       notes.push(
-        `${(kept / 1e6).toFixed(1)} MB of staged rows of ${staged.job} stay: they were staged in the last hour, and a command may use them. To remove them later, run the same command again.`,
+        `Staged rows of ${staged.job} stay (${Math.ceil(kept / 1000)} kB): they were staged in the last hour, and a command may use them. To remove them later, run the same command again.`,
       );
   }
   await withJournal(parts, wish, notes, async (journal) => {

@@ -39,7 +39,7 @@ it('the state of a done job that nothing needs is removed, and its next run buys
   );
   const lately = await clean(config, { dryRun: true });
   expect(lately.notes).toEqual([
-    expect.stringMatching(/^0\.0 MB of staged rows of rows-\w+ stay: they were staged in the last hour/),
+    expect.stringMatching(/^Staged rows of rows-\w+ stay \(\d kB\): they were staged in the last hour/),
   ]);
   expect(existsSync(stageDir)).toBe(true);
   for (const path of [stageDir, stray, refused, join(folder.stateDir, 'scratch', 'lost.jsonl')])

@@ -481,10 +481,10 @@ describe('a command line', () => {
     const kept = async () => ({
       ...(await clean()),
       items: [],
-      notes: ['0.1 MB of staged rows of brands-1 stay: …'],
+      notes: ['Staged rows of brands-1 stay (90 kB): …'],
     });
     expect((await type('clean --older-than 0s', { clean: kept })).out.split('\n').slice(0, 2)).toEqual([
-      ...['Note: 0.1 MB of staged rows of brands-1 stay: …', 'Nothing was removed.'],
+      ...['Note: Staged rows of brands-1 stay (90 kB): …', 'Nothing was removed.'],
     ]);
     expect(await type('clean --older-than soon')).toMatchObject({ code: 2, config: undefined });
   });
