@@ -5,7 +5,7 @@ import { inPackage } from '../files/package-root.js';
 import { buildProgram, parseErrorCode, saidAlready } from './program.js';
 import { loadSettingsFile } from './set-up/settings-file.js';
 import { type Context, type ExitCode, exitCodes } from './shared/context.js';
-import { asksForJson, failureJson, failureText, moreText, parseFailure, stackText } from './shared/failure-text.js';
+import { asksForJson, failureData, failureText, moreText, parseFailure, stackText } from './shared/failure-text.js';
 import { type Interrupts, watchInterrupts } from './shared/signals.js';
 import { type OutputFlags, openTerminal, scrubber } from './shared/terminal.js';
 
@@ -20,7 +20,7 @@ function report(error: unknown): ExitCode {
   const failure = failureText(error);
   const { text, code, errorCode } = failure;
   terminal.show('');
-  if (inJson) terminal.say(failureJson(failure));
+  if (inJson) terminal.sayJson(failureData(failure));
   else {
     terminal.say(terminal.colors.red(text));
     terminal.say(terminal.colors.dim(moreText(errorCode)));
@@ -54,12 +54,9 @@ async function run(args: readonly string[]): Promise<ExitCode> {
     const code = saidAlready(error);
     if (code === null) throw error;
     const errorCode = parseErrorCode(error);
-    if (code !== exitCodes.ok && errorCode !== null)
-      terminal.say(
-        inJson
-          ? failureJson(parseFailure((error as Error).message, errorCode, code))
-          : terminal.colors.dim(moreText(errorCode)),
-      );
+    if (code === exitCodes.ok || errorCode === null) return code;
+    if (inJson) terminal.sayJson(failureData(parseFailure((error as Error).message, errorCode, code)));
+    else terminal.say(terminal.colors.dim(moreText(errorCode)));
     return code;
   }
   if (action === null) return exitCodes.ok;

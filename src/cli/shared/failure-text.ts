@@ -114,14 +114,13 @@ export const moreText = (code: ErrorCode): string => `More: searchflow explain $
 /** The page of all errors in the documentation, with the place of a code. */
 export const docsOf = (code: ErrorCode): string => `docs/errors.md#${code}`;
 
-/** The error as one line of JSON, for commands with `--json`. */
-export function failureJson({ text, code, errorCode }: FailureText): string {
+/** The error as an object, for commands with `--json`. */
+export function failureData({ text, code, errorCode }: FailureText): ErrorOutput {
   const { title, fix, command = null, cost, retry } = errorEntries[errorCode];
-  const output: ErrorOutput = {
+  return {
     ...{ kind: 'error', code: errorCode, message: text, title, fix, command, cost, retry },
     ...{ exitCode: code as ExitCode, docs: docsOf(errorCode) },
   };
-  return JSON.stringify(output);
 }
 
 /** Returns a mistake in a command line, which the parser of the command line found. `message` begins with `error: `. */

@@ -20,6 +20,8 @@ export interface Terminal {
   data(text: string): void;
   /** One or more lines for a person, above the live line: a result, or a reason to act. */
   say(text: string): void;
+  /** An object as one line of JSON on stderr. Its long texts are cut, never the line. */
+  sayJson(value: object): void;
   /** Like `say`, for progress, announcements and notes, which `--quiet` leaves out. */
   note(text: string): void;
   /** Replaces the live line; an empty text removes it. Does nothing if stderr is not a terminal. */
@@ -42,6 +44,9 @@ export interface TerminalParts {
   readonly stdout: Output;
   readonly stderr: Output;
 }
+
+/** Most characters of a line of a text in JSON. */
+const MOST_IN_JSON = 2000;
 
 const secretNames = [
   'SEARCHFLOW_API_KEY',
@@ -117,10 +122,14 @@ export function openTerminal({ env, stdin, stdout, stderr, flags = {} }: Termina
   const clear = () => {
     if (shown !== '') stderr.write('\r\u001b[2K');
   };
-  const say = (text: string) => {
+  const write = (text: string) => {
     clear();
-    stderr.write(`${scrub(keepColors(text))}\n${shown}`);
+    stderr.write(`${text}\n${shown}`);
   };
+  const say = (text: string) => write(scrub(keepColors(text)));
+  // Each text is redacted by itself: a redaction of the whole line could take a quote with it.
+  const cleanText = (_: string, value: unknown) =>
+    typeof value === 'string' ? scrub(printableLines(value, MOST_IN_JSON)) : value;
   return {
     live,
     asks: isInteractive && input,
@@ -129,6 +138,7 @@ export function openTerminal({ env, stdin, stdout, stderr, flags = {} }: Termina
     columns: () => stderr.columns ?? 80,
     data: (text) => void stdout.write(`${scrub(text)}\n`),
     say,
+    sayJson: (value) => write(JSON.stringify(value, cleanText)),
     note: (text) => {
       if (!quiet) say(text);
     },

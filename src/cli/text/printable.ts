@@ -13,10 +13,10 @@ export function printable(text: string, most = 500): string {
 }
 
 /** Returns up to 100 lines. Each line is made printable and keeps its indentation. */
-export function printableLines(text: string): string {
+export function printableLines(text: string, mostInLine?: number): string {
   return text
     .split('\n')
     .slice(0, 100)
-    .map((line) => printable(line))
+    .map((line) => printable(line, mostInLine))
     .join('\n');
 }

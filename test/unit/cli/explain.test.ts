@@ -2,9 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { outputSchema } from '../../../scripts/output-schemas.mjs';
 import { errorOutput } from '../../../src/api/outputs/index.js';
-import { asksForJson, failureJson, failureText, moreText } from '../../../src/cli/shared/failure-text.js';
+import { asksForJson, failureData, failureText, moreText } from '../../../src/cli/shared/failure-text.js';
 import { CodedError } from '../../../src/core/errors/coded-error.js';
 import { type ErrorCode, errorEntries } from '../../../src/core/errors/registry.js';
+import { fakeTerminal } from '../../support/cli/fake-terminal.js';
 import { typeCommand } from '../../support/cli/type-command.js';
 
 const codes = Object.keys(errorEntries) as ErrorCode[];
@@ -76,10 +77,36 @@ describe('an error', () => {
       undefined,
     ];
     for (const error of errors) {
-      const line = failureJson(failureText(error));
-      expect(line).not.toContain('\n');
-      expect(check(JSON.parse(line)), JSON.stringify(check.errors)).toBe(true);
+      const { terminal, err } = fakeTerminal();
+      terminal.sayJson(failureData(failureText(error)));
+      expect(err().split('\n')).toEqual([expect.any(String), '']);
+      expect(check(JSON.parse(err())), JSON.stringify(check.errors)).toBe(true);
     }
+  });
+
+  it('of a command with --json is a whole object if its texts are long, hostile or have secrets', () => {
+    const columns = Array.from({ length: 400 }, (_, index) => `column "${index}"`).join(', ');
+    const secret = 'canary-5f2e91c4"';
+    const address = 'postgres://reader:hidden-5f2e@host/db?user=reader&password=hidden-5f2e';
+    const message = [columns, '\u001b[31mred\u001b[0m \u202e', `key ${secret}`, `at "${address}"`, 'last line'].join(
+      '\n',
+    );
+    const { terminal, err } = fakeTerminal({ env: { EXA_API_KEY: secret } });
+    terminal.sayJson(failureData({ text: message, code: 2, errorCode: 'input-missing' }));
+    expect(err().trimEnd()).not.toMatch(/\n|\u001b|\u202e|canary|hidden/);
+    const { message: shown } = JSON.parse(err()) as { readonly message: string };
+    const [first = '', red, ...others] = shown.split('\n');
+    expect(first).toMatch(/^column "0", .*…$/);
+    expect(first.length).toBeLessThanOrEqual(2000);
+    expect([red, ...others]).toEqual([
+      'red ',
+      'key [redacted]',
+      'at "postgres://[redacted]@host/db?user=[redacted]&password=[redacted]"',
+      'last line',
+    ]);
+  });
+
+  it('of a command with --json is asked for by a word before --', () => {
     expect(asksForJson(['jobs', '--json'])).toBe(true);
     expect(asksForJson(['agent', 'run', '--', '--json'])).toBe(false);
   });
