@@ -208,7 +208,11 @@ export function createJobActivities(deps: ActivityDeps) {
             ...unknownOfRun(about, unknown, startedAt),
           ]);
         const end = stopped ? { phase: 'stopped', ...stopped } : { phase: 'done' };
-        await deps.noteState(staged, { ...end, since: Date.now(), counts: summary.warehouse } as JobState);
+        const { requests, costMicros, estimateMicros, seconds } = summary;
+        const ended = { since: Date.now(), counts: summary.warehouse };
+        // A call without a run only counts the rows of a job that is complete.
+        const figures = about ? { run: { requests, costMicros, estimateMicros, seconds } } : {};
+        await deps.noteState(staged, { ...end, ...ended, ...figures } as JobState);
         return summary;
       });
     },

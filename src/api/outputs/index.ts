@@ -22,7 +22,7 @@ export const commandOutputs: { readonly [command: string]: z.ZodType } = {
   jobs: rows.jobs,
   status: z.union([rows.progress, rows.statusSummary, rows.state, events.eventStatus]),
   resume: z.union([rows.summary, rows.paused, walkRun]),
-  wait: z.union([rows.summary, rows.paused, rows.state, events.walk, events.pausedWalk, service.monitorRuns]),
+  wait: z.union([rows.endedSummary, rows.paused, rows.state, events.walk, events.pausedWalk, service.monitorRuns]),
   publish: team.publish,
   'events sync': z.union([walkRun, team.keptSchedule]),
   'events backfill': walkRun,
@@ -67,6 +67,7 @@ export const errorOutput = team.failure;
 type Shape<S extends z.ZodType> = z.output<S>;
 export type PlanOutput = Shape<typeof rows.plan>;
 export type SummaryOutput = Shape<typeof rows.summary>;
+export type EndedSummaryOutput = Shape<typeof rows.endedSummary>;
 export type PausedOutput = Shape<typeof rows.paused>;
 export type ProgressOutput = Shape<typeof rows.progress>;
 export type StartedOutput = Shape<typeof rows.started>;

@@ -135,7 +135,16 @@ export const progress = z.object({
 });
 /** A job of which no more is known now than its state. */
 export const state = z.object({ kind: z.literal('status'), job: text, phase, ...since });
-export const statusSummary = z.object({ ...summaryFields, ...since });
+/** Figures of the last run of a job that has ended; null if they are not known. */
+const lastRun = {
+  requests: count.nullable(),
+  dollars: number.nullable(),
+  estimatedDollars: number.nullable(),
+  seconds: number.nullable(),
+};
+/** A job that ended before the command. */
+export const endedSummary = z.object({ ...summaryFields, ...lastRun });
+export const statusSummary = z.object({ ...summaryFields, ...lastRun, ...since });
 
 export const jobs = list(
   z.object({

@@ -1,7 +1,7 @@
-import type { SummaryOutput } from '../../api/outputs/index.js';
+import type { EndedSummaryOutput, SummaryOutput } from '../../api/outputs/index.js';
 import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
-import type { JobSummary } from '../../core/rows/job.js';
+import type { JobSummary, RunFigures } from '../../core/rows/job.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
@@ -242,6 +242,17 @@ function unknownLines(ending: Ending): string[] {
       ? [`  and ${count(all - shown.length)} more (table unknown_outcomes)`]
       : []),
   ];
+}
+
+/** Returns the summary of a job that ended before this command, with the figures of its last run, if they are known. */
+export function endedData(ending: Ending, lastRun?: RunFigures): EndedSummaryOutput {
+  return {
+    ...summaryData(ending),
+    requests: lastRun?.requests ?? null,
+    dollars: lastRun ? lastRun.costMicros / 1e6 : null,
+    estimatedDollars: lastRun ? lastRun.estimateMicros / 1e6 : null,
+    seconds: lastRun?.seconds ?? null,
+  };
 }
 
 /** Returns the summary as JSON fields; dollars are exact to six decimals. */

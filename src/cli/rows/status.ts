@@ -6,7 +6,7 @@ import { dollars } from '../../core/text/money.js';
 import type { JobStatus } from '../../worker/config/runtime-types.js';
 import { findWalk } from '../../worker/control/find-walk.js';
 import { progressText } from '../progress/progress-line.js';
-import { summaryData, summaryText } from '../progress/summary.js';
+import { endedData, summaryText } from '../progress/summary.js';
 import { Silent, within } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
@@ -53,7 +53,7 @@ export async function status(context: Context, job: string, flags: { readonly js
       const silent = `the warehouse did not answer within ${COUNT_MS / 1000} s`;
       const [summary, unknown] = await within(COUNT_MS, counted, silent);
       const end = { summary, unknown, bill: null, csv: summary.csv, origin: config.origin, badRows: [], ran: false };
-      const data: StatusSummaryOutput = { ...summaryData(end), ...statusData(found) };
+      const data: StatusSummaryOutput = { ...endedData(end, found.lastRun), ...statusData(found) };
       if (flags.json) terminal.data(JSON.stringify(data));
       else terminal.data([statusLine(found, Date.now()), summaryText(end, context.env)].join('\n'));
     } catch (error) {

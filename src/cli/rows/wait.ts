@@ -11,7 +11,7 @@ import { exportText } from '../monitors/monitors-export.js';
 import { parseDuration } from '../options/duration-option.js';
 import { type FailedRows, readFailedRows } from '../options/failed-rows-option.js';
 import { follow } from '../progress/follow.js';
-import { summaryData, summaryText } from '../progress/summary.js';
+import { endedData, summaryText } from '../progress/summary.js';
 import { answered } from '../shared/answered.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { type Session, withRuntime } from '../shared/session.js';
@@ -150,11 +150,11 @@ async function showEnded(
   found: JobStatus,
   { json, failedRows }: WaitManner,
 ): Promise<ExitCode> {
-  const { job, phase } = found;
+  const { job, phase, lastRun } = found;
   if (phase === 'done') {
     const [summary, unknown] = await Promise.all([runtime.rows.summary(job), runtime.rows.unknownOutcomes(job)]);
     const ending = { summary, unknown, bill: null, csv: summary.csv, origin, badRows: [], ran: false };
-    if (json) terminal.data(JSON.stringify(summaryData(ending)));
+    if (json) terminal.data(JSON.stringify(endedData(ending, lastRun)));
     else terminal.say(summaryText(ending, env));
     return codeOf(summary, failedRows);
   }

@@ -1,6 +1,6 @@
 import type { PublishStep } from '../publish/publish-request.js';
 import type { Freshness } from '../purchase/freshness.js';
-import type { JobPhase, MaxCost, PauseReason, StagedJob } from './job.js';
+import type { JobPhase, MaxCost, PauseReason, RunFigures, StagedJob } from './job.js';
 import type { OnMisfit } from './on-misfit.js';
 import type { WarehouseSummary } from './row-warehouse.js';
 import type { FailureLimit } from './stop-at-failed.js';
@@ -20,6 +20,8 @@ export interface JobState {
    * rows were not counted, and always absent in the state `running`.
    */
   readonly counts?: WarehouseSummary;
+  /** Figures of the run that ended with this state. Absent if they are not known: the run was killed, or an earlier version recorded it. */
+  readonly run?: RunFigures;
 }
 
 /** The record of a job between commands. The record is only an index: journal, warehouse and workflow hold the truth about the job. */

@@ -67,6 +67,10 @@ const state = z.looseObject({
   since: time,
   cancelRequested: z.literal(true).optional(),
   counts,
+  run: z
+    .object({ requests: count, costMicros: number, estimateMicros: number, seconds: number })
+    .optional()
+    .catch(undefined),
 } satisfies { readonly [Field in keyof JobState]-?: z.ZodType });
 
 const asked = z.looseObject({

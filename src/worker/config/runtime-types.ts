@@ -12,6 +12,7 @@ import type {
   MaxCost,
   PauseReason,
   Resumption,
+  RunFigures,
   SliceHeartbeat,
   StagedJob,
 } from '../../core/rows/job.js';
@@ -385,6 +386,8 @@ export interface JobStatus {
   readonly shown: Awaited<ReturnType<JobHandle['progress']>> | null;
   /** The schedule that started the last run; absent for other runs. */
   readonly schedule?: string;
+  /** Figures of the last run if it has ended; absent if they are not known. */
+  readonly lastRun?: RunFigures;
   /** Set while no worker has read the input of the job: its rows are not known yet. */
   readonly isUnopened?: true;
 }

@@ -26,10 +26,13 @@ export async function jobStatus(
   const abandoned = owned?.living.length === 0;
   const reported =
     client && (await (await temporal()).askTemporal(client, entry, workflowId, { abandoned, workerless }));
-  if (reported) return { ...known, ...reported };
+  const { counts: _counts, run, ...recorded } = state;
+  const lastRun = run ? { lastRun: run } : {};
+  // The recorded figures are of an earlier run if the last run ended in another way.
+  if (reported) return { ...known, ...reported, ...(reported.phase === state.phase ? lastRun : {}) };
   if (state.cancelRequested) return { ...known, phase: 'waiting', message: CANCEL_WAITS, since: state.since };
   // A job that no server reports cannot be running, so the state that was recorded last is still true.
-  if (state.phase !== 'running') return { ...known, message: null, ...state };
+  if (state.phase !== 'running') return { ...known, ...recorded, ...lastRun };
   if (abandoned) return { ...known, phase: 'stopped', message: COMMAND_ENDED, since: state.since };
   if (completed === staged.generation) return { ...known, phase: 'done' };
   // A command that lives and whose job no server knows yet is starting the job.

@@ -106,11 +106,13 @@ export async function noteState(entries: JobEntries, staged: StagedJob, state: J
     const isWhole = state.phase === 'done' && staged.limit === undefined;
     // Only a running job loads rows, so in any other state the last counts are still right.
     const { counts = entry.state.counts, ...noted } = state;
+    // A publish records the end of the same run again.
+    const { run = entry.state.phase === state.phase ? entry.state.run : undefined } = state;
     const areKept = state.phase !== 'running' && counts && Object.keys(counts.tags).length <= MOST_TAGS;
     const now: JobEntry = {
       ...entry,
       ...(isWhole ? { completed: staged.generation } : {}),
-      state: areKept ? { ...noted, counts } : noted,
+      state: { ...noted, ...(areKept ? { counts } : {}), ...(run ? { run } : {}) },
     };
     return { owned, entry: { job: staged.job, now } };
   });

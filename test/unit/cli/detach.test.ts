@@ -120,6 +120,22 @@ describe('wait', () => {
     expect((await type('wait brands --timeout 0s', as('done'))).code).toBe(0);
   });
 
+  it('of a job that has ended already has the figures of its last run, as status has them, or null, never a false 0', async () => {
+    const lastRun = { requests: 20, costMicros: 20_000, estimateMicros: 21_000, seconds: 4.5 };
+    const found = await as('done').status('brands');
+    const recorded = { status: async () => ({ ...found, lastRun }) };
+    for (const line of ['wait brands --json', 'status brands --json']) {
+      expect(JSON.parse((await type(line, recorded)).out)).toMatchObject({
+        ...{ kind: 'summary', requests: 20, dollars: 0.02, estimatedDollars: 0.021, seconds: 4.5 },
+        totalDollars: summary.totalCostMicros / 1e6,
+      });
+      expect(JSON.parse((await type(line, as('done'))).out)).toMatchObject({
+        ...{ kind: 'summary', requests: null, dollars: null, estimatedDollars: null, seconds: null },
+        totalDollars: summary.totalCostMicros / 1e6,
+      });
+    }
+  });
+
   it('ends after --timeout with exit code 7, and leaves the job alone', async () => {
     const running = { ...as('running'), attach: async () => fakeHandle() };
     const { code, err, calls } = await type('wait brands --timeout 0s', running);

@@ -93,7 +93,8 @@ describe('an error', () => {
     );
     const { terminal, err } = fakeTerminal({ env: { EXA_API_KEY: secret } });
     terminal.sayJson(failureData({ text: message, code: 2, errorCode: 'input-missing' }));
-    expect(err().trimEnd()).not.toMatch(/\n|\u001b|\u202e|canary|hidden/);
+    for (const absent of ['\n', '\u001b', '\u202e', 'canary', 'hidden'])
+      expect(err().trimEnd(), JSON.stringify(absent)).not.toContain(absent);
     const { message: shown } = JSON.parse(err()) as { readonly message: string };
     const [first = '', red, ...others] = shown.split('\n');
     expect(first).toMatch(/^column "0", .*…$/);
