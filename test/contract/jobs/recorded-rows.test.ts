@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openRuntime } from '../../../dist/worker/index.js';
+import type { Runtime } from '../../../dist/worker/runtime/views.js';
 import type { JobState } from '../../../src/core/rows/job-entries.js';
 import { FolderJobs } from '../../../src/worker/store/folder-jobs.js';
 import { openJob, surroundings } from '../../support/jobs/command.js';
@@ -14,16 +15,18 @@ const here = surroundings(openTemporal, { failureRate: 0, textBytes: 100 });
 /** A job of 40 rows that is done. `counted` returns the counts of its rows as a new command reads them. */
 async function doneJob() {
   const { folder, run, config } = openJob(here, plainRows(40));
-  const { plan } = await run();
+  const { plan, summary } = await run();
   const { job } = plan.staged;
-  const counted = async () => {
+  const ask = async <T>(question: (rows: Runtime['rows']) => Promise<T>) => {
     const runtime = await openRuntime(config);
     try {
-      return (await runtime.rows.summary(job)).warehouse;
+      return await question(runtime.rows);
     } finally {
       await runtime.close('now');
     }
   };
+  const counted = () => ask(async (rows) => (await rows.summary(job)).warehouse);
+  const lastRun = () => ask(async (rows) => (await rows.status(job)).lastRun);
   /** Replaces the recorded state of the job. */
   const record = async (state: JobState) => {
     const entries = new FolderJobs(join(folder.stateDir, 'jobs'));
@@ -31,7 +34,7 @@ async function doneJob() {
     if (entry) await entries.put({ ...entry, state });
     entries.close();
   };
-  return { folder, counted, record };
+  return { folder, summary, counted, lastRun, record };
 }
 
 const all = { rows: 40, success: 40, missing: 0 };
@@ -54,4 +57,13 @@ it('a job that stopped before its first load has no row loaded, with and without
   expect(await counted()).toEqual(none);
   placeEmptyWarehouse(folder.into);
   expect(await counted()).toEqual(none);
+});
+
+it('the figures of the last run are known until a run ends without recording any', async () => {
+  const { summary, lastRun, record } = await doneJob();
+  const { requests = 0, costMicros, estimateMicros, seconds } = summary ?? {};
+  expect(requests).toBeGreaterThan(0);
+  expect(await lastRun()).toEqual({ requests, costMicros, estimateMicros, seconds });
+  await record({ phase: 'done', since: 1 });
+  expect(await lastRun()).toBeUndefined();
 });
