@@ -386,17 +386,8 @@ export interface RetryCounts {
   readonly failedAgain: number;
 }
 
-/** The purchases of one run of a job, and its time. */
-export interface RunFigures {
-  readonly requests: number;
-  readonly costMicros: number;
-  /** Price of the same requests by the price table. */
-  readonly estimateMicros: number;
-  readonly seconds: number;
-}
-
 /** Result of the `enrichCsv` workflow. */
-export interface JobSummary extends RunFigures {
+export interface JobSummary {
   readonly job: string;
   readonly name: string;
   readonly phase: JobPhase;
@@ -410,11 +401,20 @@ export interface JobSummary extends RunFigures {
   /** How the last step of the run ended; absent: the run has no such step, or was stopped before. */
   readonly published?: PublishOutcome;
   readonly warehouse: WarehouseSummary;
+  /** Counts of the purchases of this run. */
+  readonly requests: number;
+  readonly costMicros: number;
   /** Units that failed in this run, also those that the service refused. Absent if the summary is not of a run. */
   readonly failed?: number;
   /** Failed units that were bought once more before the end of the run, and how many of these failed again. Absent: none. */
   readonly retried?: RetryCounts;
+  /** Price of the same requests by the price table. */
+  readonly estimateMicros: number;
   /** Cost of all purchases for the job in the journal, over all runs of the job. */
   readonly totalCostMicros: number;
   readonly unknownOutcomes: number;
+  readonly seconds: number;
 }
+
+/** The purchases of one run of a job, and its time. */
+export type RunFigures = Pick<JobSummary, 'requests' | 'costMicros' | 'estimateMicros' | 'seconds'>;
