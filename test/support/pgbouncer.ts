@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './free-port.js';
 import type { PostgresServer } from './postgres-server.mjs';
 
 /** Whether this machine has PgBouncer, which most systems install separately from PostgreSQL. */
@@ -57,12 +57,4 @@ ${more}
       rmSync(dir, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((up) => server.listen(0, '127.0.0.1', up));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((closed) => server.close(closed));
-  return port;
 }

@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { brokenLinks } from '../../../scripts/site-links.mjs';
+import { freePort } from '../../support/free-port.js';
 
 const docs = fileURLToPath(new URL('../../../docs/', import.meta.url));
 const site = join(docs, '.vitepress', 'dist');
-const PORT = 4319;
 
 // The tools belong to the package of the site.
 const require = createRequire(join(docs, 'package.json'));
@@ -37,19 +37,20 @@ const looked = [
   'no/such/page',
 ];
 
-const address = `http://localhost:${PORT}/`;
 const { chromium } = require('playwright-core');
 
+let address: string;
 let preview: ReturnType<typeof spawn> | undefined;
 let browser: Awaited<ReturnType<typeof chromium.launch>>;
 beforeAll(async () => {
   execFileSync('npm', ['run', '-s', 'docs'], { cwd: join(docs, '..'), stdio: 'pipe' });
-  preview = spawn(join(docs, 'node_modules', '.bin', 'vitepress'), ['preview', '--port', String(PORT)], {
+  const port = String(await freePort());
+  address = `http://localhost:${port}/`;
+  preview = spawn(join(docs, 'node_modules', '.bin', 'vitepress'), ['preview', '--port', port], {
     cwd: docs,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  for await (const line of createInterface(preview.stdout as NodeJS.ReadableStream))
-    if (line.includes(String(PORT))) break;
+  for await (const line of createInterface(preview.stdout as NodeJS.ReadableStream)) if (line.includes(port)) break;
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--no-first-run'],
@@ -57,8 +58,7 @@ beforeAll(async () => {
 }, 900_000);
 afterAll(async () => {
   await browser?.close();
-  preview?.kill();
-  if (preview) await once(preview, 'exit');
+  if (preview?.kill()) await once(preview, 'exit');
 });
 
 it('each page has a Markdown twin, and llms.txt lists the pages', () => {
