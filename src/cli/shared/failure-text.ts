@@ -1,12 +1,12 @@
 import type { ErrorOutput } from '../../api/outputs/index.js';
 import { codeOfError } from '../../core/errors/code-of.js';
 import { type ErrorCode, errorEntries } from '../../core/errors/registry.js';
-import { exitCodeOfFailure } from '../../core/processes/exit-codes.js';
+import { exitCodeOfFailure, exitCodeOfUsage } from '../../core/processes/exit-codes.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { JobFailed, JobStopped, UsageError } from '../../worker/config/runtime-types.js';
 import { printable, printableLines } from '../text/printable.js';
 import { commandOnOwnLine, namesWay, withoutResume } from '../text/way-to-resume.js';
-import { type ExitCode, exitCodes } from './context.js';
+import type { ExitCode } from './context.js';
 
 /** Texts of system errors; the path is added. */
 const systemErrors: Readonly<Record<string, string>> = {
@@ -35,10 +35,11 @@ export function failureText(error: unknown): FailureText {
 }
 
 function textOf(error: unknown): Omit<FailureText, 'errorCode'> {
-  if (error instanceof UsageError) return { text: printableLines(error.message), code: exitCodes.usage };
+  if (error instanceof UsageError)
+    return { text: printableLines(error.message), code: exitCodeOfUsage(error.errorCode) };
   // `CsvError` belongs to a folder that the command must not import.
   if (error instanceof Error && error.name === 'CsvError')
-    return { text: printableLines(error.message), code: exitCodes.usage };
+    return { text: printableLines(error.message), code: exitCodeOfUsage(codeOfError(error)) };
   const failed = exitCodeOfFailure(error);
   if (error instanceof JobFailed) return { text: printableLines(jobFailedText(error)), code: failed };
   if (error instanceof JobStopped)

@@ -16,7 +16,10 @@ export class CodedError extends Error implements Coded {
   }
 }
 
-/** Bad input of any kind, described in one clear sentence or several lines. Nothing was bought. The command ends with exit code 2. */
+/**
+ * Bad input of any kind, described in one clear sentence or several lines. Nothing was bought. The command ends with exit code 2, but
+ * with 1 for an outage (`exitCodeOfUsage`).
+ */
 export class UsageError extends CodedError {
   override readonly name = 'UsageError';
 }

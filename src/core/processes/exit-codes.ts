@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors/registry.js';
 import type { PauseReason } from '../rows/job.js';
 import { pauseReasonOf } from '../rows/pause.js';
 
@@ -48,6 +49,13 @@ const byReason: Readonly<Record<PauseReason, ExitCode>> = {
 export function exitCodeOfPause(reason: PauseReason | null | undefined): ExitCode {
   return (reason && byReason[reason]) ?? exitCodes.stopped;
 }
+
+/** Errors of an outage: nothing is wrong with the command or its settings, so schedulers retry the command. */
+const outages: readonly ErrorCode[] = ['postgres-unreachable', 'source-unreachable'];
+
+/** Returns the exit code of a `UsageError` or a `CsvError` by its code. */
+export const exitCodeOfUsage = (code: ErrorCode): ExitCode =>
+  outages.includes(code) ? exitCodes.failed : exitCodes.usage;
 
 /** Maximum number of causes that are read; a chain of causes may be circular. */
 const MAX_CAUSES = 10;

@@ -23,7 +23,11 @@ export async function checkAlerts(setup: Setup): Promise<readonly Found[]> {
   );
   // The newest alert is the first.
   const oldest = left.at(-1);
-  if (oldest === undefined) return setup.config.alerts == null ? [] : [ok('All alerts are delivered.')];
+  if (oldest === undefined) {
+    const waiting = all.filter(({ deliveries }) => deliveries.some(({ state }) => state === 'waiting')).length;
+    if (waiting > 0) return [ok(onTheirWay(waiting))];
+    return setup.config.alerts == null ? [] : [ok(`No alert waits for its receiver. ${TESTED_APART}`)];
+  }
   const { alert, delivery } = oldest;
   const since = `${alert.createdAt.slice(0, 19).replace('T', ' ')}Z`;
   const why = delivery.error === null ? '' : ` (${delivery.receiver}: ${delivery.error})`;
@@ -38,6 +42,12 @@ export async function checkAlerts(setup: Setup): Promise<readonly Found[]> {
     ),
   ];
 }
+
+/** No check sends anything to a receiver. */
+const TESTED_APART = 'Only `searchflow alerts test` tries the receivers.';
+
+const onTheirWay = (alerts: number): string =>
+  `${alerts} ${alerts === 1 ? 'alert waits for its receiver' : 'alerts wait for their receivers'}, for less than 5 minutes. ${TESTED_APART}`;
 
 const isLeft = ({ state }: Delivery, ageMs: number): boolean =>
   state === 'undelivered' || (state === 'waiting' && ageMs >= ON_ITS_WAY_MS);

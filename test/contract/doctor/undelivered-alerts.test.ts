@@ -37,9 +37,16 @@ it.each(places)(
         examine({ cwd: dir, env: { HOME: dir, SEARCHFLOW_ALERT_COMMAND: 'true', ...env } }, ['alerts']).then((found) =>
           found.filter(({ check }) => check === 'alerts'),
         );
-      expect(await find()).toMatchObject([{ level: 'ok', text: 'All alerts are delivered.' }]);
+      expect(await find()).toMatchObject([
+        { level: 'ok', text: 'No alert waits for its receiver. Only `searchflow alerts test` tries the receivers.' },
+      ]);
       await outbox.add({ ...madeAlert('on its way'), createdAt: new Date().toISOString() }, ['command'], 60_000);
-      expect(await find()).toMatchObject([{ level: 'ok' }]);
+      expect(await find()).toMatchObject([
+        {
+          level: 'ok',
+          text: '1 alert waits for its receiver, for less than 5 minutes. Only `searchflow alerts test` tries the receivers.',
+        },
+      ]);
       const late = { ...madeAlert('late'), createdAt: '2026-01-02T03:04:05.678Z' };
       await outbox.add(late, ['webhook'], 60_000);
       expect(await find()).toMatchObject([

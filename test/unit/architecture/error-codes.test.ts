@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { toFailure } from '../../../src/activities/call/failure.js';
 import { codeOfCall, codeOfError } from '../../../src/core/errors/code-of.js';
 import { type ErrorCode, errorEntries, errorGroups } from '../../../src/core/errors/registry.js';
+import { exitCodeOfUsage, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import { failureTypes } from '../../../src/core/purchase/failure.js';
 import { BodiesGone } from '../../../src/core/purchase/journal.js';
 import { OverBudget } from '../../../src/core/purchase/spend.js';
@@ -124,9 +125,19 @@ it('each error that is thrown has a code, or never reaches a person', () => {
 });
 
 it('each code has the exit codes of the errors that have it', () => {
-  const wrong = made.filter(({ name, code }) => !errorEntries[code].exits.includes(exits[name] ?? 'failed'));
+  const exitOf = (name: string, code: ErrorCode) => {
+    const exit = exits[name] ?? 'failed';
+    return exit === 'usage' && exitCodeOfUsage(code) === exitCodes.failed ? 'failed' : exit;
+  };
+  const wrong = made.filter(({ name, code }) => !errorEntries[code].exits.includes(exitOf(name, code)));
   expect(made.length).toBeGreaterThan(200);
   expect(wrong).toEqual([]);
+});
+
+it('an outage never has the exit code of a wrong command, which schedulers do not retry', () => {
+  const outages = Object.entries(errorEntries).filter(([code]) => code.endsWith('-unreachable'));
+  expect(outages.length).toBeGreaterThan(3);
+  for (const [code, { exits }] of outages) expect([code, exits[0]]).toEqual([code, 'failed']);
 });
 
 it('an error keeps its code on its way through Temporal', () => {

@@ -12,6 +12,7 @@ import { settings } from '../../../src/cli/shared/settings.js';
 import { exitCodeMeanings, exitCodeOfPause, exitCodes } from '../../../src/core/processes/exit-codes.js';
 import type { JobSummary } from '../../../src/core/rows/job.js';
 import { endingText } from '../../../src/core/rows/pause.js';
+import { CsvError } from '../../../src/rows/csv-error.js';
 import { JobFailed, UsageError } from '../../../src/worker/config/runtime-types.js';
 import {
   fakeContext,
@@ -60,6 +61,9 @@ describe('exitCodes', () => {
 
   it.each([
     [new UsageError('invalid-argument', 'no'), 2],
+    [new UsageError('postgres-unreachable', 'no'), 1],
+    [new CsvError('source-unreachable', 'no'), 1],
+    [new CsvError('input-empty', 'no'), 2],
     [new Error('no'), 1],
     [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'WarehouseUnusable' }) }), 1],
     [new JobFailed('no', { cause: ApplicationFailure.create({ type: 'Unauthorized' }) }), 4],

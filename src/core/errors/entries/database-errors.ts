@@ -7,7 +7,7 @@ export const databaseErrors = {
     why: 'The server is stopped or overloaded, or the network or the address has a problem.',
     fix: 'Start the server, or correct its address. Running jobs wait and continue by themselves.',
     command: 'searchflow doctor',
-    exits: ['failed', 'usage'],
+    exits: ['failed'],
     cost: 'kept',
     retry: 'later',
   },

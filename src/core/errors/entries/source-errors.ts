@@ -33,7 +33,7 @@ export const sourceErrors = {
     happened: 'The database or server of the input did not answer, or the connection broke.',
     why: 'The network, the address or the server has a problem.',
     fix: 'Check the address and the network, and run the same command again.',
-    exits: ['usage', 'failed'],
+    exits: ['failed'],
     cost: 'nothing',
     retry: 'later',
   },
