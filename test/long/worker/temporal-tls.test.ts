@@ -60,7 +60,8 @@ it('a job runs over mTLS, and commands without a certificate of the authority ar
   const { proxy, sandbox, certificateOf, run, enrich } = await open({ certificate: true });
   for (const env of [{}, { TEMPORAL_TLS_SERVER_NAME: 'other.example', ...certificateOf('client') }]) {
     const { code, err } = await enrich(env);
-    expect([code, err]).toEqual([2, expect.stringContaining(proxy.address)]);
+    // The client cannot tell a failed handshake from a server that does not answer.
+    expect([code, err]).toEqual([1, expect.stringContaining(proxy.address)]);
     expect(err).not.toMatch(/canary|PRIVATE|\n +at /);
   }
   expect([proxy.passed(), sandbox.log()]).toEqual([0, []]);
