@@ -37,6 +37,11 @@ export function removeFolders(
   return bytes;
 }
 
+/** The names of the folders in a folder; none if it does not exist. Links are not followed. */
+export function folderNames(folder: string): readonly string[] {
+  return namesIn(folder).filter((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory());
+}
+
 /** The names in a folder; none if it does not exist or was removed meanwhile. */
 function namesIn(folder: string): readonly string[] {
   try {

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { StagedRow } from '../../core/rows/row-warehouse.js';
+import { folderNames } from '../../files/folder-size.js';
 import { writeDurably } from '../../files/write-durably.js';
 import { forgetInManifest, forgetInSlice } from '../../rows/index.js';
 import type { ForgetParts } from './forget-types.js';
@@ -13,7 +14,7 @@ const foldersOf = ({ config }: Pick<ForgetParts, 'config'>, job: string): readon
 
 /** The jobs with staged rows: those of the entries, and others whose command planned or was refused, and so never started. */
 export function stagedJobs({ config }: Pick<ForgetParts, 'config'>, entries: readonly JobEntry[]): readonly string[] {
-  const folders = ['stages', 'fetched-stages'].flatMap((name) => namesIn(join(config.stateDir, name)));
+  const folders = ['stages', 'fetched-stages'].flatMap((name) => folderNames(join(config.stateDir, name)));
   return [...new Set([...entries.map(({ staged }) => staged.job), ...folders])];
 }
 
@@ -75,12 +76,6 @@ export async function eachStagedRow(
 
 /** The complete stages in a folder. */
 const foldersIn = (folder: string): readonly string[] =>
-  namesIn(folder)
+  folderNames(folder)
     .filter((name) => !name.startsWith('draft-'))
     .map((name) => join(folder, name));
-
-/** The names of the folders in a folder. */
-function namesIn(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
-}

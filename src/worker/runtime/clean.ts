@@ -1,8 +1,7 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { removeFolders, sizeOf } from '../../files/folder-size.js';
+import { folderNames, removeFolders, sizeOf } from '../../files/folder-size.js';
 import { lockHolder } from '../../files/process-lock.js';
 import { type Cleaned, type CleanedItem, type CleanWish, UsageError } from '../config/runtime-types.js';
 import { findJob } from '../staging/find-job.js';
@@ -120,17 +119,9 @@ async function pruneAnswers(
 /** Removes the drafts of stages, the stages of commands that started no job, and the scratch files of killed processes. */
 function removeDrafts(stateDir: string, known: ReadonlySet<string>, before: number, dryRun: boolean): number {
   const stages = join(stateDir, 'stages');
-  const drafts = foldersIn(stages).reduce((sum, job) => {
+  const drafts = folderNames(stages).reduce((sum, job) => {
     const isUnused = (name: string) => !known.has(job) || name.startsWith('draft-');
     return sum + removeFolders(join(stages, job), before, dryRun, isUnused);
   }, 0);
   return drafts + removeFolders(join(stateDir, 'scratch'), before, dryRun);
-}
-
-function foldersIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  } catch {
-    return [];
-  }
 }
