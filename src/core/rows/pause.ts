@@ -47,6 +47,8 @@ export function spentOf(operation: string, before: Purchased, now: Purchased): R
 
 /** Reason of work that was stopped because its command had ended. */
 export const COMMAND_ENDED = 'its command ended';
+/** Prefix of the reason of a workflow that a command terminated because it could not stop by itself. */
+export const STOPPED = 'stopped: ';
 
 /** The message of a cancelled job without a further reason. */
 export const JOB_CANCELLED = 'the job was cancelled';

@@ -1,14 +1,13 @@
-import { type Client, WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { type AlertRun, stateOfRun } from '../../core/alerts/job-alerts.js';
 import { workflowIdOf } from '../../core/rows/job.js';
 import type { JobEntry, JobState, Work } from '../../core/rows/job-entries.js';
+import { JOB_CANCELLED } from '../../core/rows/pause.js';
 import { alertBook } from '../alerts/alert-book.js';
-import type { RuntimeConfig } from '../config/runtime-types.js';
+import { JobFailed, JobStopped, type RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-
-/** Prefix of the reason of a workflow that a command terminated because it could not stop by itself. */
-export const STOPPED = 'stopped: ';
+import { resultOf } from './workflow-handle.js';
 
 /** Statuses of workflows that Temporal ended, so that no activity could report or record the end of their run. */
 const ends: Readonly<Record<string, { readonly failure: string; readonly message: string }>> = {
@@ -36,27 +35,27 @@ async function reportEnd(
   const end = about && ends[about.status.name];
   const endedAt = about?.closeTime?.getTime() ?? 0;
   if (!about || !end || endedAt <= since) return null;
-  const reason = await handle.result().then(
-    () => '',
-    (error: unknown) => (error instanceof WorkflowFailedError ? (error.cause?.message ?? '') : ''),
-  );
+  const stopped = await resultOf(handle, JOB_CANCELLED).then(() => null, unlessStopped);
   const run = about.raw.workflowExecutionInfo?.firstRunId || about.runId;
-  const state: JobState = reason.startsWith(STOPPED)
-    ? { phase: 'stopped', message: reason.slice(STOPPED.length), since: endedAt }
-    : { phase: 'failed', message: end.message, since: endedAt };
-  const { phase } = state as { readonly phase: 'stopped' | 'failed' };
-  const failure = phase === 'failed' ? { failure: end.failure } : {};
+  const { phase, message, ...failure } =
+    stopped === null ? ({ phase: 'failed', ...end } as const) : ({ phase: 'stopped', message: stopped } as const);
   await alertBook(store.alerts, alerts).note([
     stateOfRun({ ...work, run, origin }, { phase, ...failure, since: endedAt }),
   ]);
-  return state;
+  return { phase, message, since: endedAt };
+}
+
+/** Reports the end of a job whose workflow Temporal ended, and returns the state that it left. Null for any other job. */
+export function reportEndOfJob(parts: Parts, client: Client, entry: JobEntry): Promise<JobState | null> {
+  const { staged, state, schedule, workflowId = workflowIdOf(staged.job) } = entry;
+  const work = { job: staged.job, workflowId, kind: 'rows', scheduled: schedule !== undefined } as const;
+  return reportEnd(parts, client, work, state.since);
 }
 
 /** Reports and records the end of a job whose workflow Temporal ended. Does nothing for any other job. */
 export async function noteEndOfJob(parts: Parts, client: Client, entry: JobEntry): Promise<void> {
-  const { staged, state, schedule, workflowId = workflowIdOf(staged.job) } = entry;
-  const work = { job: staged.job, workflowId, kind: 'rows', scheduled: schedule !== undefined } as const;
-  const end = await reportEnd(parts, client, work, state.since);
+  const { staged } = entry;
+  const end = await reportEndOfJob(parts, client, entry);
   // The state comes last: if this process dies first, the next worker reports the same alert.
   if (end !== null) await noteState(parts.store.entries, staged, end);
 }
@@ -65,6 +64,13 @@ export async function noteEndOfJob(parts: Parts, client: Client, entry: JobEntry
 export async function noteEndOfWalk(parts: Parts, client: Client, job: string): Promise<void> {
   const walk = (await parts.store.entries.walks()).find((one) => one.job === job);
   if (walk) await reportEnd(parts, client, { ...walk, kind: 'walk', scheduled: false }, 0);
+}
+
+/** The reason of a workflow that a command terminated; null for another end. */
+function unlessStopped(error: unknown): string | null {
+  if (error instanceof JobStopped) return error.message;
+  if (error instanceof JobFailed) return null;
+  throw error;
 }
 
 function unlessUnknown(error: unknown): null {

@@ -11,7 +11,7 @@ import { monitorWorkflows } from '../../core/monitors/monitor-names.js';
 import { pricesAt } from '../../core/purchase/prices.js';
 import { jobOfWorkflow, signalNames, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Claim, Claimed, JobEntry, OwnedWork, Owner, Work } from '../../core/rows/job-entries.js';
-import { COMMAND_ENDED } from '../../core/rows/pause.js';
+import { COMMAND_ENDED, STOPPED } from '../../core/rows/pause.js';
 import { dollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import { alertBook } from '../alerts/alert-book.js';
@@ -19,7 +19,7 @@ import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { noteState } from '../staging/find-job.js';
 import type { Store } from '../store/store.js';
-import { noteEndOfJob, STOPPED } from './end-in-temporal.js';
+import { noteEndOfJob } from './end-in-temporal.js';
 
 /** A command runs its own work; a worker (`worker`, `dev`, the plugin) also takes over the work of dead commands. */
 export type Role = 'command' | 'worker';

@@ -10,9 +10,9 @@ import {
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { jobOfWorkflow, queryNames } from '../../core/rows/job.js';
+import { STOPPED } from '../../core/rows/pause.js';
 import { JobFailed, JobStopped, UsageError } from '../config/runtime-types.js';
 import { grpcCode } from '../temporal-server/server-health.js';
-import { STOPPED } from './end-in-temporal.js';
 import { type PendingActivity, pendingActivity } from './pending-activity.js';
 
 /** Longest wait for the answer of a worker. */

@@ -28,7 +28,7 @@ export function withJobEnd(
     const summary = await result.catch(async (error: unknown) => {
       // The job has no activity left that could record its end.
       if (error instanceof JobFailed || error instanceof JobStopped) {
-        await noteEndInTemporal(parts, staged).catch(() => undefined);
+        await reportEndInTemporal(parts, staged).catch(() => undefined);
         const counts = error instanceof JobFailed && worksHere() ? await countBriefly(parts, staged) : null;
         await noteState(parts.store.entries, staged, {
           phase: phaseOfEnd(error),
@@ -45,13 +45,14 @@ export function withJobEnd(
   return handle.with({ finish });
 }
 
-async function noteEndInTemporal(parts: RuntimeParts, { job }: StagedJob): Promise<void> {
+/** Reports the end of a job whose workflow Temporal ended. */
+async function reportEndInTemporal(parts: RuntimeParts, { job }: StagedJob): Promise<void> {
   const entry = await parts.store.entries.get(job);
   const { client } = await parts.connect();
   if (entry === null || !isUnfinished(entry)) return;
   // The module is loaded here, because commands that only show jobs load this file.
-  const { noteEndOfJob } = await import('../control/end-in-temporal.js');
-  await noteEndOfJob(parts, client, entry);
+  const { reportEndOfJob } = await import('../control/end-in-temporal.js');
+  await reportEndOfJob(parts, client, entry);
 }
 
 /** Counts the rows of an ended job; null if counting takes long or fails. */
