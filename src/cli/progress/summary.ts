@@ -3,6 +3,7 @@ import { retriedTags } from '../../core/purchase/freshness.js';
 import type { UnknownOutcome } from '../../core/purchase/journal.js';
 import type { JobSummary, RunFigures } from '../../core/rows/job.js';
 import { schemaChangesText } from '../../core/rows/schema-changes.js';
+import { toDollars } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
 import type { BadRow, JobPlan } from '../../worker/config/runtime-types.js';
 import type { SandboxBill } from '../shared/embedded-sandbox.js';
@@ -222,7 +223,7 @@ function billLine(summary: JobSummary, bill: SandboxBill): string {
 /** Cost in dollars if the service charged for all unknown outcomes; null if not all of them are listed. */
 function unknownDollars({ summary, unknown }: Pick<Ending, 'summary' | 'unknown'>): number | null {
   if (unknown.length < summary.unknownOutcomes) return null;
-  return unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0) / 1e6;
+  return toDollars(unknown.reduce((sum, { estimateMicros }) => sum + estimateMicros, 0));
 }
 
 function unknownLines(ending: Ending): string[] {
@@ -249,8 +250,8 @@ export function endedData(ending: Ending, lastRun?: RunFigures): EndedSummaryOut
   return {
     ...summaryData(ending),
     requests: lastRun?.requests ?? null,
-    dollars: lastRun ? lastRun.costMicros / 1e6 : null,
-    estimatedDollars: lastRun ? lastRun.estimateMicros / 1e6 : null,
+    dollars: lastRun ? toDollars(lastRun.costMicros) : null,
+    estimatedDollars: lastRun ? toDollars(lastRun.estimateMicros) : null,
     seconds: lastRun?.seconds ?? null,
   };
 }
@@ -288,17 +289,17 @@ export function summaryData(ending: Ending): SummaryOutput {
     schemaChanges,
     published: summary.published ?? summary.warehouse.published ?? null,
     requests: summary.requests,
-    dollars: summary.costMicros / 1e6,
-    estimatedDollars: summary.estimateMicros / 1e6,
-    totalDollars: summary.totalCostMicros / 1e6,
-    sandboxBill: bill === null ? null : { dollars: bill.micros / 1e6, requests: bill.requests },
+    dollars: toDollars(summary.costMicros),
+    estimatedDollars: toDollars(summary.estimateMicros),
+    totalDollars: toDollars(summary.totalCostMicros),
+    sandboxBill: bill === null ? null : { dollars: toDollars(bill.micros), requests: bill.requests },
     unknownOutcomes: Math.max(summary.unknownOutcomes, ending.unknown.length),
     unknownDollars: unknownDollars(ending),
     unknownOutcomeExamples: ending.unknown.slice(0, SHOWN).map((one) => ({
       operation: one.operation,
       urls: one.keys.length,
       at: new Date(one.intendedAt).toISOString(),
-      dollarsAtMost: one.estimateMicros / 1e6,
+      dollarsAtMost: toDollars(one.estimateMicros),
       reason: one.reason,
     })),
     badRowExamples: ending.badRows.slice(0, SHOWN),
