@@ -17,17 +17,18 @@ export class UnitBodies {
   }
 
   /**
-   * See `Journal.unitFiles`. Returns the segment's own file if this process wrote all bodies of the segment. Files of earlier processes may
-   * have damaged or lost parts, so verified bodies are copied to `scratch`.
+   * See `Journal.unitFiles`. Returns the segment's own file if this process wrote all bodies of the segment, and if most of them are asked
+   * for. Files of earlier processes may have damaged or lost parts, so verified bodies are copied to `scratch`.
    */
   async files(segment: string, keys: readonly string[], scratch: string): Promise<readonly string[]> {
     const own: Found[] = [];
     const elsewhere: Found[] = [];
+    const of = this.#segments.find(segment);
+    const readsWhole = of?.writtenHere === true && keys.length * 2 > of.unitsLanded;
     for (const key of keys) {
       const entry = this.#units.get(key);
       if (!entry) throw new Error(`unit ${key} has not landed`);
-      const isOwn =
-        this.#segments.numbered(entry.segment).name === segment && this.#segments.find(segment)?.writtenHere;
+      const isOwn = readsWhole && this.#segments.numbered(entry.segment).name === segment;
       (isOwn ? own : elsewhere).push([key, entry]);
     }
     const files = own.length > 0 ? [this.#segments.unitFile(segment)] : [];
