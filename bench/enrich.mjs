@@ -35,13 +35,13 @@ export function enrichEnv(url, dir) {
   };
 }
 
-const LAST_LOAD = 'SELECT epoch_ms(max(loaded_at)) FROM load_ledger';
+const LAST_LOAD = 'SELECT epoch_ms(max(loaded_at)) FROM row_store';
 
 /** Time of the last load (Unix ms) of a PostgreSQL database. */
 async function lastLoadOfPostgres(address) {
   const client = new pg.Client({ connectionString: address });
   await client.connect();
-  const { rows } = await client.query('SELECT max(loaded_at) AS at FROM searchflow.load_ledger');
+  const { rows } = await client.query('SELECT max(loaded_at) AS at FROM searchflow.row_store');
   await client.end();
   return rows[0].at.getTime();
 }

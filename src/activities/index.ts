@@ -14,6 +14,7 @@ import { createResearchRunActivities } from './operations/research-run.js';
 import { createEndRuns } from './rows/end-runs.js';
 import { createEnrichSlice } from './rows/enrich-slice.js';
 import { createJobActivities } from './rows/job.js';
+import { createRetryRows } from './rows/retry-rows.js';
 
 export type { ActivityDeps } from './base/deps.js';
 export { AccountBreaker } from './call/account-breaker.js';
@@ -33,6 +34,7 @@ export function createActivities(deps: ActivityDeps) {
   return {
     getContents: createContentsActivity(deps),
     enrichSlice: createEnrichSlice(deps),
+    retryRows: createRetryRows(deps),
     endRuns: createEndRuns(deps),
     ...createJobActivities(deps),
     ...createNoteAlert(deps),

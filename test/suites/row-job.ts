@@ -117,13 +117,25 @@ export async function buySlice(
   const keys = await warehouse.pendingKeys(staged.record.job, staged.record.generation, slice, rowsFile, freshness);
   if (keys.length === 0) return [];
   const urls = new Map((await readSlice(rowsFile)).map((row) => [row.k, row.u]));
+  return [
+    unitFile(
+      dir,
+      keys.map((key) => service.buy(key, urls.get(key) as string)),
+      raw,
+    ),
+  ];
+}
+
+/** Writes a unit file with these records; returns its path. */
+export function unitFile(
+  dir: string,
+  records: readonly UnitRecord[],
+  raw: (json: string) => string = (json) => json,
+): string {
   mkdirSync(dir, { recursive: true });
   const file = join(dir, `units-${++stages}.jsonl`);
-  writeFileSync(
-    file,
-    keys.map((key) => raw(`${JSON.stringify(service.buy(key, urls.get(key) as string))}\n`)).join(''),
-  );
-  return [file];
+  writeFileSync(file, records.map((record) => raw(`${JSON.stringify(record)}\n`)).join(''));
+  return file;
 }
 
 export function batchOf(staged: StagedTest, slice: number, unitFiles: readonly string[], attempt = 'attempt-1') {

@@ -9,7 +9,17 @@ import type { Json } from '#searchflow/core/text/json.js';
 import { cutRows } from '#searchflow/rows/index.js';
 import { keyContract } from './key-contract.js';
 import { placeContract } from './place-contract.js';
-import { batchOf, buySlice, exported, parquetRows, runJob, Service, type StagedTest, stageText } from './row-job.js';
+import {
+  batchOf,
+  buySlice,
+  exported,
+  parquetRows,
+  runJob,
+  Service,
+  type StagedTest,
+  stageText,
+  unitFile,
+} from './row-job.js';
 import { type InFolder, type MakeWarehouse, makeInFolder, type WarehouseUnderTest } from './warehouse-under-test.js';
 
 /** A warehouse under test that another process can also load. */
@@ -406,7 +416,7 @@ export function rowsContract(make: MakeWarehouse): void {
       later.now = Date.now() + 60_000;
       return later;
     };
-    const open = (more: object = {}) => warehouse.openRetry('brands-1', { ...rule, ...more });
+    const open = (more: object = {}) => warehouse.openRetry('brands-1', { ...rule, ...more }, 'slice');
 
     it('are those with these tags whose failure cost nothing, each once between two complete runs', async () => {
       let answer = failures;
@@ -436,6 +446,53 @@ export function rowsContract(make: MakeWarehouse): void {
       expect(await open()).toBeNull();
       await warehouse.recordRun(ended(staged, 'done', service.now + 2000));
       expect(await open()).toBeNull();
+    });
+
+    it('can be loaded by their units: the rows keep their cells, slices and ledger lines', async () => {
+      service = laterService(failures);
+      const again = ['again\u0000,https://b.com/', 'bad,'];
+      const staged = await stageText(dir, csv(...letters, ...again));
+      await runJob(dir, warehouse, staged, service);
+      const { job, generation } = staged.record;
+      const cells = async () => (await exported(dir, warehouse)).map(({ name, url }) => [name, url]);
+      const before = await cells();
+      const pass = await warehouse.openRetry(job, rule, 'unit');
+      expect(pass).toEqual({ slices: [0, 2], units: 2, tags: ['CRAWL_TIMEOUT'], before: service.now + 1 });
+      expect(await warehouse.loadedSlices(job, generation)).toEqual([0, 1, 2, 3]);
+      const units = await warehouse.retryUnits(job, { from: 0, to: 4 });
+      expect(units).toEqual([
+        { key: expect.any(String), unit: 'https://b.com/', row: 2, slice: 0 },
+        { key: expect.any(String), unit: 'https://g.com/', row: 7, slice: 2 },
+      ]);
+      expect(await warehouse.retryUnits(job, { from: 1, to: 4 })).toEqual(units.slice(1));
+
+      const later = new Service((url) => (url.includes('g.') ? failed('CRAWL_TIMEOUT') : {}));
+      later.now = service.now + 60_000;
+      const unitFiles = [
+        unitFile(
+          dir,
+          units.map(({ key, unit }) => later.buy(key, unit)),
+        ),
+      ];
+      const keys = units.map(({ key }) => key);
+      const batch = { job, generation, unitFiles, keys };
+      await expect(warehouse.loadRetry({ ...batch, generation: 'another' })).rejects.toThrow('other content');
+      await expect(warehouse.loadRetry({ ...batch, unitFiles: [] })).rejects.toThrow('missing');
+      expect(await warehouse.loadRetry({ ...batch, keys: keys.slice(0, 1) })).toEqual({ rows: 2 });
+      expect(await warehouse.loadRetry(batch)).toEqual({ rows: 1 });
+      expect(await warehouse.loadRetry(batch)).toEqual({ rows: 0 });
+      expect(await warehouse.retryUnits(job, { from: 0, to: 4 })).toEqual([]);
+      expect(await warehouse.openRetry(job, rule, 'unit')).toBeNull();
+      expect(await warehouse.loadedSlices(job, generation)).toEqual([0, 1, 2, 3]);
+      expect(await cells()).toEqual(before);
+      // Only the first row of a unit has the cost of its answer.
+      const stored = 'SELECT row_number, slice, status, title, cost_micros FROM row_store';
+      expect(await test.values(`${stored} WHERE unit_key IN ('${keys.join("', '")}') ORDER BY 1`)).toEqual([
+        [2, 0, 'success', 'Title of https://b.com/', 1000],
+        [7, 2, 'error', null, 0],
+        [9, 2, 'success', 'Title of https://b.com/', 0],
+      ]);
+      expect(await warehouse.openJob(staged.record, staged.files)).toEqual([]);
     });
 
     it('are failures with a cost, too, if the rule says so, and never rows beside a success of the same answer', async () => {
@@ -503,14 +560,14 @@ export function rowsContract(make: MakeWarehouse): void {
       service = new Service(() => ({ status: 'error', error_tag: 'CRAWL_TIMEOUT', cost_micros: 0, result: null }));
       await runJob(dir, warehouse, await stageText(dir, csv(...letters)), service);
       await warehouse.markRows('brands-1', 'discarded', { tags });
-      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true })).toBeNull();
+      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true }, 'slice')).toBeNull();
       await warehouse.markRows('brands-1', 'retry', { rows: [1, 4] });
       expect(await rowsOf('retry')).toEqual([
         ['CRAWL_TIMEOUT', 1],
         ['CRAWL_TIMEOUT', 1],
       ]);
       expect((await warehouse.summary('brands-1')).discarded).toBe(6);
-      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true })).toMatchObject({
+      expect(await warehouse.openRetry('brands-1', { tags: [], onlyFree: true }, 'slice')).toMatchObject({
         ...{ slices: [0, 1], units: 2, before: service.now + 1 },
       });
       expect(await warehouse.rowStates('brands-1', [1, 99])).toEqual([

@@ -25,12 +25,52 @@ const WHOLE_REQUESTS_MS = 600_000;
 /** The default time after which a run of a row is left running, in ms. */
 const MAX_RUN_MS = 6 * 3_600_000;
 
+/** The units that an activity buys, and what it does with their answers. */
+export interface Piece {
+  readonly units: readonly Unit[];
+  /** Loads the answers, after all units have landed. Returns the number of loaded rows. */
+  load(): Promise<{ readonly rows: number }>;
+  /** The number of the first row with the unit, or with this hash. */
+  rowOf(key: string, rowHash?: string): Promise<number | null>;
+}
+
+/** Calls `work` with the piece that an input names. `attempt`: token of this attempt. */
+export type WithPiece<Input extends SliceInput> = (
+  deps: ActivityDeps,
+  input: Input & { readonly attempt: string },
+  work: (piece: Piece) => Promise<SliceResult>,
+) => Promise<SliceResult>;
+
 /**
- * `enrichSlice`: buys the units that the warehouse lacks for one slice, then loads the slice and its ledger line in one transaction. When
- * the time is up, the activity ends with `complete: false`, and the next call continues with the rest. Any number of attempts is safe, also
- * concurrent ones.
+ * `enrichSlice`: buys the units that the warehouse lacks for one slice, then loads the slice and its ledger line in one transaction. See
+ * {@link createPieceActivity}.
  */
-export function createEnrichSlice(deps: ActivityDeps) {
+export const createEnrichSlice = (deps: ActivityDeps) => createPieceActivity(deps, withSlice);
+
+const withSlice: WithPiece<SliceInput> = (deps, { staged, slice, attempt, carried, freshness }, work) =>
+  withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
+    // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
+    const warehouse = deps.warehouseFor(staged);
+    const wanted = carried
+      ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+      : null;
+    const units = await unitsOf(rowsFile, wanted);
+    const keys = units.map((unit) => unit.key);
+    return work({
+      units,
+      load: () => loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness }),
+      rowOf: async (key, rowHash) => {
+        const row = (await readSlice(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
+        return row?.n ?? null;
+      },
+    });
+  });
+
+/**
+ * Returns an activity that buys and loads the units of a piece. When the time is up, the activity ends with `complete: false`, and the next
+ * call continues with the rest. Any number of attempts is safe, also concurrent ones.
+ */
+export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps, withPiece: WithPiece<Input>) {
   const noted = new Map<string, number>();
   /** Records the state of a job as running, once after each start and resume, because an earlier state may say that the job waits. */
   const noteRuns = async (staged: SliceInput['staged'], since = 0) => {
@@ -38,7 +78,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     await deps.noteState(staged, { phase: 'running', since });
     noted.set(staged.job, since);
   };
-  return async function enrichSlice(asked: SliceInput): Promise<SliceResult> {
+  return async (asked: Input): Promise<SliceResult> => {
     const { attempt: nth } = Context.current().info;
     const { staged } = await deps.staged(asked.staged).catch((error: unknown) => {
       throw toFailure(error, nth);
@@ -58,13 +98,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
     try {
       await noteRuns(staged, resumedAt);
       const warehouse = deps.warehouseFor(staged);
-      return await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-        // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
-        const wanted = input.carried
-          ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
-          : null;
-        const units = await unitsOf(rowsFile, wanted);
-        const keys = units.map((unit) => unit.key);
+      return await withPiece(deps, { ...input, attempt }, async ({ units, load, rowOf }) => {
         state = { ...state, units: units.length };
         const known = input.adopts
           ? async (wanting: readonly string[]) => adoptable(warehouse, staged.job, wanting, freshness)
@@ -95,7 +129,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           earlierMicros: receipt.earlierMicros,
           unknownOutcomes: receipt.unknownOutcomes,
           ...withoutUndefined({ answers: receipt.answers, tooManyFailed: receipt.tooManyFailed }),
-          ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowsFile) } : {}),
+          ...(receipt.misfit ? { misfit: await rowMisfit(receipt.misfit, rowOf) } : {}),
         };
         if (!receipt.complete) {
           // A cancelled slice (a pause, a cancel, the end of the worker) returns its counts. The rest of the slice is left to the next
@@ -106,7 +140,7 @@ export function createEnrichSlice(deps: ActivityDeps) {
           return { ...result, complete: false, rows: 0 };
         }
         state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
-        const loaded = await loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+        const loaded = await load();
         const misfit =
           result.misfit ?? (purchaseRequest.misfitStop && (await warehouse.firstMisfit(staged.job, resumedAt)));
         return { ...result, complete: true, rows: loaded.rows, ...(misfit ? { misfit } : {}) };
@@ -148,10 +182,9 @@ function misfitStopOf(
 /** Returns a misfit with the number of the first row that has its answer. */
 async function rowMisfit(
   { key, rowHash, ...misfit }: NonNullable<Receipt['misfit']>,
-  rowsFile: string,
+  rowOf: Piece['rowOf'],
 ): Promise<RowMisfit> {
-  const row = (await readSlice(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
-  return { row: row?.n ?? null, ...misfit };
+  return { row: await rowOf(key, rowHash), ...misfit };
 }
 
 /** Returns answers from the warehouse, for units that the journal lacks. With `--rebuy`, returns no answers. */

@@ -13,10 +13,12 @@ import {
 import type { JobState } from '../../core/rows/job-entries.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type Failure, type Pause, pauseOf, spentOf } from '../../core/rows/pause.js';
+import { isLongRunning } from '../../core/rows/row-operation.js';
 import { type LoadedRows, type RetryPass, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type First, onlyForServed } from '../base/monitor-warehouses.js';
 import { withHeartbeat } from '../base/with-heartbeat.js';
+import { loadLandedRetries, slicesPerPiece } from './retry-rows.js';
 import { loadLanded, loadMissing } from './slice-loads.js';
 import { type FinishInput, type Spent, summarize } from './summarize.js';
 
@@ -49,6 +51,15 @@ export interface RetryInput {
   readonly staged: StagedName;
   /** See `EnrichCsvInput.redrive`. */
   readonly redrive: boolean;
+}
+
+/** Result of `openRetry`. */
+export interface OpenedRetry extends RetryPass {
+  /**
+   * The number of slices whose failed units are one piece of the second pass; then `slices` has the first slice of each piece. Absent: each
+   * slice is loaded again.
+   */
+  readonly slicesPerPiece?: number;
 }
 
 /** A job that pauses, with no request in flight. */
@@ -153,7 +164,11 @@ export function createJobActivities(deps: ActivityDeps) {
         const { slices, freshness, why, since, cause, run, ends = false } = paused;
         const { staged } = await deps.staged(paused.staged);
         // A pause does not wait for a warehouse. If the load fails, the rows are loaded later.
-        await loadLanded(deps, staged, slices, freshness).catch((error: unknown) =>
+        const load = () =>
+          freshness?.onlyMarked && retriedBy(staged) === 'unit'
+            ? loadLandedRetries(deps, staged, freshness)
+            : loadLanded(deps, staged, slices, freshness);
+        await load().catch((error: unknown) =>
           log.warn('Landed answers are not loaded yet', { job, reason: String(error) }),
         );
         const warehouse = deps.warehouseFor(staged);
@@ -177,13 +192,18 @@ export function createJobActivities(deps: ActivityDeps) {
      * `openRetry`: returns the failed rows that the run buys once more before its end; null without such rows. Any number of attempts is
      * safe.
      */
-    async openRetry({ staged: named, redrive }: RetryInput): Promise<RetryPass | null> {
+    async openRetry({ staged: named, redrive }: RetryInput): Promise<OpenedRetry | null> {
       return withHeartbeat(async () => {
         const { staged } = await deps.staged(named);
-        const pass = await deps.warehouseFor(staged).openRetry(staged.job, retryRuleOf(redrive));
+        const by = retriedBy(staged);
+        const pass = await deps.warehouseFor(staged).openRetry(staged.job, retryRuleOf(redrive), by);
         const wanted = wantedSlices(staged);
         const slices = pass?.slices.filter((slice) => slice < wanted) ?? [];
-        return pass && slices.length > 0 ? { ...pass, slices } : null;
+        if (pass === null || slices.length === 0) return null;
+        if (by === 'slice') return { ...pass, slices };
+        const size = slicesPerPiece(slices.length, pass.units);
+        const firsts = slices.map((slice) => Math.floor(slice / size) * size);
+        return { ...pass, slices: [...new Set(firsts)], slicesPerPiece: size };
       });
     },
 
@@ -250,6 +270,9 @@ export function createJobActivities(deps: ActivityDeps) {
     },
   };
 }
+
+/** How failed rows are loaded in the second pass. The runs of an interrupted slice are found by the rows of the slice. */
+const retriedBy = ({ operation }: StagedJob) => (isLongRunning(operation) ? 'slice' : 'unit');
 
 function exactPause(
   operation: string,

@@ -294,6 +294,11 @@ export interface SliceInput {
   readonly spentBeforeMicros: number;
 }
 
+/** Input of the activity that buys failed rows once more: the units whose first failed row is in the slices `slice` … `to - 1`. */
+export interface RetryRowsInput extends SliceInput {
+  readonly to: number;
+}
+
 /** Input of the activity that ends the runs at the service for slices of a cancelled job. */
 export interface EndRunsInput extends Pick<SliceInput, 'staged' | 'freshness' | 'resumedAt'> {
   readonly slices: readonly (readonly [from: number, to: number])[];

@@ -88,6 +88,11 @@ export interface LoadBatch {
   readonly sharedAnswers?: boolean;
 }
 
+/** Failed units whose rows get new answers. The rows of a unit may be in several slices. */
+export interface RetryBatch extends Pick<LoadBatch, 'job' | 'generation' | 'unitFiles'> {
+  readonly keys: readonly string[];
+}
+
 /** An answer in a warehouse. Only the row for which the answer was bought has the cost. */
 export interface KnownAnswer {
   readonly requestId: string | null;
@@ -113,6 +118,16 @@ export interface RetryPass {
   readonly tags: readonly string[];
   /** Unix ms; answers that landed since are not bought again. */
   readonly before: number;
+}
+
+/** A failed unit that a run buys once more before its end. */
+export interface RetryUnit {
+  readonly key: string;
+  /** The unit, as far as the database can hold its text. */
+  readonly unit: string;
+  /** The first row that has it, and the slice of this row. */
+  readonly row: number;
+  readonly slice: number;
 }
 
 /** Failed rows that a person picks: those with one of these tags, with one of these numbers, or with this mark. */
@@ -242,10 +257,14 @@ export interface RowWarehouse extends RowPlaces {
   firstMisfit(job: string, since: number): Promise<RowMisfit | null>;
   /**
    * Marks the failed rows of the job that the rule names, if their failure is newer than the last complete run and they have no mark from
-   * since then. Removes the ledger lines of the slices with marked rows whose failure is older than their mark, and returns these rows;
-   * null: none.
+   * since then. Returns the marked rows whose failure is older than their mark; null: none. `by`: these rows are loaded with their `slice`,
+   * whose ledger line is removed, or alone with the other rows of their `unit`.
    */
-  openRetry(job: string, rule: RetryRule): Promise<RetryPass | null>;
+  openRetry(job: string, rule: RetryRule, by: 'slice' | 'unit'): Promise<RetryPass | null>;
+  /** The units of marked rows whose failure is older than their mark, in the order of their first rows, which are in these slices. */
+  retryUnits(job: string, slices: { readonly from: number; readonly to: number }): Promise<readonly RetryUnit[]>;
+  /** Replaces the answers of the marked rows of these units whose failure is older than their mark. Loading a batch twice is a no-op. */
+  loadRetry(batch: RetryBatch): Promise<{ readonly rows: number }>;
   /**
    * The failed units of the job that a person picks, in the order of its rows. With `marked: 'retry'`, only units whose failure is older than
    * their mark.

@@ -21,8 +21,14 @@ export interface RowRange {
   readonly to: number;
 }
 
+/** A row to load: its number, and the key of its unit. */
+export interface PendingRow {
+  readonly n: number;
+  readonly k: string | null;
+}
+
 /** Rows of a slice to load: the temporary table of these rows, and counts. */
-interface Pending {
+export interface Pending {
   readonly table: 'staged' | 'pending';
   readonly rows: number;
   /** Number of rows with a unit. */
@@ -131,7 +137,7 @@ export async function makePending(
   await tx.readRows([slice.rowsFile], slice.cells, (rows) =>
     tx.run(temp('staged', `SELECT * FROM ${rows} s ${range}`)),
   );
-  const staged = await counts(tx, 'staged');
+  const staged = await countPending(tx, 'staged');
   // With this range the database skips the parts of the table that belong to other slices.
   const here = `e.job = $1 AND e.row_number BETWEEN ${staged.first} AND ${staged.last}`;
   const occupied = (await tx.rows(`SELECT 1 AS found FROM row_store e WHERE ${here} LIMIT 1`, [job])).length > 0;
@@ -146,10 +152,11 @@ export async function makePending(
     ),
     [job],
   );
-  return { ...(await counts(tx, 'pending')), table: 'pending', staged: staged.rows, occupied };
+  return { ...(await countPending(tx, 'pending')), table: 'pending', staged: staged.rows, occupied };
 }
 
-async function counts(tx: RowTransaction, table: string) {
+/** Counts the rows of a temporary table of staged rows. */
+export async function countPending(tx: RowTransaction, table: string) {
   const [found] = await tx.rows<Record<'rows' | 'units' | 'first' | 'last', unknown>>(
     `SELECT count(*) AS rows, count(k) AS units, coalesce(min(n), 0) AS first, coalesce(max(n), 0) AS last FROM ${table}`,
   );
@@ -169,15 +176,21 @@ export async function pendingKeys(
   return keys.map(({ k }) => k);
 }
 
-/** Columns of every row, from a relation `p` of staged rows. The job, its origin, the generation and the slice are the parameters. */
+/**
+ * Columns of every row, from a relation `p` of staged rows. The job, its origin, the generation and the slice are the parameters. In a batch of
+ * several slices, `p.slice` is the difference to this slice.
+ */
 const rowOf = ({ dialect }: RowTransaction) => ({
-  ...{ job: '$1', origin: '$2', generation: '$3', slice: '$4' },
+  ...{ job: '$1', origin: '$2', generation: '$3', slice: 'p.slice + $4' },
   ...{ row_number: 'p.n', row_hash: 'p.h', url: 'p.u', input: 'p.i' },
   loaded_at: dialect.now(),
   row_exact: dialect.keepsExact ? 'CAST(p.row_exact AS json)' : null,
 });
 
-const parametersOf = ({ job, generation, slice }: LoadBatch, origin: string) => [job, origin, generation, slice];
+/** Units to load, and the first of their slices. */
+type UnitBatch = Pick<LoadBatch, 'job' | 'generation' | 'slice' | 'unitFiles' | 'sharedAnswers'>;
+
+const parametersOf = ({ job, generation, slice }: UnitBatch, origin: string) => [job, origin, generation, slice];
 
 async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: string, { table }: Pending): Promise<void> {
   const values = {
@@ -191,7 +204,12 @@ async function insertInvalid(tx: RowTransaction, batch: LoadBatch, origin: strin
  * Inserts the pending rows that have a unit. The first attempt reads the unit files as they are. If this attempt does not find exactly one
  * line for each row, a slower attempt reads the files again. In this case a unit has two lines, or a line that the database cannot read.
  */
-async function insertUnits(tx: RowTransaction, batch: LoadBatch, origin: string, pending: Pending): Promise<void> {
+export async function insertUnits(
+  tx: RowTransaction,
+  batch: UnitBatch,
+  origin: string,
+  pending: Pick<Pending, 'table' | 'units' | 'first' | 'last'>,
+): Promise<void> {
   const { dialect } = tx;
   const { table } = pending;
   const answer = answerOf(dialect, 'p');
@@ -211,7 +229,9 @@ async function insertUnits(tx: RowTransaction, batch: LoadBatch, origin: string,
   const isLeftOut = batch.sharedAnswers
     ? `r.status = 'success' AND NOT ${dialect.namesRow('r.result', rowIdentity('s.h'))}`
     : 'false';
-  const fields = ['n', 'h', 'u', 'i', 'd', ...(dialect.keepsExact ? ['row_exact'] : [])].map((name) => `s.${name}`);
+  const fields = ['n', 'h', 'u', 'i', 'd', 'slice', ...(dialect.keepsExact ? ['row_exact'] : [])].map(
+    (name) => `s.${name}`,
+  );
   for (const careful of [false, true]) {
     const whole = await tx.readUnits(batch.unitFiles, careful, async (units) => {
       const joined = `(SELECT r.*, ${fields.join(', ')}, ${isLeftOut} AS left_out
@@ -234,7 +254,11 @@ const newest = (units: string): string =>
     WHERE turn = 1)`;
 
 /** Whether each pending row with a unit was inserted once. */
-async function isWhole(tx: RowTransaction, job: string, { table, units, first, last }: Pending): Promise<boolean> {
+async function isWhole(
+  tx: RowTransaction,
+  job: string,
+  { table, units, first, last }: Pick<Pending, 'table' | 'units' | 'first' | 'last'>,
+): Promise<boolean> {
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
      WHERE job = $1 AND unit_key IS NOT NULL AND row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM ${table})`,
@@ -243,7 +267,7 @@ async function isWhole(tx: RowTransaction, job: string, { table, units, first, l
   return Number(found?.rows) === units && Number(found?.numbers) === units;
 }
 
-export function unitsMissing({ job, slice, unitFiles }: LoadBatch): Error {
+export function unitsMissing({ job, slice, unitFiles }: Pick<UnitBatch, 'job' | 'slice' | 'unitFiles'>): Error {
   return new CodedError(
     'staged-rows-missing',
     `Units of slice ${slice} of ${job} are missing from its unit files (${unitFiles.length}); nothing was loaded`,

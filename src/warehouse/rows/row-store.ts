@@ -15,7 +15,7 @@ import { knownAnswers, knownCosts, misreadAnswers, putAnswers } from './answers.
 import { type InputColumns, schemaOf } from './job-columns.js';
 import { loadSlice, pendingKeys } from './load-slice.js';
 import { forgetRows, forgettableRows } from './marks/forget.js';
-import { openRetry } from './marks/retry.js';
+import { loadRetry, openRetry, retryUnits } from './marks/retry.js';
 import { discardedRow, failedUnits, markRows, rowStates, unmarkRows } from './marks/row-marks.js';
 import { countMisfits, countQuarantined, firstMisfit, listMisfits, misfitsOf, viewedRows } from './misfits.js';
 import {
@@ -99,7 +99,9 @@ export function createRowStore(
 
     misfitsOf: (job) => misfitsOf(database.dialect, job),
     firstMisfit: (job, since) => existing(job, 'read', (tx) => firstMisfit(tx, job, since)),
-    openRetry: (job, rule) => existing(job, 'writeAll', (tx) => openRetry(tx, job, rule)),
+    openRetry: (job, rule, by) => existing(job, 'writeAll', (tx) => openRetry(tx, job, rule, by)),
+    retryUnits: (job, slices) => existing(job, 'read', (tx) => retryUnits(tx, job, slices)),
+    loadRetry: (batch) => existing(batch.job, 'write', (tx) => loadRetry(tx, batch)),
     failedUnits: (job, pick) => existing(job, 'writeAll', (tx) => failedUnits(tx, job, pick)),
     rowStates: (job, numbers) => existing(job, 'read', (tx) => rowStates(tx, job, numbers)),
     markRows: (job, mark, pick) => existing(job, 'writeAll', (tx) => markRows(tx, job, mark, pick)),

@@ -156,7 +156,7 @@ export class RowJobHandle extends PausableHandle<JobProgress, SliceHeartbeat, Jo
   }
 
   protected heartbeatOf({ type, heartbeat, waitsFor }: PendingActivity): SliceHeartbeat | null {
-    if (type === 'enrichSlice' && heartbeat) return heartbeat as SliceHeartbeat;
+    if ((type === 'enrichSlice' || type === 'retryRows') && heartbeat) return heartbeat as SliceHeartbeat;
     return waitsFor === null ? null : noSlice;
   }
 

@@ -225,6 +225,7 @@ async function ownQueueLocks(
 /** Activities of searchflow's workflows. The type of this record checks that none is missing. */
 const ownActivities: Readonly<Record<Exclude<keyof Activities, OperationName> | 'deleteAgentRun', true>> = {
   enrichSlice: true,
+  retryRows: true,
   stageInput: true,
   openJob: true,
   jobSpent: true,

@@ -23,6 +23,8 @@ import type { WindowedState } from '../shared/windowed-job.js';
 interface RetryState extends RetryCounts {
   /** Replaces the rules of the first pass. */
   readonly freshness: RetryFreshness;
+  /** See `OpenedRetry.slicesPerPiece`. */
+  readonly slicesPerPiece?: number;
 }
 
 /** The state of a row job that is kept across continue-as-new. */

@@ -192,9 +192,9 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const { staged, freshness = {}, redrive = this.#input.redrive ?? false } = this.opened;
     const pass = await openRetry({ staged, redrive });
     if (pass === null) return null;
-    const { slices, units, tags: retryTags, before: retryBefore } = pass;
+    const { slices, units, tags: retryTags, before: retryBefore, slicesPerPiece } = pass;
     const rules = { ...freshness, retryTags, retryBefore, onlyMarked: true } as const;
-    this.set({ retry: { units, failedAgain: 0, freshness: rules } });
+    this.set({ retry: { units, failedAgain: 0, freshness: rules, ...withoutUndefined({ slicesPerPiece }) } });
     this.queue = new RangeQueue(toRanges(slices));
     return this.runPieces();
   }
@@ -296,9 +296,11 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
     const stopAtMisfit = this.#stopsAtMisfit;
     if (limit || stopAtMisfit) this.#resumedBefore.set(slice, resumedAt);
     const { answered } = this.opened.answers ?? noAnswers;
-    const summary = `slice ${slice + 1} of ${staged.slices}`;
-    const { enrichSlice } = proxyActivities<Activities>({ ...slicePolicy, summary });
-    return enrichSlice({
+    const to = Math.min(staged.slices, slice + (retry?.slicesPerPiece ?? 1));
+    const which = to - slice === 1 ? `slice ${to}` : `slices ${slice + 1} to ${to}`;
+    const summary = `${which} of ${staged.slices}`;
+    const { enrichSlice, retryRows } = proxyActivities<Activities>({ ...slicePolicy, summary });
+    const input = {
       ...{ staged, slice, carried: carried || retry !== undefined, resumedAt, startedAt, skipRefused },
       // The rows of another job may have the failure that is bought once more.
       adopts: adopts && retry === undefined,
@@ -307,7 +309,8 @@ class RowJob extends WindowedJob<RowJobState, SliceResult, JobSummary> {
       ...(maxRunSeconds === undefined ? {} : { maxRunMs: maxRunSeconds * 1000 }),
       ...(limit ? { stopAtFailed: { ...limit, answered } } : {}),
       ...(stopAtMisfit ? { stopAtMisfit } : {}),
-    });
+    };
+    return retry?.slicesPerPiece === undefined ? enrichSlice(input) : retryRows({ ...input, to });
   }
 
   protected landed(slice: number, result: SliceResult): void {

@@ -7,6 +7,7 @@ import {
   type EnrichCsvInput,
   type JobProgress,
   queryNames,
+  type RetryRowsInput,
   type SliceInput,
   signalNames,
 } from '../../../src/core/rows/job.js';
@@ -19,7 +20,7 @@ let temporal: TestWorkflowEnvironment;
 let worker: AnsweredActivities;
 beforeAll(async () => {
   temporal = await openTemporal();
-  const names = ['stageInput', 'openJob', 'enrichSlice', 'jobSpent', 'endRuns', 'finishJob'];
+  const names = ['stageInput', 'openJob', 'enrichSlice', 'retryRows', 'jobSpent', 'endRuns', 'finishJob'];
   worker = await AnsweredActivities.open(temporal, names, { openRetry: null });
 });
 afterAll(async () => {
@@ -514,6 +515,24 @@ describe('the second pass of a row job', () => {
     expect((await job.progress()).retrying).toBeUndefined();
     finish.answer({ phase: 'done' });
     await job.handle.result();
+  });
+
+  it('buys the failed units of several slices in one activity', async () => {
+    const job = await opened({ retries: true, slices: [0, 1, 2, 3, 4] });
+    for (let nth = 0; nth < 5; nth++) (await job.slice()).answer(result({ failed: 1 }));
+    (await job.openRetry()).answer({ ...pass, slices: [0, 4], units: 5, slicesPerPiece: 4 });
+    const retry = () => job.call<RetryRowsInput>('retryRows');
+    const [first, second] = [await retry(), await retry()].sort((a, b) => a.input.slice - b.input.slice);
+    expect(first?.input).toMatchObject({ slice: 0, to: 4, adopts: false, freshness: { onlyMarked: true } });
+    expect(second?.input).toMatchObject({ slice: 4, to: 5 });
+    expect(job.waiting('enrichSlice')).toBe(0);
+    first?.answer(result({ bought: 4, failed: 1, complete: false }));
+    const rest = await retry();
+    expect(rest.input).toMatchObject({ slice: 0, to: 4 });
+    rest.answer(result({ bought: 0 }));
+    second?.answer(result({ bought: 1 }));
+    expect((await job.finish()).input).toMatchObject({ retried: { units: 5, failedAgain: 1 }, failedNow: 1 });
+    await job.handle.terminate();
   });
 
   it('can be paused and resumed, and is not planned again', async () => {

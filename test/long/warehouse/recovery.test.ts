@@ -7,7 +7,7 @@ import { type RowWarehouse, WarehouseUnusable } from '../../../src/core/rows/row
 import { jsonText } from '../../../src/core/text/json.js';
 import { readSlice } from '../../../src/rows/index.js';
 import { createDuckDbRows, createPostgresRows } from '../../../src/warehouse/index.js';
-import { batchOf, buySlice, exported, runJob, Service, sha256, stageText } from '../../suites/row-job.js';
+import { batchOf, buySlice, exported, runJob, Service, sha256, stageText, unitFile } from '../../suites/row-job.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.mjs';
 import { pgQuery } from '../../support/warehouse/pg-query.js';
 
@@ -194,6 +194,27 @@ describe.each(warehouses)('a %s warehouse', (_name, largest, make) => {
       expect(await lengths()).toEqual([...sizes, null].map((size, index) => [index + 1, size]));
       expect(await test.warehouse.loadedSlices('brands-1', staged.record.generation)).toEqual([0]);
       expect(await test.warehouse.summary('brands-1')).toMatchObject({ success: 24, invalid: 1, missing: 0 });
+    });
+
+    it('replaces failures by answers that are far larger than its memory limit', async () => {
+      const sizeOf = (url: string) => (Number(/\d+/.exec(url)?.[0]) % 3 === 0 ? 2 * MIB : 1000);
+      service = new Service(() => ({ status: 'error', error_tag: 'CRAWL_TIMEOUT', cost_micros: 0, result: null }));
+      service.now = Date.now() + 60_000;
+      const staged = await stageText(dir, many(24), { rowsPerSlice: 10 });
+      await runJob(dir, test.warehouse, staged, service);
+      const { job, generation } = staged.record;
+      await test.warehouse.openRetry(job, { tags: ['CRAWL_TIMEOUT'], onlyFree: true }, 'unit');
+      const units = await test.warehouse.retryUnits(job, { from: 0, to: 3 });
+      const later = new Service((url) => ({ result: { url, text: textOf(url, sizeOf(url)) } }));
+      later.now = service.now + 60_000;
+      const file = unitFile(
+        dir,
+        units.map(({ key, unit }) => later.buy(key, unit)),
+      );
+      const batch = { job, generation, unitFiles: [file], keys: units.map(({ key }) => key) };
+      expect(await test.warehouse.loadRetry(batch)).toEqual({ rows: 24 });
+      expect(await lengths()).toEqual(units.map(({ unit, row }) => [row, sizeOf(unit)]));
+      expect(await test.warehouse.loadRetry(batch)).toEqual({ rows: 0 });
     });
 
     it('loads a single answer as large as the wire accepts', async () => {

@@ -11,7 +11,7 @@ import { createRowPlaces } from '../../traces/create-row-places.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import { Warehouse } from '../open/warehouse.js';
-import { loadWholeOrInParts } from './load-parts.js';
+import { loadRetryWholeOrInParts, loadWholeOrInParts } from './load-parts.js';
 import { rowTransaction } from './row-transaction.js';
 
 /** Time in ms for which an export waits while another process, such as another export, has the file open. */
@@ -60,6 +60,10 @@ export function createDuckDbRows(options: {
       return null;
     },
     load: (batch, freshness) => loadWholeOrInParts(warehouse, batch, freshness),
+    loadRetry: (batch) => {
+      check(batch.job);
+      return loadRetryWholeOrInParts(warehouse, batch);
+    },
     ...createExports({
       file: warehouse.file,
       say,

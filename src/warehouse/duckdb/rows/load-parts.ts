@@ -3,15 +3,17 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RetryFreshness } from '../../../core/purchase/freshness.js';
 import type { UnitRecord } from '../../../core/purchase/journal.js';
-import { type LoadBatch, TooMuchAtOnce } from '../../../core/rows/row-warehouse.js';
+import { type LoadBatch, type RetryBatch, TooMuchAtOnce } from '../../../core/rows/row-warehouse.js';
 import {
   finishSlice,
   type Loaded,
   loadSlice,
   makePending,
+  type PendingRow,
   type RowRange,
   unitsMissing,
 } from '../../rows/load-slice.js';
+import { loadRetry, pendingRetry } from '../../rows/marks/retry.js';
 import type { RowTransaction } from '../../rows/row-sql.js';
 import { withTemporaryFolder } from '../../shared/temporary-folder.js';
 import { largest, MAX_OBJECT } from '../driver/read-files.js';
@@ -56,20 +58,57 @@ export async function loadWholeOrInParts(
   batch: LoadBatch,
   freshness: RetryFreshness | undefined,
 ): Promise<Loaded> {
-  const needs = (await largest(batch.unitFiles)) > LARGE_SLICE ? LARGE_SLICE_NEEDS : {};
+  return wholeOrInParts(warehouse, batch.unitFiles, {
+    whole: (tx) => loadSlice(tx, batch, freshness),
+    inParts: () => inParts(warehouse, batch, freshness),
+  });
+}
+
+/** Runs `RowWarehouse.loadRetry` in the same way. */
+export async function loadRetryWholeOrInParts(
+  warehouse: Warehouse,
+  batch: RetryBatch,
+): Promise<{ readonly rows: number }> {
+  const { job, unitFiles, keys } = batch;
+  return wholeOrInParts(warehouse, unitFiles, {
+    whole: (tx) => loadRetry(tx, batch),
+    async inParts() {
+      let rows = 0;
+      const pending = (tx: RowTransaction) => pendingRetry(tx, job, keys);
+      await eachPart(warehouse, { job, slice: 0, unitFiles }, pending, async (tx, part, file) => {
+        rows += (await loadRetry(tx, { ...batch, unitFiles: [file], keys: [...part.keys] })).rows;
+      });
+      return { rows };
+    },
+  });
+}
+
+async function wholeOrInParts<T>(
+  warehouse: Warehouse,
+  unitFiles: readonly string[],
+  load: { whole(tx: RowTransaction): Promise<T>; inParts(): Promise<T> },
+): Promise<T> {
+  const needs = (await largest(unitFiles)) > LARGE_SLICE ? LARGE_SLICE_NEEDS : {};
   try {
-    return await warehouse.transaction((connection) => loadSlice(rowTransaction(connection), batch, freshness), needs);
+    return await warehouse.transaction((connection) => load.whole(rowTransaction(connection)), needs);
   } catch (error) {
-    const parts = error instanceof TooMuchAtOnce || (await largest(batch.unitFiles)) > MAX_OBJECT;
+    const parts = error instanceof TooMuchAtOnce || (await largest(unitFiles)) > MAX_OBJECT;
     if (!parts) throw error;
-    return inParts(warehouse, batch, freshness);
+    return load.inParts();
   }
 }
 
-/** Loads each part in a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are left out. */
-async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: RetryFreshness | undefined): Promise<Loaded> {
+/**
+ * Calls `load` for each part of the rows that `pending` returns, in a transaction with enough memory. `file`: the answers of the part.
+ */
+async function eachPart(
+  warehouse: Warehouse,
+  batch: Pick<LoadBatch, 'job' | 'slice' | 'unitFiles'>,
+  pending: (tx: RowTransaction) => Promise<readonly PendingRow[]>,
+  load: (tx: RowTransaction, part: Part, file: string) => Promise<void>,
+): Promise<void> {
   const lines = await newestLines(batch.unitFiles);
-  const rows = await warehouse.transaction((connection) => pendingRows(rowTransaction(connection), batch, freshness));
+  const rows = await warehouse.transaction((connection) => pending(rowTransaction(connection)));
   await withTemporaryFolder(async (dir) => {
     for (const part of cut(rows, lines, batch)) {
       const file = join(dir, 'part.jsonl');
@@ -79,14 +118,19 @@ async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: RetryF
       );
       const memory = USUAL.memory + Math.ceil((part.bytes * MEMORY_FACTOR) / 1e6);
       await warehouse.transaction(
-        (connection) => {
-          const tx = rowTransaction(connection, Number.POSITIVE_INFINITY);
-          return loadPart(tx, { ...batch, unitFiles: [file] }, freshness, part);
-        },
+        (connection) => load(rowTransaction(connection, Number.POSITIVE_INFINITY), part, file),
         { memory },
       );
     }
   });
+}
+
+/** Loads each part in a transaction with a ledger line of its own. Rows that an earlier attempt has loaded are left out. */
+async function inParts(warehouse: Warehouse, batch: LoadBatch, freshness: RetryFreshness | undefined): Promise<Loaded> {
+  const pending = (tx: RowTransaction) => pendingRows(tx, batch, freshness);
+  await eachPart(warehouse, batch, pending, (tx, part, file) =>
+    loadPart(tx, { ...batch, unitFiles: [file] }, freshness, part),
+  );
   return warehouse.transaction(async (connection) => {
     const tx = rowTransaction(connection);
     await tx.run('DELETE FROM load_parts WHERE job = $1 AND slice = $2', [batch.job, batch.slice]);
@@ -109,11 +153,6 @@ async function loadPart(
   ]);
 }
 
-interface PendingRow {
-  readonly n: number;
-  readonly k: string | null;
-}
-
 async function pendingRows(
   tx: RowTransaction,
   { job, rowsFile }: LoadBatch,
@@ -123,7 +162,11 @@ async function pendingRows(
   return tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE) AS n, k FROM ${table} ORDER BY n`);
 }
 
-function cut(rows: readonly PendingRow[], lines: ReadonlyMap<string, Line>, batch: LoadBatch): readonly Part[] {
+function cut(
+  rows: readonly PendingRow[],
+  lines: ReadonlyMap<string, Line>,
+  batch: Pick<LoadBatch, 'job' | 'slice' | 'unitFiles'>,
+): readonly Part[] {
   const parts: Part[] = [];
   for (const { n, k } of rows) {
     const line = k === null ? null : lines.get(k);

@@ -1,5 +1,8 @@
 import type { RetryRule } from '../../../core/purchase/freshness.js';
-import type { RetryPass } from '../../../core/rows/row-warehouse.js';
+import type { RetryBatch, RetryPass, RetryUnit } from '../../../core/rows/row-warehouse.js';
+import { countPending, insertUnits, type PendingRow } from '../load-slice.js';
+import { listMisfits } from '../misfits.js';
+import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from '../open-job.js';
 import type { RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
@@ -18,7 +21,12 @@ const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WH
  * See `RowWarehouse.openRetry`. A failure gets a mark only once between two complete runs of the job. So a run that continues a stopped one
  * tries again the rows that the stopped one did not, and no row a third time.
  */
-export async function openRetry(tx: RowTransaction, job: string, rule: RetryRule): Promise<RetryPass | null> {
+export async function openRetry(
+  tx: RowTransaction,
+  job: string,
+  rule: RetryRule,
+  by: 'slice' | 'unit',
+): Promise<RetryPass | null> {
   const { dialect } = tx;
   await tx.lock({ job });
   await tx.run(
@@ -44,12 +52,71 @@ export async function openRetry(tx: RowTransaction, job: string, rule: RetryRule
   );
   if (found.length === 0) return null;
   const [all] = await tx.rows<{ units: unknown }>(`SELECT count(DISTINCT e.unit_key) AS units ${waiting}`, [job]);
-  // The rows are loaded again with their slices.
-  await tx.run(`DELETE FROM load_ledger WHERE job = $1 AND slice IN (SELECT e.slice ${waiting})`, [job]);
+  // Such rows are loaded again with their slices.
+  if (by === 'slice')
+    await tx.run(`DELETE FROM load_ledger WHERE job = $1 AND slice IN (SELECT e.slice ${waiting})`, [job]);
   return {
     slices: [...new Set(found.map(({ slice }) => slice))],
     units: Number(all?.units ?? 0),
     tags: [...new Set(found.map(({ tag }) => tag))].sort(),
     before: Math.max(...found.map(({ before }) => Math.ceil(Number(before)))),
   };
+}
+
+/** See `RowWarehouse.retryUnits`. A unit that the database cannot hold is read from its original line. */
+export async function retryUnits(
+  tx: RowTransaction,
+  job: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<readonly RetryUnit[]> {
+  const exact = tx.dialect.keepsExact ? 'CAST(e.row_exact AS text)' : 'NULL';
+  const found = await tx.rows<RetryUnit & { readonly row: unknown; readonly exact: string | null }>(
+    `SELECT * FROM (
+       SELECT DISTINCT ON (e.unit_key) e.unit_key AS key, e.url AS unit, e.row_number AS row, e.slice, ${exact} AS exact
+       ${waiting} AND e.url IS NOT NULL ORDER BY e.unit_key, e.row_number) u
+     WHERE u.slice BETWEEN ${from} AND ${to - 1} ORDER BY u.row`,
+    [job],
+  );
+  return found.map(({ key, unit, row, slice, exact: line }) => {
+    const original = line === null ? unit : (JSON.parse(line) as { readonly u: string }).u;
+    return { key, unit: original, row: Number(row), slice };
+  });
+}
+
+/** A marked row as a staged row. Only the first row of a unit has the cost of its answer. */
+const pending = ({ dialect }: RowTransaction) => `
+  SELECT e.row_number AS n, e.row_hash AS h, e.unit_key AS k, e.url AS u, e.input AS i, e.slice,
+    row_number() OVER (PARTITION BY e.unit_key ORDER BY e.row_number) > 1 AS d${dialect.keepsExact ? ', CAST(e.row_exact AS text) AS row_exact' : ''}
+  ${waiting} AND e.unit_key = ANY(CAST($2 AS text[]))`;
+
+/** The rows that `loadRetry` would load. */
+export const pendingRetry = (
+  tx: RowTransaction,
+  job: string,
+  keys: readonly string[],
+): Promise<readonly PendingRow[]> =>
+  tx.rows<PendingRow>(`SELECT CAST(n AS DOUBLE PRECISION) AS n, k FROM (${pending(tx)}) p ORDER BY n`, [job, keys]);
+
+/** See `RowWarehouse.loadRetry`. Runs in the caller's transaction. */
+export async function loadRetry(
+  tx: RowTransaction,
+  { job, generation, unitFiles, keys }: RetryBatch,
+): Promise<{ readonly rows: number }> {
+  // Another attempt may load the same rows at the same time.
+  await tx.lock({ job });
+  const [current] = await tx.rows<{ generation: string; origin: string; columns: readonly string[] } & StoredTexts>(
+    `SELECT generation, origin, columns, ${storedTexts} FROM searchflow_jobs WHERE job = $1`,
+    [job],
+  );
+  checkGeneration(job, generation, current?.generation);
+  const { origin, columns, ...texts } = current as NonNullable<typeof current>;
+  await tx.run(tx.dialect.temp('pending', pending(tx)), [job, keys]);
+  const { rows, units, first, last } = await countPending(tx, 'pending');
+  if (rows === 0) return { rows };
+  const which = `row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM pending)`;
+  await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${which}`, [job]);
+  // The rows keep their slices.
+  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, { table: 'pending', units, first, last });
+  await listMisfits(tx, { job, columns, results: columnsOf(texts) }, which);
+  return { rows };
 }
