@@ -112,6 +112,14 @@ export const stale = `(e.unit_key IS NOT NULL AND e.error_tag IS DISTINCT FROM '
     OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND NOT f.only_marked) AND NOT ${marked('discarded')})
     OR (EXISTS (SELECT 1 FROM freshness f WHERE ${retried} AND f.only_marked) AND ${marked('retry')})))`;
 
+/**
+ * Returns an expression `value` of the mark (alias `m`) that a row (alias `e`) has; NULL without a mark that meets the condition. `subject`: what
+ * the mark is for. A scalar subquery is looked up by the key of the table, row by row. PostgreSQL might turn a join into a loop over all
+ * rows of the job for each mark, because it has no statistics of new marks.
+ */
+export const markOf = (subject: string, condition: string, value: string): string =>
+  `(SELECT ${value} FROM row_marks m WHERE m.job = e.job AND m.subject = ${subject} AND ${condition})`;
+
 /** Statement that inserts the rows of a query. `values`: the expression of each column; null for a column that this database lacks. */
 export function insertInto(table: string, values: Readonly<Record<string, string | null>>, from: string): string {
   const known = Object.entries(values).filter(([, value]) => value !== null);

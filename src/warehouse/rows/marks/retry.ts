@@ -3,15 +3,17 @@ import type { RetryBatch, RetryPass, RetryUnit } from '../../../core/rows/row-wa
 import { countPending, insertUnits, type PendingRow } from '../load-slice.js';
 import { listMisfits } from '../misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from '../open-job.js';
-import type { RowTransaction } from '../row-sql.js';
+import { markOf, type RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
 const failed = `e.job = $1 AND e.status = 'error' AND e.unit_key IS NOT NULL AND e.row_number IS NOT NULL
   AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
 
-/** Failed rows of the job `$1` whose mark `retry` is newer than their answer. */
-const waiting = `FROM row_store e JOIN row_marks m ON m.job = e.job AND m.subject = e.unit_key AND m.mark = 'retry'
-  WHERE ${failed} AND e.fetched_at < m.before`;
+/** Time of the mark `retry` of the row (alias `e`): answers from before this time are old. */
+const before = markOf('e.unit_key', "m.mark = 'retry'", 'm.before');
+
+/** Failed rows of the job `$1` (alias `e`) whose mark `retry` is newer than their answer. */
+const waiting = `FROM row_store e WHERE ${failed} AND e.fetched_at < ${before}`;
 
 /** Time of the end of the last complete run of the job `$1`; without one, the time at which the warehouse got the job. */
 const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WHERE job = $1 AND phase = 'done'), created_at)
@@ -35,31 +37,32 @@ export async function openRetry(
     [job],
   );
   // An answer of several rows may be a success for some of them. The cost of an answer is in one of its rows.
-  const charged = rule.onlyFree ? "(d.status = 'success' OR d.cost_micros > 0)" : "d.status = 'success'";
+  const charged = rule.onlyFree ? "e.status = 'success' OR e.cost_micros > 0" : "e.status = 'success'";
+  const found = `FILTER (WHERE ${failed} AND e.error_tag = ANY(CAST($2 AS text[])) AND e.fetched_at > ${lastDone})`;
+  // One pass over the rows of the job: a database without statistics of a new job would compare each failed row with all rows.
   await tx.run(
     `INSERT INTO row_marks (job, subject, mark, before, marked_at)
-     SELECT $1, e.unit_key, 'retry', max(e.fetched_at) + INTERVAL '1 millisecond', ${dialect.now()} FROM row_store e
-     WHERE ${failed} AND e.error_tag = ANY(CAST($2 AS text[])) AND e.fetched_at > ${lastDone}
-       AND e.unit_key NOT IN (SELECT d.unit_key FROM row_store d WHERE d.job = $1 AND d.unit_key IS NOT NULL AND ${charged})
-     GROUP BY e.unit_key
+     SELECT $1, e.unit_key, 'retry', max(e.fetched_at) ${found} + INTERVAL '1 millisecond', ${dialect.now()} FROM row_store e
+     WHERE e.job = $1 AND e.unit_key IS NOT NULL GROUP BY e.unit_key
+     HAVING count(*) ${found} > 0 AND count(*) FILTER (WHERE ${charged}) = 0
      ON CONFLICT DO NOTHING`,
     [job, rule.tags],
   );
-  const found = await tx.rows<{ slice: number; units: unknown; tag: string; before: unknown }>(
-    `SELECT e.slice, count(DISTINCT e.unit_key) AS units, e.error_tag AS tag, max(${dialect.millis('m.before')}) AS before ${waiting}
+  const slices = await tx.rows<{ slice: number; units: unknown; tag: string; before: unknown }>(
+    `SELECT e.slice, count(DISTINCT e.unit_key) AS units, e.error_tag AS tag, max(${dialect.millis(before)}) AS before ${waiting}
      GROUP BY e.slice, e.error_tag ORDER BY e.slice`,
     [job],
   );
-  if (found.length === 0) return null;
+  if (slices.length === 0) return null;
   const [all] = await tx.rows<{ units: unknown }>(`SELECT count(DISTINCT e.unit_key) AS units ${waiting}`, [job]);
   // Such rows are loaded again with their slices.
   if (by === 'slice')
     await tx.run(`DELETE FROM load_ledger WHERE job = $1 AND slice IN (SELECT e.slice ${waiting})`, [job]);
   return {
-    slices: [...new Set(found.map(({ slice }) => slice))],
+    slices: [...new Set(slices.map(({ slice }) => slice))],
     units: Number(all?.units ?? 0),
-    tags: [...new Set(found.map(({ tag }) => tag))].sort(),
-    before: Math.max(...found.map(({ before }) => Math.ceil(Number(before)))),
+    tags: [...new Set(slices.map(({ tag }) => tag))].sort(),
+    before: Math.max(...slices.map((one) => Math.ceil(Number(one.before)))),
   };
 }
 

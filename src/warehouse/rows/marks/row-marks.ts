@@ -1,7 +1,7 @@
 import { FORGOTTEN } from '../../../core/purchase/forgotten.js';
 import type { FailedPick, FailedUnit, RowState } from '../../../core/rows/row-warehouse.js';
 import { hasTable } from '../misfits.js';
-import type { RowTransaction } from '../row-sql.js';
+import { markOf, type RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input, has failed and is not forgotten. */
 const failed = `e.job = $1 AND e.status IN ('error', 'invalid') AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL
@@ -23,12 +23,10 @@ export async function discardedRow(tx: RowTransaction): Promise<string> {
 
 /** Condition and value of the rows that a person picks; the value is the parameter `$2`. */
 function picked({ tags, rows, marked }: FailedPick): readonly [condition: string, value: readonly string[]] {
-  if (marked !== undefined)
-    return [
-      `${subjectOf('e')} IN (SELECT m.subject FROM row_marks m WHERE m.job = $1 AND m.mark = ANY(CAST($2 AS text[]))
-         AND (m.mark <> 'retry' OR e.fetched_at < m.before))`,
-      [marked],
-    ];
+  if (marked !== undefined) {
+    const isIt = "m.mark <> 'retry' OR e.fetched_at < m.before";
+    return [markOf(subjectOf('e'), 'm.mark = ANY(CAST($2 AS text[]))', isIt), [marked]];
+  }
   if (rows !== undefined) return ['e.row_number = ANY(CAST(CAST($2 AS text[]) AS bigint[]))', rows.map(String)];
   return ['e.error_tag = ANY(CAST($2 AS text[]))', tags ?? []];
 }
