@@ -187,6 +187,9 @@ const rowOf = ({ dialect }: RowTransaction) => ({
   row_exact: dialect.keepsExact ? 'CAST(p.row_exact AS json)' : null,
 });
 
+/** The rows of these units. */
+type UnitRows = Pick<Pending, 'table' | 'rows' | 'units' | 'first' | 'last'>;
+
 /** Units to load, and the first of their slices. */
 type UnitBatch = Pick<LoadBatch, 'job' | 'generation' | 'slice' | 'unitFiles' | 'sharedAnswers'>;
 
@@ -208,7 +211,7 @@ export async function insertUnits(
   tx: RowTransaction,
   batch: UnitBatch,
   origin: string,
-  pending: Pick<Pending, 'table' | 'units' | 'first' | 'last'>,
+  pending: UnitRows,
 ): Promise<void> {
   const { dialect } = tx;
   const { table } = pending;
@@ -257,11 +260,13 @@ const newest = (units: string): string =>
 async function isWhole(
   tx: RowTransaction,
   job: string,
-  { table, units, first, last }: Pick<Pending, 'table' | 'units' | 'first' | 'last'>,
+  { table, rows, units, first, last }: UnitRows,
 ): Promise<boolean> {
+  const isRange = rows === last - first + 1;
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
-     WHERE job = $1 AND unit_key IS NOT NULL AND row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM ${table})`,
+     WHERE job = $1 AND unit_key IS NOT NULL AND row_number BETWEEN ${first} AND ${last}
+       ${isRange ? '' : `AND row_number IN (SELECT n FROM ${table})`}`,
     [job],
   );
   return Number(found?.rows) === units && Number(found?.numbers) === units;

@@ -95,11 +95,14 @@ export function shapeOf({ operation, options, request }: StoredTexts): JobShape 
   });
 }
 
-/** Slices, by the parameters job and generation, whose ledger line names more rows than exist, because a person deleted rows. */
-export const slicesLackingRows = `SELECT l.slice FROM load_ledger l LEFT JOIN (
+/**
+ * Slices, by the parameters job and generation, whose ledger line names more rows than exist, because a person deleted rows. The rows are
+ * counted once: PostgreSQL might count them again for each slice, because it has no statistics of a new job.
+ */
+export const slicesLackingRows = `WITH loaded AS MATERIALIZED (
       SELECT e.slice, count(*) AS present FROM row_store e
-      WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL GROUP BY e.slice
-    ) r ON r.slice = l.slice
+      WHERE e.job = $1 AND e.row_number IS NOT NULL AND e.vanished_at IS NULL AND e.outdated_at IS NULL GROUP BY e.slice)
+    SELECT l.slice FROM load_ledger l LEFT JOIN loaded r ON r.slice = l.slice
     WHERE l.job = $1 AND l.generation = $2 AND l.rows > coalesce(r.present, 0)`;
 
 /** Deletes the ledger lines of slices that lack rows or have stale answers. */

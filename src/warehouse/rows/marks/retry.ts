@@ -119,7 +119,13 @@ export async function loadRetry(
   const which = `row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM pending)`;
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${which}`, [job]);
   // The rows keep their slices.
-  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, { table: 'pending', units, first, last });
+  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, {
+    table: 'pending',
+    rows,
+    units,
+    first,
+    last,
+  });
   await listMisfits(tx, { job, columns, results: columnsOf(texts) }, which);
   return { rows };
 }
