@@ -57,15 +57,11 @@ export async function loadSlice(
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
   const pending = await makePending(tx, { job, rowsFile, cells: true, part }, freshness);
-  if (pending.occupied) {
-    await tx.run('DELETE FROM row_store WHERE job = $1 AND row_number IN (SELECT n FROM pending)', [job]);
-  }
+  if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(pending)}`, [job]);
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
   if (pending.rows > 0) {
-    const { first, last, table } = pending;
-    const rows = `row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM ${table})`;
-    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, rows);
+    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(pending));
   }
   if (part !== null) return { rows: pending.rows, already: false };
   return finish(tx, batch, pending.staged);
@@ -244,10 +240,9 @@ export async function insertUnits(
       return isWhole(tx, batch.job, pending);
     });
     if (whole) return;
-    await tx.run(
-      `DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND row_number IN (SELECT n FROM ${table})`,
-      [batch.job],
-    );
+    await tx.run(`DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(pending)}`, [
+      batch.job,
+    ]);
   }
   throw unitsMissing(batch);
 }
@@ -256,17 +251,20 @@ const newest = (units: string): string =>
   `(SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) AS turn FROM ${units} u) t
     WHERE turn = 1)`;
 
+/**
+ * Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. Without statistics,
+ * PostgreSQL compares each number with each row of the list, so the list is left out where the range says the same.
+ */
+export function numbersOf({ table, rows, first, last }: Omit<UnitRows, 'units'>): string {
+  const range = `row_number BETWEEN ${first} AND ${last}`;
+  return rows === last - first + 1 ? range : `${range} AND row_number IN (SELECT n FROM ${table})`;
+}
+
 /** Whether each pending row with a unit was inserted once. */
-async function isWhole(
-  tx: RowTransaction,
-  job: string,
-  { table, rows, units, first, last }: UnitRows,
-): Promise<boolean> {
-  const isRange = rows === last - first + 1;
+async function isWhole(tx: RowTransaction, job: string, { units, ...rows }: UnitRows): Promise<boolean> {
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
-     WHERE job = $1 AND unit_key IS NOT NULL AND row_number BETWEEN ${first} AND ${last}
-       ${isRange ? '' : `AND row_number IN (SELECT n FROM ${table})`}`,
+     WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(rows)}`,
     [job],
   );
   return Number(found?.rows) === units && Number(found?.numbers) === units;

@@ -34,6 +34,8 @@ export const postgresSchema: Schema = {
       makeAgentRunTables(style),
       makeResultViews(postgresResults(prefix)),
       `CREATE INDEX row_store_place ON ${prefix}row_store (job, row_number);`,
+      // A slice of a new run asks which of its units have an answer, from any job.
+      `CREATE INDEX row_store_unit ON ${prefix}row_store USING hash (unit_key);`,
       `CREATE INDEX events_load ON ${prefix}events (load_id);`,
       `CREATE INDEX events_time ON ${prefix}events (origin, created_at);`,
       `CREATE INDEX events_item ON ${prefix}events (origin, item_id) WHERE item_id IS NOT NULL;`,
@@ -228,6 +230,11 @@ COMMENT ON COLUMN ${schema}.agent_run_syncs.origin IS 'Base URL of the service, 
 COMMENT ON COLUMN ${schema}.agent_run_syncs.watermark IS 'All runs that were created up to this time are loaded, UTC.';
 COMMENT ON COLUMN ${schema}.agent_run_syncs.swept_at IS 'Time of the last sync that also read the last two days again, UTC.';
 COMMENT ON COLUMN ${schema}.agent_run_syncs.completed_at IS 'End of the last complete sync, UTC.';`,
+    },
+    {
+      name: '0008-unit-index',
+      sql: (schema) => `
+CREATE INDEX row_store_unit ON ${schema}.row_store USING hash (unit_key);`,
     },
   ],
 };

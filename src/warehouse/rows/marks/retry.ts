@@ -1,6 +1,6 @@
 import type { RetryRule } from '../../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../../core/rows/row-warehouse.js';
-import { countPending, insertUnits, type PendingRow } from '../load-slice.js';
+import { countPending, insertUnits, numbersOf, type PendingRow } from '../load-slice.js';
 import { listMisfits } from '../misfits.js';
 import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from '../open-job.js';
 import { markOf, type RowTransaction } from '../row-sql.js';
@@ -114,18 +114,12 @@ export async function loadRetry(
   checkGeneration(job, generation, current?.generation);
   const { origin, columns, ...texts } = current as NonNullable<typeof current>;
   await tx.run(tx.dialect.temp('pending', pending(tx)), [job, keys]);
-  const { rows, units, first, last } = await countPending(tx, 'pending');
+  const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
+  const { rows } = found;
   if (rows === 0) return { rows };
-  const which = `row_number BETWEEN ${first} AND ${last} AND row_number IN (SELECT n FROM pending)`;
-  await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${which}`, [job]);
+  await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(found)}`, [job]);
   // The rows keep their slices.
-  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, {
-    table: 'pending',
-    rows,
-    units,
-    first,
-    last,
-  });
-  await listMisfits(tx, { job, columns, results: columnsOf(texts) }, which);
+  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, found);
+  await listMisfits(tx, { job, columns, results: columnsOf(texts) }, numbersOf(found));
   return { rows };
 }
