@@ -56,7 +56,7 @@ export async function startTemporal(dir) {
  * and returns its workflow and input. Returns seconds, the actions by type, the worker's CPU seconds and peak memory (MB), and what `look`
  * returns for the ended job.
  */
-export async function pluginJob({ sandbox: sandboxOptions, qps, start, look = async () => ({}) }) {
+export async function pluginJob({ sandbox: sandboxOptions, qps, hosts = [], start, look = async () => ({}) }) {
   const { dir, remove } = workFolder();
   const temporal = await startTemporal(dir);
   const sandbox = await sandboxProcess({ logEntries: 1000, ...sandboxOptions });
@@ -65,6 +65,7 @@ export async function pluginJob({ sandbox: sandboxOptions, qps, start, look = as
     url: sandbox.url,
     dir,
     qps,
+    hosts,
   });
   const watched = watch(worker.pid);
   try {
