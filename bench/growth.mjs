@@ -4,7 +4,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRows } from './measure.mjs';
-import { eventsOf, pluginJob, sumOf } from './plugin-job.mjs';
+import { eventsOf, hostOf, pluginJob, sumOf } from './plugin-job.mjs';
 import { bar, row } from './results.mjs';
 
 const LIMIT = 10_000;
@@ -14,7 +14,7 @@ const MARGIN = 1.2;
 const kinds = {
   rows: (count, into) => ({
     sandbox: { prebuilt: true },
-    hosts: URL.canParse(into) ? [new URL(into).host] : [],
+    hosts: hostOf(into),
     start: async (dir) => {
       await writeRows(join(dir, 'rows.csv'), count);
       return ['enrichCsv', { input: 'rows.csv', into, options: { text: true } }];
@@ -40,13 +40,13 @@ async function measure(kind, count, into) {
 
 export const defaults = { sizes: '10000,100000,1000000', only: 'rows,events', into: 'duckdb' };
 
-/** The warehouse of each job. The other kinds of jobs have a file. */
+/** The warehouse of each job. */
 async function warehouses(into) {
   if (into !== 'postgres') return { of: async () => 'out.duckdb', stop: async () => undefined };
   const { startPostgres } = await import('../test/support/postgres-server.mjs');
   const server = await startPostgres({ flags: ['fsync=on'] });
-  const of = async (count) => {
-    const address = new URL(await server.database(`rows_${count}`));
+  const of = async (kind, count) => {
+    const address = new URL(await server.database(`${kind}_${count}`));
     // The input of a workflow has no login, so the worker gets it from the environment.
     Object.assign(process.env, { PGUSER: address.username, PGPASSWORD: address.password });
     Object.assign(address, { username: '', password: '' });
@@ -68,7 +68,7 @@ async function compare({ sizes, only, targets }) {
   for (const kind of only.split(',')) {
     let last = null;
     for (const count of sizes.split(',').map(Number)) {
-      const figures = await measure(kind, count, await targets.of(count));
+      const figures = await measure(kind, count, await targets.of(kind, count));
       row({ job: kind, size: count, ...figures });
       for (const name of last ? Object.keys(figures) : []) {
         const growth = figures[name] / last.figures[name] / (count / last.count);

@@ -9,12 +9,16 @@ import { sandboxProcess, startScript, watch, workFolder } from './measure.mjs';
 /** The server counts some actions a moment later. */
 const SETTLE_MS = 1000;
 
+/** The host of a warehouse that is an address, for the worker's list of hosts. */
+export const hostOf = (into) => (URL.canParse(into) ? [new URL(into).host] : []);
+
 /** A backfill of a year of events, as a job of {@link pluginJob}. */
-export function eventsOf(count) {
+export function eventsOf(count, into = 'out.duckdb') {
   const [from, until] = ['2025-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'];
   return {
     sandbox: { events: { count, from, to: until, order: 'newest' } },
-    start: async () => ['backfillEvents', { into: 'out.duckdb', from, until }],
+    hosts: hostOf(into),
+    start: async () => ['backfillEvents', { into, from, until }],
   };
 }
 
