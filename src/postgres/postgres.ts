@@ -62,6 +62,8 @@ export interface PostgresOptions {
 
 const PATIENCE_MS = 300_000;
 const CONNECT_MS = 5000;
+/** Longest wait for a connection that other work of this process uses. */
+const FREE_MS = 300_000;
 /** Limit, in ms, of statements that are repeated soon anyway: heartbeats and reads of a limit. */
 export const BRIEF_MS = 5000;
 const STATEMENT_MS = 60_000;
@@ -106,11 +108,13 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
     }
   }
   const settings = settingsOf(address, options.applicationName);
+  const { connectionTimeoutMillis } = settings;
   // All clients, including those that are still connecting.
   const clients = new Set<ClientBase>();
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
-      super(config);
+      // A copy of the pool's settings lacks the password, which the pool hides.
+      super({ ...config, password: config?.password, connectionTimeoutMillis });
       clients.add(this);
       this.on('end', () => clients.delete(this));
       // A connection that breaks while in use has no other listener, and its error would end the process. The next statement on the
@@ -118,7 +122,9 @@ export async function openPostgres(address: PostgresAddress, options: PostgresOp
       this.on('error', () => undefined);
     }
   }
-  const pool = new pg.Pool({ ...settings, max: options.max ?? 8, idleTimeoutMillis: 30_000, Client: KnownClient });
+  // The limit of the pool includes the wait for a free connection, which is no outage.
+  const size = { max: options.max ?? 8, connectionTimeoutMillis: FREE_MS, idleTimeoutMillis: 30_000 };
+  const pool = new pg.Pool({ ...settings, ...size, Client: KnownClient });
   // The pool replaces an idle connection that breaks.
   pool.on('error', () => undefined);
   const watch = new SilenceWatch(

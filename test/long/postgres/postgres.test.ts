@@ -58,6 +58,19 @@ describe('a database', () => {
     expect(await postgres.query('SELECT n FROM public.t ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
   });
 
+  it('is not reported as away while all connections of the process are in use', async () => {
+    const said: string[] = [];
+    const options = { applicationName: 'test', max: 1, patienceMs: 500, say: (sentence: string) => said.push(sentence) };
+    const url = new URL(await server.database());
+    url.searchParams.set('connect_timeout', '1');
+    const postgres = await openPostgres(parseAddress(url.href, 'searchflow_store'), options);
+    opened.push(postgres);
+    const long = postgres.query('SELECT pg_sleep(2.5)');
+    expect(await postgres.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await long;
+    expect(said).toEqual([]);
+  });
+
   it('delivers notifications again after its connections were cut', async () => {
     const postgres = await open(await server.database());
     const heard: string[] = [];
