@@ -31,7 +31,11 @@ const sizeOf = (dir) =>
 
 async function measure(kind, count, into) {
   const look = async (dir, handle) => ({ disk: sizeOf(dir), history: (await handle.describe()).historyLength });
-  const { seconds, cpu, peakMb, disk, actions, history } = await pluginJob({ qps: LIMIT, look, ...kinds[kind](count, into) });
+  const { seconds, cpu, peakMb, disk, actions, history } = await pluginJob({
+    qps: LIMIT,
+    look,
+    ...kinds[kind](count, into),
+  });
   return {
     ...{ seconds, 'CPU s': cpu, 'peak MB': peakMb, 'disk MB': disk },
     ...{ actions: sumOf(actions), 'events of the last history': history },

@@ -60,7 +60,12 @@ describe('a database', () => {
 
   it('is not reported as away while all connections of the process are in use', async () => {
     const said: string[] = [];
-    const options = { applicationName: 'test', max: 1, patienceMs: 500, say: (sentence: string) => said.push(sentence) };
+    const options = {
+      applicationName: 'test',
+      max: 1,
+      patienceMs: 500,
+      say: (sentence: string) => said.push(sentence),
+    };
     const url = new URL(await server.database());
     url.searchParams.set('connect_timeout', '1');
     const postgres = await openPostgres(parseAddress(url.href, 'searchflow_store'), options);
