@@ -41,9 +41,8 @@ Batches of 100 rows, no rate limit:
 ${show({ enrich: 'DuckDB', 'enrich-postgres': 'PostgreSQL' })}
 
 The speed is what durability costs at no rate limit: an intent and an answer on the disk for each request, staged rows, a workflow, and loads
-with a ledger. The command also tries the rows once more that failed at no cost, which are about one in a hundred pages of the sandbox; this
-second pass takes about as long as the first, because it opens each slice again. The plain script does not. The figures for PostgreSQL are
-from before the second pass. At the service's rate limits the command waits most of the time.
+with a ledger. The command also tries the rows once more that failed at no cost, which are about one in a hundred pages of the sandbox; the
+plain script does not. At the service's rate limits the command waits most of the time.
 
 One row a request, answers after 300 ms:
 
@@ -92,10 +91,10 @@ current.
 
 ## Growth
 
-A worker with the plugin, no rate limit, pages of 1.3 KB. Disk counts the input, the stage, the journal and the DuckDB file. Actions and
-events of the history are those of the job's Temporal workflow.
+A worker with the plugin, no rate limit, pages of 1.3 KB. Disk counts the input, the stage, the journal and the DuckDB file, but no database of
+a server. CPU and memory are those of the worker. Actions and events of the history are those of the job's Temporal workflow.
 
-${show({ growth: '' })}
+${show({ growth: 'DuckDB', 'growth-postgres': 'PostgreSQL' })}
 
 Each bar compares the figure of a row or event with that at a tenth of the size. A history is bounded: the job continues as new when Temporal
 suggests it.
