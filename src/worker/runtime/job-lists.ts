@@ -58,8 +58,13 @@ export class StoreJobLists implements JobLists {
     ];
   }
 
-  /** The next runs of all schedules; null if no server answers. */
+  /**
+   * The next runs of all schedules; null if no server answers. Without a process that works in the folder, the embedded server starts no runs and
+   * soon ends, so it is not asked: to connect would take most of the time of `jobs`.
+   */
   async #nextRuns() {
+    const { config, store } = this.#parts;
+    if (config.temporalAddress === null && store.holder() === null) return null;
     const connected = await this.#parts.connectIfRunning();
     return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
   }
