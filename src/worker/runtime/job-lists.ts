@@ -60,11 +60,10 @@ export class StoreJobLists implements JobLists {
 
   /**
    * The next runs of all schedules; null if no server answers. Without a process that works in the folder, the embedded server starts no runs and
-   * soon ends, so it is not asked: to connect would take most of the time of `jobs`.
+   * soon ends. So it is not asked, because to connect would take most of the time of `jobs`.
    */
   async #nextRuns() {
-    const { config, store } = this.#parts;
-    if (config.temporalAddress === null && store.holder() === null) return null;
+    if (this.#parts.config.temporalAddress === null && isWorkerless(this.#parts)) return null;
     const connected = await this.#parts.connectIfRunning();
     return connected && (await import('../schedules/next-runs.js')).nextRuns(connected.client);
   }
@@ -103,6 +102,9 @@ export class StoreJobLists implements JobLists {
   }
 }
 
+/** Whether no process can work on the jobs of a folder: only the holder of its lock does. */
+const isWorkerless = ({ store }: RuntimeParts): boolean => !store.shared && store.holder() === null;
+
 export async function jobStatuses(parts: RuntimeParts, entries: readonly JobEntry[]): Promise<readonly JobStatus[]> {
   // The embedded server has no runs that the folder does not know, so a job that was recorded as done is done.
   const isAsked = parts.config.temporalAddress !== null || entries.some(({ state }) => state.phase !== 'done');
@@ -110,8 +112,7 @@ export async function jobStatuses(parts: RuntimeParts, entries: readonly JobEntr
     isAsked ? parts.connectIfRunning() : null,
     parts.store.entries.owned(),
   ]);
-  // Only the process that holds the lock of a folder works on the folder's jobs.
-  const workerless = !parts.store.shared && parts.store.holder() === null;
+  const workerless = isWorkerless(parts);
   const ask = (entry: JobEntry) => {
     const workflowId = entry.workflowId ?? workflowIdOf(entry.staged.job);
     const owners = owned.find((one) => one.workflowId === workflowId) ?? null;

@@ -77,8 +77,8 @@ export async function retryUnits(
     `SELECT * FROM (
        SELECT DISTINCT ON (e.unit_key) e.unit_key AS key, e.url AS unit, e.row_number AS row, e.slice, ${exact} AS exact
        ${waiting} AND e.url IS NOT NULL ORDER BY e.unit_key, e.row_number) u
-     WHERE u.slice BETWEEN ${from} AND ${to - 1} ORDER BY u.row`,
-    [job],
+     WHERE u.slice >= CAST($2 AS bigint) AND u.slice < CAST($3 AS bigint) ORDER BY u.row`,
+    [job, from, to],
   );
   return found.map(({ key, unit, row, slice, exact: line }) => {
     const original = line === null ? unit : (JSON.parse(line) as { readonly u: string }).u;
