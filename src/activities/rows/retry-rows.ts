@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type RetryRowsInput, type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { RetryUnit } from '../../core/rows/row-warehouse.js';
@@ -9,7 +7,7 @@ import type { Unit } from '../purchase/purchase-request.js';
 import { CONTENTS, type ContentsOptions, contentsKeys } from './contents-purchase.js';
 import { createPieceActivity, unitsOf, type WithPiece } from './enrich-slice.js';
 import { rowRequests } from './row-requests.js';
-import { sliceSegment } from './slice-loads.js';
+import { withUnitFiles } from './slice-loads.js';
 
 /** About so many units are bought in one piece of the second pass. Their answers of usual size are loaded in one transaction. */
 const UNITS_PER_PIECE = 1000;
@@ -25,14 +23,12 @@ export const slicesPerPiece = (slices: number, units: number): number =>
 export const createRetryRows = (deps: ActivityDeps) => createPieceActivity(deps, withFailedUnits);
 
 const withFailedUnits: WithPiece<RetryRowsInput> = async (deps, { staged, slice, to, attempt }, work) => {
-  const { job, generation } = staged;
-  const warehouse = deps.warehouseFor(staged);
-  const all = await warehouse.retryUnits(job, { from: slice, to });
+  const all = await deps.warehouseFor(staged).retryUnits(staged.job, { from: slice, to });
   const found = all.filter(({ row }) => row <= wantedRows(staged));
   const keys = found.map(({ key }) => key);
   return work({
     units: await originalUnits(deps, staged, found),
-    load: () => loadUnits(deps, staged, { segment: sliceSegment(job, generation, slice), attempt, keys }),
+    load: () => loadUnits(deps, staged, { slice, attempt, keys }),
     rowOf: async (key) => found.find((unit) => unit.key === key)?.row ?? null,
   });
 };
@@ -43,32 +39,28 @@ export async function loadLandedRetries(
   staged: StagedJob,
   freshness: RetryFreshness | undefined,
 ): Promise<void> {
-  const { job, generation, slices } = staged;
+  const { job, slices } = staged;
   const found = await deps.warehouseFor(staged).retryUnits(job, { from: 0, to: slices });
   const landed = await deps.journal.lookup(
     found.map(({ key }) => key),
     freshness,
   );
   const keys = landed.map(({ key }) => key);
-  const segment = sliceSegment(job, generation, 0);
   for (let at = 0; at < keys.length; at += UNITS_PER_PIECE)
-    await loadUnits(deps, staged, { segment, attempt: randomUUID(), keys: keys.slice(at, at + UNITS_PER_PIECE) });
+    await loadUnits(deps, staged, { slice: 0, attempt: randomUUID(), keys: keys.slice(at, at + UNITS_PER_PIECE) });
 }
 
 async function loadUnits(
   deps: ActivityDeps,
   staged: StagedJob,
-  { segment, attempt, keys }: { readonly segment: string; readonly attempt: string; readonly keys: readonly string[] },
+  of: { readonly slice: number; readonly attempt: string; readonly keys: readonly string[] },
 ): Promise<{ readonly rows: number }> {
+  const { keys } = of;
   if (keys.length === 0) return { rows: 0 };
-  const scratch = join(deps.scratchDir, `${attempt}.jsonl`);
-  try {
-    const { job, generation } = staged;
-    const unitFiles = await deps.journal.unitFiles(segment, keys, scratch);
-    return await deps.warehouseFor(staged).loadRetry({ job, generation, unitFiles, keys });
-  } finally {
-    await rm(scratch, { force: true });
-  }
+  const { job, generation } = staged;
+  return withUnitFiles(deps, staged, of, (unitFiles) =>
+    deps.warehouseFor(staged).loadRetry({ job, generation, unitFiles, keys }),
+  );
 }
 
 /** The units as they were staged. A database may hold a text in another form; then the unit is read from its staged slice. */

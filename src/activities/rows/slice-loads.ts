@@ -59,12 +59,23 @@ export async function loadFromJournal(
   staged: StagedJob,
   { keys, freshness, ...of }: SliceToLoad,
 ): Promise<{ readonly rows: number }> {
-  const scratch = join(deps.scratchDir, `${of.attempt}.jsonl`);
-  try {
+  return withUnitFiles(deps, staged, { keys, ...of }, (unitFiles) => {
     const { job, generation } = staged;
-    const unitFiles = await deps.journal.unitFiles(sliceSegment(job, generation, of.slice), keys, scratch);
     const batch = { job, generation, ...of, unitFiles, sharedAnswers: sharesAnswers(staged) };
-    return await deps.warehouseFor(staged).load(batch, freshness);
+    return deps.warehouseFor(staged).load(batch, freshness);
+  });
+}
+
+/** Calls `work` with files of the landed answers of these units, and removes copies afterwards. `slice`: the slice that has most of them. */
+export async function withUnitFiles<T>(
+  { scratchDir, journal }: Pick<ActivityDeps, 'scratchDir' | 'journal'>,
+  { job, generation }: StagedJob,
+  { slice, attempt, keys }: Pick<SliceToLoad, 'slice' | 'attempt' | 'keys'>,
+  work: (unitFiles: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const scratch = join(scratchDir, `${attempt}.jsonl`);
+  try {
+    return await work(await journal.unitFiles(sliceSegment(job, generation, slice), keys, scratch));
   } finally {
     await rm(scratch, { force: true });
   }
