@@ -96,14 +96,14 @@ async function finish(
 }
 
 /**
- * Returns the state of the slice in the warehouse. Refuses an attempt of another generation, because its row numbers now belong to other
+ * Returns the state of the slice in the warehouse, or of the job (`slice`: null), and locks it. Refuses an attempt of another generation, because its row numbers now belong to other
  * rows.
  */
-async function loadedBefore(
+export async function loadedBefore(
   tx: RowTransaction,
-  { job, generation, slice }: LoadBatch,
+  { job, generation, slice }: Pick<LoadBatch, 'job' | 'generation'> & { readonly slice: number | null },
 ): Promise<{ readonly origin: string; readonly columns: readonly string[]; readonly loaded: unknown } & StoredTexts> {
-  await tx.lock({ job, slice });
+  await tx.lock(slice === null ? { job } : { job, slice });
   const [current] = await tx.rows<
     { generation: string; origin: string; columns: readonly string[]; loaded: unknown } & StoredTexts
   >(

@@ -1,8 +1,8 @@
 import type { RetryRule } from '../../../core/purchase/freshness.js';
 import type { RetryBatch, RetryPass, RetryUnit } from '../../../core/rows/row-warehouse.js';
-import { countPending, insertUnits, numbersOf, type PendingRow } from '../load-slice.js';
+import { countPending, insertUnits, loadedBefore, numbersOf, type PendingRow } from '../load-slice.js';
 import { listMisfits } from '../misfits.js';
-import { checkGeneration, columnsOf, type StoredTexts, storedTexts } from '../open-job.js';
+import { columnsOf } from '../open-job.js';
 import { markOf, type RowTransaction } from '../row-sql.js';
 
 /** Condition: the row (alias `e`) of the job `$1` is in the current input and has failed after a request. */
@@ -10,10 +10,10 @@ const failed = `e.job = $1 AND e.status = 'error' AND e.unit_key IS NOT NULL AND
   AND e.vanished_at IS NULL AND e.outdated_at IS NULL`;
 
 /** Time of the mark `retry` of the row (alias `e`): answers from before this time are old. */
-const before = markOf('e.unit_key', "m.mark = 'retry'", 'm.before');
+const markedBefore = markOf('e.unit_key', "m.mark = 'retry'", 'm.before');
 
 /** Failed rows of the job `$1` (alias `e`) whose mark `retry` is newer than their answer. */
-const waiting = `FROM row_store e WHERE ${failed} AND e.fetched_at < ${before}`;
+const waiting = `FROM row_store e WHERE ${failed} AND e.fetched_at < ${markedBefore}`;
 
 /** Time of the end of the last complete run of the job `$1`; without one, the time at which the warehouse got the job. */
 const lastDone = `(SELECT coalesce((SELECT max(ended_at) FROM searchflow_runs WHERE job = $1 AND phase = 'done'), created_at)
@@ -48,8 +48,8 @@ export async function openRetry(
      ON CONFLICT DO NOTHING`,
     [job, rule.tags],
   );
-  const slices = await tx.rows<{ slice: number; units: unknown; tag: string; before: unknown }>(
-    `SELECT e.slice, count(DISTINCT e.unit_key) AS units, e.error_tag AS tag, max(${dialect.millis(before)}) AS before ${waiting}
+  const slices = await tx.rows<{ slice: number; tag: string; before: unknown }>(
+    `SELECT e.slice, e.error_tag AS tag, max(${dialect.millis(markedBefore)}) AS before ${waiting}
      GROUP BY e.slice, e.error_tag ORDER BY e.slice`,
     [job],
   );
@@ -106,20 +106,14 @@ export async function loadRetry(
   { job, generation, unitFiles, keys }: RetryBatch,
 ): Promise<{ readonly rows: number }> {
   // Another attempt may load the same rows at the same time.
-  await tx.lock({ job });
-  const [current] = await tx.rows<{ generation: string; origin: string; columns: readonly string[] } & StoredTexts>(
-    `SELECT generation, origin, columns, ${storedTexts} FROM searchflow_jobs WHERE job = $1`,
-    [job],
-  );
-  checkGeneration(job, generation, current?.generation);
-  const { origin, columns, ...texts } = current as NonNullable<typeof current>;
+  const before = await loadedBefore(tx, { job, generation, slice: null });
   await tx.run(tx.dialect.temp('pending', pending(tx)), [job, keys]);
   const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
   const { rows } = found;
   if (rows === 0) return { rows };
   await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(found)}`, [job]);
   // The rows keep their slices.
-  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, origin, found);
-  await listMisfits(tx, { job, columns, results: columnsOf(texts) }, numbersOf(found));
+  await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found);
+  await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(found));
   return { rows };
 }
