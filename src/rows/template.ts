@@ -128,11 +128,11 @@ function compileText(text: string, path: string, columns: readonly string[], use
 
 /** Matches the parts of an output such as `{{ Website URL | strip }}`. Also matches `raw` blocks, because their content is no output. */
 const OUTPUT = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})|(\{\{-?)\s*([\s\S]*?)\s*(-?\}\})/g;
-/** Words that Liquid reads as values and not as column names. */
-const values = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row'];
+/** Words that Liquid reads as values or operators and not as column names. */
+const reserved = ['true', 'false', 'nil', 'null', 'empty', 'blank', 'row', 'and', 'or', 'not', 'contains'];
 
 /** Whether Liquid reads this column name as one variable. */
-const isWord = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) && !values.includes(name);
+const isWord = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(name) && !reserved.includes(name);
 
 const lookup = (name: string): string => `row[${JSON.stringify(name)}]`;
 

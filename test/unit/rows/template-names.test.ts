@@ -67,6 +67,10 @@ describe('a column whose name is not a single word', () => {
     );
   });
 
+  it.each(['and', 'or', 'not', 'contains', 'true', 'blank'])('may be the word %s of Liquid', (column) => {
+    expect(compileTemplate(`{{${column}}} and {{ ${column} | upcase }}`, [column]).render(['x'])).toBe('x and X');
+  });
+
   it('leaves raw blocks and other variables unchanged', () => {
     expect(render('{{name}}{% raw %}{{Website URL}}{% endraw %}')).toBe('<name>{{Website URL}}');
     expect(render('{% if row["Website URL"] %}{{ Website URL }}{% endif %}')).toBe('<Website URL>');
