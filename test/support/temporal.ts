@@ -3,8 +3,8 @@ import { basename, dirname } from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { expect, inject } from 'vitest';
+import { findTemporalBinary } from '../../src/worker/temporal-program/binary.js';
 import { retriesUntilClose } from '../../src/worker/temporal-server/retries-until-close.js';
-import { findTemporalBinary } from '../../src/worker/temporal-server/temporal-binary.js';
 
 const silenced = Symbol.for('searchflow.tests.silenced');
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inPackage } from '../../files/package-root.js';
 import { isSameFile } from '../../files/same-file.js';
-import { bareEnvironment } from '../temporal-server/server-process.js';
+import { bareEnvironment } from '../temporal-program/bare-environment.js';
 import { type Found, messageOf, ok, problem, type Setup } from './finding.js';
 
 /** Longest time to load a native part. */

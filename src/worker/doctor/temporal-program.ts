@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { findTemporalBinary } from '../temporal-server/temporal-binary.js';
+import { findTemporalBinary } from '../temporal-program/binary.js';
 import { type Found, messageOf, ok, problem, type Setup, warning } from './finding.js';
 
 const DOWNLOADS = 'temporal.download';

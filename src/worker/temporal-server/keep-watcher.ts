@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { inPackage } from '../../files/package-root.js';
 import { tryLock } from '../../files/process-lock.js';
+import { bareEnvironment } from '../temporal-program/bare-environment.js';
 import type { ServerFiles } from './server-files.js';
-import { bareEnvironment } from './server-process.js';
 
 const inherits = process.platform !== 'win32';
 const INHERITED_FD = 3;

@@ -15,6 +15,7 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import { isAlive, type ProcessIdentity, processStartTime, toIdentity } from '../../files/process-identity.js';
 import { type ProcessLock, tryLock } from '../../files/process-lock.js';
 import { recordFormat } from '../../store/process/folder-format.js';
+import { bareEnvironment } from '../temporal-program/bare-environment.js';
 import type { ServerFiles, ServerRecord } from './server-files.js';
 import { writeRecord } from './server-files.js';
 
@@ -110,12 +111,6 @@ export async function endServer(files: ServerFiles): Promise<void> {
 /** Empties the log above 10 MiB. The server writes in append mode, so this is safe. */
 export function boundLog(files: ServerFiles): void {
   if ((statSync(files.log, { throwIfNoEntry: false })?.size ?? 0) > MAX_LOG_BYTES) truncateSync(files.log);
-}
-
-/** The variables that a program needs to run, without any key or Temporal setting of ours. */
-export function bareEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const needed = ['PATH', 'Path', 'HOME', 'USER', 'TMPDIR', 'TMP', 'TEMP', 'LANG', 'TZ', 'SystemRoot', 'USERPROFILE'];
-  return Object.fromEntries(needed.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
 function serverArguments(files: ServerFiles, plan: ServerPlan): string[] {

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../core/errors/registry.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { isAlive } from '../../files/process-identity.js';
 import { withLock } from '../../files/process-lock.js';
+import { findTemporalBinary } from '../temporal-program/binary.js';
 import { freePort } from './free-port.js';
 import { keepWatcher } from './keep-watcher.js';
 import {
@@ -14,9 +15,8 @@ import {
   type ServerRecord,
   serverFiles,
 } from './server-files.js';
-import { awaitServer } from './server-health.js';
+import type { HealthCheck } from './server-health.js';
 import { endProcess, startServer } from './server-process.js';
-import { findTemporalBinary } from './temporal-binary.js';
 
 const REUSE_WITHIN_MS = 10_000;
 /** Time, after SIGTERM, for the end of a server that does not answer. A kill does not damage the database of the server. */
@@ -28,6 +28,8 @@ const SAID_AFTER_MS = 5000;
 const LOCK_WAIT_MS = 30 * 60_000;
 const LINGER_MS = 30_000;
 const ATTEMPTS = 3;
+
+const nothing = () => undefined;
 
 /** Arguments of {@link ensureTemporalServer}. */
 export interface TemporalServerOptions {
@@ -41,6 +43,8 @@ export interface TemporalServerOptions {
   readonly ui?: number | null;
   /** Called once the process of the server is running. */
   readonly awaited?: () => void;
+  /** Called when the server accepts connections, with its address; possibly several times. Its namespace may be missing then. */
+  readonly accepting?: (address: string) => void;
 }
 
 /** A running embedded Temporal server. */
@@ -88,8 +92,11 @@ export async function ensureTemporalServer(options: TemporalServerOptions): Prom
   }
 }
 
+/** Waits for a server. The module is loaded here, when its process runs, because loading blocks this process for a fifth of a second. */
+const awaitServer = async (check: HealthCheck) => (await import('./server-health.js')).awaitServer(check);
+
 async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) {
-  const { env, say, namespace = 'default', awaited = () => undefined } = options;
+  const { env, say, namespace = 'default', awaited = nothing, accepting = nothing } = options;
   const linger = Number(env.SEARCHFLOW_SERVER_LINGER_MS || LINGER_MS);
   const lingerMs = linger >= 0 ? linger : LINGER_MS;
   const found = readRecord(files);
@@ -99,7 +106,10 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const wrong = await reportingWait(
       say,
       found,
-      awaitServer({ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone }),
+      awaitServer({
+        ...{ address: addressOf(found), namespace, withinMs: REUSE_WITHIN_MS, gone },
+        accepting: () => accepting(addressOf(found)),
+      }),
     );
     if (wrong === null) {
       databaseIsMade(files);
@@ -123,7 +133,10 @@ async function reuseOrStart(files: ServerFiles, options: TemporalServerOptions) 
     const wrong = await reportingWait(
       say,
       record,
-      awaitServer({ address, namespace, withinMs: START_WITHIN_MS, gone: end }),
+      awaitServer({
+        ...{ address, namespace, withinMs: START_WITHIN_MS, gone: end },
+        accepting: () => accepting(address),
+      }),
     );
     if (wrong === null) {
       databaseIsMade(files);

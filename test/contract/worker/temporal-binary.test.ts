@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/worker/config/runtime-types.js';
-import { checkBinary, findTemporalBinary } from '../../../src/worker/temporal-server/temporal-binary.js';
-import { installTemporal } from '../../../src/worker/temporal-server/temporal-install.js';
+import { checkBinary, findTemporalBinary, hasTemporalFile } from '../../../src/worker/temporal-program/binary.js';
+import { installTemporal } from '../../../src/worker/temporal-program/install.js';
 
 // A script that answers like Temporal's program; the real program has 250 MB.
 const temporal = (version: string) => `#!/bin/sh\necho "temporal version ${version}"\n`;
@@ -103,6 +103,16 @@ describe.skipIf(process.platform === 'win32')('the search for the program', () =
     const named = put(temporal('named'), 'elsewhere', 'any-name');
     expect((await find({ ...bare(inDir('tools')), TEMPORAL_CLI: named })).path).toBe(named);
     expect(said).toEqual([]);
+  });
+
+  it('says beforehand whether there is a file to try', () => {
+    const env = { ...bare(), XDG_CACHE_HOME: inDir('user-cache'), LOCALAPPDATA: inDir('user-cache') };
+    expect(hasTemporalFile(env)).toBe(false);
+    mkdirSync(inDir('home', 'go', 'bin', 'temporal'), { recursive: true });
+    expect(hasTemporalFile(env)).toBe(false);
+    put(temporal('path'), 'tools', 'temporal');
+    expect(hasTemporalFile({ ...env, PATH: inDir('tools') })).toBe(true);
+    expect(hasTemporalFile({ ...env, TEMPORAL_CLI: 'any' })).toBe(true);
   });
 
   it('refuses a TEMPORAL_CLI that is missing, does not run or is another program', async () => {

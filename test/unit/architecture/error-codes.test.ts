@@ -54,9 +54,9 @@ const internal: Readonly<Record<string, string>> = {
   'worker/control/workflow-handle.ts WorkflowNotFoundError': 'caught by the same class',
   'worker/host/plugin.ts Error': 'the worker is not running: a mistake of a program',
   'worker/temporal-server/server-health.ts Error': 'retried until the namespace exists',
-  'worker/temporal-server/temporal-build.ts Error': 'a reason in the sentence of the caller',
-  'worker/temporal-server/temporal-download.ts Error': 'a reason in the sentence of the caller',
-  'worker/temporal-server/temporal-install.ts Error': 'a reason in the sentence of the caller',
+  'worker/temporal-program/build.ts Error': 'a reason in the sentence of the caller',
+  'worker/temporal-program/download.ts Error': 'a reason in the sentence of the caller',
+  'worker/temporal-program/install.ts Error': 'a reason in the sentence of the caller',
   'workflows/monitors/batch-monitors.ts Error': 'refuses an Update; the command reports it with a code',
   'workflows/runs/run-agent.ts Error': 'the reason of a cleanup, which the workflow reports itself',
 };

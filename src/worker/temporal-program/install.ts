@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { makeFolder } from '../../files/make-folder.js';
 import { withLock } from '../../files/process-lock.js';
 import { moveDurably } from '../../files/write-durably.js';
-import { buildTemporal, type InstallStep } from './temporal-build.js';
-import { downloadTemporal } from './temporal-download.js';
+import { buildTemporal, type InstallStep } from './build.js';
+import { downloadTemporal } from './download.js';
 
 /** The Temporal program. */
 export interface TemporalBinary {
@@ -13,7 +13,7 @@ export interface TemporalBinary {
   readonly version: string;
 }
 
-/** `go install` cannot install later tags. Another version needs other checksums in `temporal-download`. */
+/** `go install` cannot install later tags. Another version needs other checksums in `download`. */
 const TEMPORAL_VERSION = 'v1.5.1';
 const LOCK_WAIT_MS = 30 * 60_000;
 const PROGRESS_MS = 15_000;

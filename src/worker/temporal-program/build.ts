@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { bareEnvironment } from './server-process.js';
+import { bareEnvironment } from './bare-environment.js';
 
 /** Arguments of both ways of installing. */
 export interface InstallStep {

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { EnvHttpProxyAgent, fetch } from 'undici';
 import { z } from 'zod';
 import { withPath } from '../../files/write-durably.js';
-import { bareEnvironment } from './server-process.js';
-import type { InstallStep } from './temporal-build.js';
+import { bareEnvironment } from './bare-environment.js';
+import type { InstallStep } from './build.js';
 
 const FIRST_BYTE_MS = 10_000;
 const STALL_MS = 30_000;

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { ErrorCode } from '../../core/errors/registry.js';
+import { homeOf, userCache } from '../../files/user-cache.js';
 import { UsageError } from '../config/runtime-types.js';
-import { bareEnvironment } from './server-process.js';
-import { installTemporal, type TemporalBinary } from './temporal-install.js';
+import { bareEnvironment } from './bare-environment.js';
+import type { TemporalBinary } from './install.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -36,19 +36,27 @@ export interface BinaryLookup {
 export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary> {
   const { env, say } = lookup;
   if (env.TEMPORAL_CLI) return named(resolve(env.TEMPORAL_CLI), lookup);
-  const cache = lookup.cacheDir ?? userCache(env);
-  const found = await firstOf([...pathDirs(env), cache, ...goDirs(env)], lookup);
+  const cache = lookup.cacheDir ?? programsOf(env);
+  const found = await firstOf(foldersOf(env, cache), lookup);
   if (found !== null) return found;
   const ways = waysOut(cache);
   if (lookup.allowDownload === false)
     throw new UsageError('temporal-not-installed', `No Temporal server is installed on this machine. ${ways}`);
   try {
+    const { installTemporal } = await import('./install.js');
     return await installTemporal({ dir: cache, program, env, say, check: checkBinary });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw new UsageError('temporal-not-installed', `The Temporal server cannot be installed: ${problem}. ${ways}`);
   }
 }
+
+/** Whether {@link findTemporalBinary} finds a file to try, and need not install the program. Runs nothing. */
+export const hasTemporalFile = (env: Environment): boolean =>
+  Boolean(env.TEMPORAL_CLI) || foldersOf(env, programsOf(env)).some((dir) => isFile(join(dir, program)));
+
+const foldersOf = (env: Environment, cache: string) => [...pathDirs(env), cache, ...goDirs(env)];
+const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
 /**
  * The program at this path if it runs and is Temporal's, else null. The path may lead to any program, so its environment has no key of
@@ -96,7 +104,7 @@ async function firstOf(dirs: readonly string[], lookup: BinaryLookup): Promise<T
   let silent: unknown = null;
   for (const dir of new Set(dirs)) {
     const path = join(dir, program);
-    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) continue;
+    if (!isFile(path)) continue;
     try {
       const found = await checkBinary(path, lookup);
       if (found !== null) return found;
@@ -113,20 +121,11 @@ async function firstOf(dirs: readonly string[], lookup: BinaryLookup): Promise<T
 const pathDirs = (env: Environment) => (env.PATH ?? env.Path ?? '').split(delimiter).filter(isAbsolute);
 
 function goDirs(env: Environment): string[] {
-  const paths = (env.GOPATH || join(home(env), 'go')).split(delimiter);
+  const paths = (env.GOPATH || join(homeOf(env), 'go')).split(delimiter);
   return [env.GOBIN ?? '', ...paths.map((path) => join(path, 'bin'))].filter(isAbsolute);
 }
 
-const home = (env: Environment) => env.HOME || env.USERPROFILE || homedir();
-
-function userCache(env: Environment): string {
-  const { platform } = process;
-  if (platform === 'win32' && env.LOCALAPPDATA) return join(env.LOCALAPPDATA, 'searchflow', 'bin');
-  if (platform === 'darwin') return join(home(env), 'Library', 'Caches', 'searchflow', 'bin');
-  // By the XDG rules a relative path in the variable is ignored.
-  const xdg = env.XDG_CACHE_HOME;
-  return join(xdg && isAbsolute(xdg) ? xdg : join(home(env), '.cache'), 'searchflow', 'bin');
-}
+const programsOf = (env: Environment) => join(userCache(env), 'bin');
 
 function waysOut(cache: string): string {
   return [
