@@ -6,6 +6,9 @@ import { late } from '../../core/limiter/ring.js';
 import { QueuedLimiter } from './queued-limiter.js';
 import type { Block, GrantedStart, RateSource, Wanted } from './rate-source.js';
 
+/** Longer than any window of a rate limit, in ms: a window is a second and its margin. */
+const UNUSED_MS = 10_000;
+
 /** Keeps a block across restarts of the process; times in Unix ms. */
 export interface BlockMemory {
   load(): { readonly until: number; readonly reason: string } | null;
@@ -14,13 +17,13 @@ export interface BlockMemory {
 
 /**
  * The limiter of one worker process. The limiter starts with full rings, because an earlier process may have used the whole limit in the
- * last second. `memory` keeps the block across restarts.
+ * last second. `memory` keeps the block across restarts. `unused`: certainly no process has used the limit in the last second.
  */
 export class MemoryLimiter extends QueuedLimiter {
   readonly #source: MemoryRateSource;
 
-  constructor(profile: RateProfile, memory: BlockMemory | null = null) {
-    const source = new MemoryRateSource(profile, memory);
+  constructor(profile: RateProfile, memory: BlockMemory | null = null, { unused = false } = {}) {
+    const source = new MemoryRateSource(profile, memory, unused ? UNUSED_MS : 0);
     super(source);
     this.#source = source;
   }
@@ -37,15 +40,17 @@ class MemoryRateSource implements RateSource {
   #states: ReadonlyMap<RateBucket, BucketState> = new Map();
   #block: Block | null = null;
 
-  constructor(profile: RateProfile, memory: BlockMemory | null) {
+  constructor(profile: RateProfile, memory: BlockMemory | null, unusedMs: number) {
     this.profile = profile;
     this.#memory = memory;
-    this.refill();
+    this.refill(unusedMs);
   }
 
-  refill(): void {
+  /** Counts the limit as used until `unusedMs` before now, and loads the kept block. */
+  refill(unusedMs = 0): void {
     const now = performance.now();
-    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), now)]));
+    const usedUntil = now - unusedMs;
+    this.#states = new Map(this.profile.buckets.map((bucket) => [bucket, newBucket(limitOf(bucket), usedUntil)]));
     const kept = this.#memory?.load();
     if (kept && kept.until > Date.now()) this.#block = { until: now + kept.until - Date.now(), reason: kept.reason };
   }

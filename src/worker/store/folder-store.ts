@@ -12,6 +12,7 @@ import { ReservedLimiter } from '../../store/limiter/reserved-limiter.js';
 import { recordFormat } from '../../store/process/folder-format.js';
 import { rateProfileOf } from '../config/rate-setting.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
+import { LastUse } from '../team/last-use.js';
 import { blockFile, reserveLimit } from '../team/limit-owner.js';
 import { teamOf } from '../team/team.js';
 import { FolderJobs } from './folder-jobs.js';
@@ -68,7 +69,11 @@ export class FolderStore implements Store {
       this.#reading = null;
       await recordFormat(this.#config.stateDir);
       const journal = await this.#openJournal({ writes: true });
-      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null);
+      const lastUse = new LastUse(join(this.#config.stateDir, 'limit.last.json'));
+      const own = new MemoryLimiter(rateProfileOf(this.#config), teams ? blockFile(this.#config) : null, {
+        unused: lastUse.justNow() === null,
+      });
+      lastUse.begin();
       const reservation = teams ? reserveLimit(this.#config) : null;
       const limiter = reservation === null ? own : new ReservedLimiter(own, reservation, this.#config.say);
       const slots = this.#slotsOf(journal);
@@ -80,6 +85,7 @@ export class FolderStore implements Store {
         close: async () => {
           this.#working = null;
           await limiter.close();
+          lastUse.end();
           await slots.close();
           await journal.close();
           release();

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Serial } from '../../core/waits/serial.js';
 import { makeFolder } from '../../files/make-folder.js';
-import { ownIdentity } from '../../files/process-identity.js';
 import { lockHolder, tryLock } from '../../files/process-lock.js';
-import { writeDurably, writeNamed } from '../../files/write-durably.js';
+import { writeDurably } from '../../files/write-durably.js';
 import type { BlockMemory } from '../../store/limiter/memory-limiter.js';
 import type { Reservation } from '../../store/limiter/reserved-limiter.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
+import { LastUse } from './last-use.js';
 import { teamOf } from './team.js';
 
 type Whose = Pick<RuntimeConfig, 'userStateDir' | 'origin' | 'team' | 'apiKey' | 'rateIsShare'>;
@@ -24,8 +24,6 @@ export function reserveLimit(whose: Whose): LimitReservation | null {
   return whose.rateIsShare ? null : new LimitReservation(whose);
 }
 
-/** Idle time of a limit, in ms, after which its last second is certainly unused. */
-const IDLE_MS = 1500;
 /** Interval at which Temporal is asked whether the limit is free. */
 const ELSEWHERE_EVERY_MS = 2000;
 
@@ -33,7 +31,7 @@ const ELSEWHERE_EVERY_MS = 2000;
 export class LimitReservation implements Reservation {
   readonly #whose: Whose;
   readonly #path: string;
-  readonly #me = JSON.stringify(ownIdentity());
+  readonly #last: LastUse;
   #elsewhere: TakeElsewhere | null = null;
   #askElsewhereAt = 0;
   #heldElsewhere = '';
@@ -43,6 +41,7 @@ export class LimitReservation implements Reservation {
   constructor(whose: Whose) {
     this.#whose = whose;
     this.#path = limitPath(whose);
+    this.#last = new LastUse(`${this.#path}.last.json`);
   }
 
   /**
@@ -72,14 +71,14 @@ export class LimitReservation implements Reservation {
       lock.release();
       throw error;
     }
-    const usedByOthers = this.#elsewhere !== null || this.#wasUsedByOthers();
-    writeNamed(this.#lastPath, this.#me);
+    const usedByOthers = this.#elsewhere !== null || this.#last.justNow() === 'another';
+    this.#last.begin();
     this.#held = true;
     return { usedByOthers };
   }
 
   async release(): Promise<void> {
-    if (this.#held) writeNamed(this.#lastPath, `${this.#me}\n${Date.now()}`);
+    if (this.#held) this.#last.end();
     this.#held = false;
     // The lock of this machine is released last: its next holder immediately asks Temporal for the limit.
     for (const release of this.#releases.splice(0).reverse()) await release();
@@ -87,26 +86,6 @@ export class LimitReservation implements Reservation {
 
   get #lockPath(): string {
     return `${this.#path}.lock`;
-  }
-
-  get #lastPath(): string {
-    return `${this.#path}.last.json`;
-  }
-
-  /**
-   * Whether another process of this machine may have used the limit just now. A process that was killed leaves no time of its last use, so
-   * it counts as using the limit.
-   */
-  #wasUsedByOthers(): boolean {
-    let last: string;
-    try {
-      last = readFileSync(this.#lastPath, 'utf8');
-    } catch {
-      return false;
-    }
-    const [who, released] = last.split('\n');
-    const idleMs = released === undefined ? 0 : Date.now() - Number(released);
-    return who !== this.#me && !(idleMs > IDLE_MS);
   }
 
   #who(pid: number | undefined): string {

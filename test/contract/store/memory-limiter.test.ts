@@ -35,6 +35,15 @@ describe('the memory limiter', () => {
     await limiter.close();
   });
 
+  it('starts at once if certainly no process has used the limit just now, and then keeps the limit', async () => {
+    const limiter = new MemoryLimiter(flatProfile(2), null, { unused: true });
+    expect((await limiter.view()).buckets.map(({ used }) => used)).toEqual([0]);
+    const first = await pass(limiter);
+    await pass(limiter);
+    expect((await pass(limiter)) - first).toBeGreaterThanOrEqual(1000);
+    await limiter.close();
+  });
+
   it('uses every bucket that names the class, and the first one for unknown classes', async () => {
     const limiter = new MemoryLimiter({
       name: 'two',
