@@ -61,6 +61,11 @@ export function createRowStore(
       return found.length > 0;
     });
   return {
+    async make() {
+      await database.make();
+      await transaction('write', async () => undefined);
+    },
+
     async openJob(job, rowsFiles, freshness) {
       await database.make();
       return transaction('writeAll', (tx) => openJob(tx, job, rowsFiles, freshness, say));

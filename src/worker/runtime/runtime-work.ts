@@ -158,9 +158,14 @@ export class RuntimeWork {
           .awaitAnswer()
           .then(() => (this.clientOnly ? null : loadDuckDb()))
           .catch(() => undefined);
-      const starting = detached ? null : (this.#early ?? this.#here.run());
+      const running = detached ? null : (this.#early ?? this.#here.run());
       this.#early = null;
-      await starting;
+      // The warehouse is made while the worker is created. If it cannot be made, its first use says so.
+      if (running)
+        Promise.race([running, this.#here.prepared])
+          .then(() => (this.clientOnly ? null : this.#warehouses.of(staged).make()))
+          .catch(() => undefined);
+      await running;
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
