@@ -7,7 +7,6 @@ import type { Context, ExitCode } from '../shared/context.js';
 import { settings } from '../shared/settings.js';
 import { type EnrichFlags, mistakesCode, toEnrichRequest } from './enrich-request.js';
 import { runEnrich } from './run-enrich.js';
-import { scheduleRows } from './schedule-rows.js';
 
 export interface EnrichCommandFlags extends EnrichFlags, ConfigFlags, ScheduleFlags {
   readonly json?: boolean;
@@ -44,5 +43,5 @@ export async function enrich(context: Context, file: string | undefined, flags: 
   const manner = { json, dryRun, yes, detach, asksAlways: false, failedRows };
   return wish === null
     ? runEnrich(context, config, request, manner)
-    : scheduleRows(context, config, request, wish, manner);
+    : (await import('./schedule-rows.js')).scheduleRows(context, config, request, wish, manner);
 }

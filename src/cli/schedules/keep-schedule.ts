@@ -5,7 +5,7 @@ import { shellWord } from '../../core/text/shell-word.js';
 import { type RuntimeConfig, UsageError, type WorkflowAccess } from '../../worker/config/runtime-types.js';
 import { isSameWarehouse } from '../../worker/config/store-setting.js';
 import { whyUnwritable } from '../../worker/config/why-unwritable.js';
-import { ScheduleControl } from '../../worker/schedules/schedule-control.js';
+import type { ScheduleControl } from '../../worker/schedules/schedule-control.js';
 import { whyRefused } from '../../worker/store/check-database.js';
 import { rememberSchedules } from '../completion/known-names.js';
 import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
@@ -26,6 +26,8 @@ export async function keepSchedule(
   { name, work, data = false }: { readonly name: string; readonly work: ScheduledWork; readonly data?: boolean },
 ): Promise<ExitCode> {
   const { terminal } = context;
+  // The module is loaded here, because loading takes a fifth of a second, and a run without a schedule does not need the module.
+  const { ScheduleControl } = await import('../../worker/schedules/schedule-control.js');
   const control = new ScheduleControl(access);
   const called = wish.name ?? name;
   if (wish.timing === 'never') {

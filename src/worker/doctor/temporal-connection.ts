@@ -8,7 +8,7 @@ const CONNECT_MS = 4000;
 
 /** Why there is no connection to a Temporal server, with what to do; null if there is one. */
 export async function connectionFinding({ config, env }: Setup, address: string): Promise<Found | null> {
-  const { openClient, reasonOf, refusedCodes } = await import('../temporal-server/temporal.js');
+  const { openClient, reasonOf, refusedCodes } = await import('../temporal-server/open-client.js');
   const setting = config.temporalAddress === null ? 'the embedded server' : 'TEMPORAL_ADDRESS';
   const port = await probe(address, null);
   if (port !== 'open') return noServer(address, setting, port);

@@ -37,7 +37,7 @@ export async function checkTemporal(setup: Setup): Promise<readonly Found[]> {
 async function serverFindings(setup: Setup, address: string): Promise<readonly Found[]> {
   const { config, env } = setup;
   // The module is loaded here, because it needs the Temporal SDK, which may be missing.
-  const { openClient, reasonOf } = await import('../temporal-server/temporal.js');
+  const { openClient, reasonOf } = await import('../temporal-server/open-client.js');
   const connection = await connectionFinding(setup, address);
   if (connection !== null) return [connection];
   // A missing key of the embedded server must not be created here.

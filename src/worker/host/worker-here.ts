@@ -2,27 +2,28 @@ import { CodedError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
+import { deferred } from '../../core/waits/deferred.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
+import { dataConverterOf } from '../data-converter/data-converter.js';
 import { pruneJournal } from '../store/prune-journal.js';
 import type { Store } from '../store/store.js';
 import { limitAmongWorkers, queueLockOf, takeQueueLocks } from '../team/presence.js';
 import { standHere } from '../team/standing-worker.js';
 import { otherLimitsText } from '../team/team.js';
 import { currentVersion } from '../team/worker-version.js';
-import type { ServerAccess, Temporal } from '../temporal-server/temporal.js';
+import type { ConnectNatively, ServerAccess, Temporal } from '../temporal-server/temporal.js';
 import { assembleParts, type Parts } from './parts.js';
 import { runWatch } from './run-watch.js';
 import { AddressInUse, type StatusServer, type StatusSources, serveStatus } from './status-server.js';
-import type { RunningWorker } from './worker-host.js';
+import type { RunningWorker, WorkerParts } from './worker-host.js';
 
 /** The worker of this process. */
 export class WorkerHere {
   readonly #config: RuntimeConfig;
   readonly #store: Store;
-  readonly #connect: () => Promise<Temporal>;
-  readonly #awaitAnswer: () => Promise<void>;
+  readonly #server: ServerAccess;
   readonly #owners: WorkOwners;
   #role: Role = 'command';
   #report: ((run: WatchedRun) => void) | null = null;
@@ -36,12 +37,12 @@ export class WorkerHere {
   #status: StatusServer | null = null;
   #standing: ReturnType<typeof standHere> | null = null;
   #closing = false;
+  readonly #prepared = deferred<void>();
 
-  constructor(config: RuntimeConfig, store: Store, { connect, awaitAnswer }: ServerAccess, owners: WorkOwners) {
+  constructor(config: RuntimeConfig, store: Store, server: ServerAccess, owners: WorkOwners) {
     this.#config = config;
     this.#store = store;
-    this.#connect = connect;
-    this.#awaitAnswer = awaitAnswer;
+    this.#server = server;
     this.#owners = owners;
   }
 
@@ -51,6 +52,11 @@ export class WorkerHere {
    */
   get refused(): 'folder' | 'version' | null {
     return this.#refused;
+  }
+
+  /** Resolves once the worker may run, because no other worker and no earlier work is in its way; the worker may not be created yet. */
+  get prepared(): Promise<void> {
+    return this.#prepared.promise;
   }
 
   get parts(): Parts | null {
@@ -68,7 +74,7 @@ export class WorkerHere {
     this.#role = role;
     this.#report = report;
     // The start of the server takes a second, so it is begun here. The journal is read in the meantime.
-    this.#connect().catch(() => undefined);
+    this.#server.connect().catch(() => undefined);
     await this.#startOnce();
   }
 
@@ -108,7 +114,7 @@ export class WorkerHere {
     if (working === null) return;
     if (this.#role === 'worker' && !this.#store.shared) this.#standing = standHere(this.#config);
     // The process of the server is started before the libraries of the worker are loaded, because loading blocks this process.
-    await this.#awaitAnswer();
+    await this.#server.awaitAnswer();
     const { exporterPort, installRuntime } = await import('./install-runtime.js');
     if (this.#config.metricsAddress) this.#status = await this.#serveStatus(this.#config.metricsAddress, exporterPort);
     await installRuntime(this.#config);
@@ -120,25 +126,33 @@ export class WorkerHere {
     this.#pruneInBackground((staged) => this.#store.shared || warehouseFile(staged.into) === null);
     if (!this.#store.shared)
       await pruneJournal(this.#config, this.#store, (staged) => warehouseFile(staged.into) !== null);
-    const temporal = await this.#connect();
-    const native = await temporal.nativeConnection();
-    this.#throwIfClosing();
     const { createWorker, runWorker } = await import('./worker-host.js');
-    const watch = this.#report && runWatch(temporal.client, this.#report);
-    const { dataConverter } = temporal;
-    // The worker of a command ends with it, so it never becomes a version of the deployment.
-    const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
-    const create = () => createWorker(this.#config, native, parts.activities, { dataConverter, deployment, watch });
-    // A command creates its worker while the locks are taken, because both take a tenth of a second. If a lock is refused, the worker never
-    // runs: the command ends. Locks are refused only on servers that other folders use, too.
-    const early = !isExternal && this.#role === 'command' && !this.#takesOver ? create() : null;
+    const create = async (connect: ConnectNatively, more: Pick<WorkerParts, 'deployment' | 'watch'>) => {
+      const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config)]);
+      return createWorker(this.#config, connection, parts.activities, { dataConverter, ...more });
+    };
+    const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;
+    // A command creates its worker while its server is examined, the locks are taken and the job is started, because creation takes a third
+    // of a second. If a lock is refused, the worker never runs: the command ends. Locks are refused only on servers that other folders use,
+    // too.
+    const early = ofCommand
+      ? this.#server.accepting.then((connect) => create(connect, { deployment: null, watch: null }))
+      : null;
     early?.catch(() => undefined);
+    const temporal = await this.#server.connect();
+    this.#throwIfClosing();
     await this.#takeQueueLocks(temporal);
     this.#throwIfClosing();
     // Work of dead commands is handled before this worker can receive any of it.
     await this.#owners.resolveOrphans(this.#role);
     this.#throwIfClosing();
-    this.#worker = runWorker(await (early ?? create()));
+    this.#prepared.resolve();
+    const watch = this.#report && runWatch(temporal.client, this.#report);
+    // The worker of a command ends with it, so it never becomes a version of the deployment.
+    const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
+    const createNow = () => create(temporal.nativeConnection, { deployment, watch });
+    // An early attempt may fail because the server does not have its namespace yet.
+    this.#worker = runWorker(await (early ? early.catch(createNow) : createNow()));
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);
@@ -154,7 +168,7 @@ export class WorkerHere {
     // The worker of this folder has its rows, whatever its version is.
     if (!this.#store.shared && this.#store.holder() !== null) return false;
     const { taskQueue, say } = this.#config;
-    const version = await currentVersion((await this.#connect()).client, taskQueue);
+    const version = await currentVersion((await this.#server.connect()).client, taskQueue);
     if (version === null) return false;
     const workers = `the workers of task queue ${taskQueue} have versions (current: ${version})`;
     if (!this.#store.shared)

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { summaryOf } from '../../activities/rows/summarize.js';
 import type { JobSummary, Resumption, StagedJob } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
@@ -21,6 +22,8 @@ import type {
 } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { findJob, findKnownJob, noteCancel, refuseUnknownJob } from '../staging/find-job.js';
+import { identify } from '../staging/job-id.js';
+import { hasTemporalFile } from '../temporal-program/binary.js';
 import { countRows, withJobEnd } from './job-end.js';
 import { jobStatuses, unopenedRunOf } from './job-lists.js';
 import { checkPublish } from './publish.js';
@@ -28,6 +31,9 @@ import type { RuntimeParts } from './runtime-parts.js';
 import type { LazyWork } from './runtime-work.js';
 import type { TracedName } from './trace-row.js';
 import type { PlanOptions, RowJobs } from './views.js';
+
+/** Longest wait, in ms, for the process of the server, which may be started later as well. */
+const SPAWN_MS = 300;
 
 /** Whether the warehouse of a job is a file of this machine that does not exist. */
 function isFileGone({ into, host = hostname() }: StagedJob): boolean {
@@ -45,8 +51,25 @@ export class StoreRowJobs implements RowJobs {
     this.#work = work;
   }
 
-  async plan(asked: EnrichRequest, options?: PlanOptions): Promise<JobPlan> {
+  async plan(asked: EnrichRequest, options: PlanOptions = {}): Promise<JobPlan> {
+    // The server starts while the modules of staging are loaded, because both take half a second.
+    if (options.isAgreed && (await this.#startsServer(asked)))
+      await Promise.race([this.#parts.awaitAnswer(), delay(SPAWN_MS)]);
     return (await this.#work.load()).plan(asked, options);
+  }
+
+  /** Whether the request needs an embedded server that can be started at once. The last run of the job, if any, was not complete. */
+  async #startsServer(asked: EnrichRequest): Promise<boolean> {
+    const { config, store } = this.#parts;
+    if (config.temporalAddress !== null || !hasTemporalFile(process.env)) return false;
+    try {
+      const { job } = identify({ ...config, cwd: process.cwd() }, asked);
+      const entry = await store.entries.get(job);
+      return entry === null || entry.completed !== entry.staged.generation;
+    } catch {
+      // Staging reports the mistake.
+      return false;
+    }
   }
 
   async checkPublish({ request: { publish }, staged }: JobPlan): Promise<void> {

@@ -6,7 +6,7 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
-import type { Temporal } from '../temporal-server/temporal.js';
+import type { ConnectionSteps, ConnectNatively, Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { jobStatuses, StoreJobLists } from './job-lists.js';
 import { publish } from './publish.js';
@@ -30,14 +30,16 @@ export const openRuntime: OpenRuntime = async (config) => {
   let loading: Promise<RuntimeWork> | null = null;
   let opened: RuntimeWork | null = null;
   const awaited = deferred<void>();
+  const accepting = deferred<ConnectNatively>();
 
   const parts: RuntimeParts = {
     ...{ config, store, warehouses },
     connect: () => {
-      temporal ??= connect(config, awaited.resolve);
+      temporal ??= connect(config, { awaited: awaited.resolve, accepting: accepting.resolve });
       return temporal;
     },
     awaitAnswer: () => Promise.race([parts.connect().catch(() => undefined), awaited.promise]).then(() => undefined),
+    accepting: accepting.promise,
     connectIfRunning: () => {
       running ??= connectIfRunning(config, process.env);
       return running;
@@ -94,16 +96,16 @@ export const openRuntime: OpenRuntime = async (config) => {
   };
 };
 
-async function connect(config: RuntimeConfig, awaited: () => void): Promise<Temporal> {
+async function connect(config: RuntimeConfig, steps: ConnectionSteps): Promise<Temporal> {
   // The modules are loaded here, because a command that needs no server does not need them.
-  const [{ connectTemporal }, { checkDataConverter }] = await Promise.all([
-    import('../temporal-server/temporal.js'),
-    import('../team/presence.js'),
-  ]);
-  const connected = await connectTemporal(config, process.env, awaited);
+  const { connectTemporal } = await import('../temporal-server/temporal.js');
+  const connected = await connectTemporal(config, process.env, steps);
   try {
     // The embedded server has only the workers of this folder, which have the same settings.
-    if (config.temporalAddress !== null) await checkDataConverter(connected.client, config.taskQueue);
+    if (config.temporalAddress !== null) {
+      const { checkDataConverter } = await import('../team/presence.js');
+      await checkDataConverter(connected.client, config.taskQueue);
+    }
     return connected;
   } catch (error) {
     await connected.close();

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { isAlive } from '../../files/process-identity.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import type { OpenedClient } from './open-client.js';
 import { addressOf, readRecord, serverFiles } from './server-files.js';
-import type { OpenedClient } from './temporal.js';
 
 /** Longest wait for a server to accept a connection. */
 const CONNECT_MS = 2000;
@@ -16,7 +16,7 @@ export async function connectIfRunning(
   const address = config.temporalAddress ?? runningServer(config.stateDir);
   if (address === null || !(await takesConnections(address))) return null;
   // The module is loaded here, because loading takes a third of a second, and a folder without a server does not need the module.
-  const { openClient } = await import('./temporal.js');
+  const { openClient } = await import('./open-client.js');
   return openClient(config, env, address, '3s').catch((error: unknown) => {
     if (error instanceof UsageError) throw error;
     return null;

@@ -1,0 +1,90 @@
+import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
+import { CodedError } from '../../core/errors/coded-error.js';
+import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
+import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
+import { retriesUntilClose } from './retries-until-close.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface OpenedClient {
+  readonly client: Client;
+  /** The options of the client's connection, for a worker's connection. */
+  readonly options: ConnectionOptions & { readonly address: string };
+  /** Closes the connection, see `retriesUntilClose`. */
+  close(): Promise<void>;
+}
+
+/** A client of this address, with Temporal's environment configuration if the server is not embedded. */
+export async function openClient(
+  config: RuntimeConfig,
+  env: Environment,
+  address: string,
+  connectTimeout: '3s' | '10s',
+): Promise<OpenedClient> {
+  const { temporalAddress, namespace } = config;
+  const dataConverter = await dataConverterOf(config);
+  const loaded =
+    temporalAddress === null
+      ? null
+      : (await import('@temporalio/envconfig')).loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
+  const options = { ...loaded?.connectionOptions, address };
+  const retries = retriesUntilClose();
+  const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [retries.interceptor] });
+  return {
+    client: new Client({ connection, namespace, dataConverter: forClient(dataConverter) }),
+    options,
+    close: () => retries.close(() => connection.close()),
+  };
+}
+
+function definedOnly(env: Environment): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Codes of gRPC for a login that the server refuses: permission denied, unauthenticated. */
+export const refusedCodes: readonly number[] = [7, 16];
+
+/** The code of a failed call, and the server's own words, without the key. The code is null for other errors. */
+export function reasonOf(
+  error: unknown,
+  apiKey: string | undefined,
+): { readonly code: number | null; readonly reason: string } {
+  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : null;
+  const words = cause?.details || (error instanceof Error ? error.message : String(error));
+  const reason = (apiKey ? words.replaceAll(apiKey, '…') : words).replace(/[\p{Cc}\s]+/gu, ' ').slice(0, 300);
+  return { code: cause?.code ?? null, reason };
+}
+
+/** Why there is no connection. A refused login is a mistake in the settings; a server that does not answer may answer later. */
+export function noConnection(address: string, error: unknown, apiKey: string | undefined): CodedError {
+  const { code, reason } = reasonOf(error, apiKey);
+  if (code === null || !refusedCodes.includes(code))
+    return new CodedError(
+      'temporal-unreachable',
+      `No Temporal server answers at ${address} (TEMPORAL_ADDRESS): ${reason}`,
+    );
+  return new UsageError(
+    'temporal-unreachable',
+    `The Temporal server at ${address} (TEMPORAL_ADDRESS) refuses the login: ${reason} ` +
+      'Check TEMPORAL_API_KEY, TEMPORAL_NAMESPACE and the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH).',
+  );
+}
+
+/** Code of gRPC for a missing object. */
+const NOT_FOUND = 5;
+const NAMESPACE_MS = 5000;
+
+/** Throws `UsageError` if the server does not have the namespace. A login without the right to read namespaces is not refused here. */
+export async function checkNamespace(client: Client, namespace: string, address: string): Promise<void> {
+  try {
+    await client.connection.withDeadline(Date.now() + NAMESPACE_MS, () =>
+      client.workflowService.describeNamespace({ namespace }),
+    );
+  } catch (error) {
+    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) return;
+    throw new UsageError(
+      'temporal-namespace-missing',
+      `Temporal at ${address} has no namespace ${namespace}. Correct TEMPORAL_NAMESPACE, or create the namespace.`,
+    );
+  }
+}
