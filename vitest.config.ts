@@ -117,7 +117,7 @@ export default defineConfig({
           provide: { propertyRuns: 20 },
           ...withServers,
           // Few at a time: these tests watch clocks and processes.
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 4 },
         },
       },
