@@ -132,11 +132,13 @@ export class WorkerHere {
       return createWorker(this.#config, connection, parts.activities, { dataConverter, ...more });
     };
     const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;
-    // A command creates its worker while its server is examined, the locks are taken and the job is started, because creation takes a third
-    // of a second. If a lock is refused, the worker never runs: the command ends. Locks are refused only on servers that other folders use,
-    // too.
+    // A command creates its worker while its server is examined and the locks are taken, because creation takes a third of a second. If a lock
+    // is refused, the worker never runs: the command ends. Locks are refused only on servers that other folders use, too.
     const early = ofCommand
-      ? this.#server.accepting.then((connect) => create(connect, { deployment: null, watch: null }))
+      ? this.#server.accepting.then(async ({ address, connect }) => ({
+          address,
+          worker: await create(connect, { deployment: null, watch: null }),
+        }))
       : null;
     early?.catch(() => undefined);
     const temporal = await this.#server.connect();
@@ -151,8 +153,9 @@ export class WorkerHere {
     // The worker of a command ends with it, so it never becomes a version of the deployment.
     const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
     const createNow = () => create(temporal.nativeConnection, { deployment, watch });
-    // An early attempt may fail because the server does not have its namespace yet.
-    this.#worker = runWorker(await (early ? early.catch(createNow) : createNow()));
+    // The early attempt fails if the server did not have its namespace yet, and is of no use if another server has taken its place.
+    const made = await early?.catch(() => null);
+    this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow());
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);

@@ -6,7 +6,7 @@ import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { connectIfRunning } from '../temporal-server/running-server.js';
-import type { ConnectionSteps, ConnectNatively, Temporal } from '../temporal-server/temporal.js';
+import type { AcceptingServer, ConnectionSteps, Temporal } from '../temporal-server/temporal.js';
 import { openWarehouses } from '../warehouse/warehouses.js';
 import { jobStatuses, StoreJobLists } from './job-lists.js';
 import { publish } from './publish.js';
@@ -30,7 +30,7 @@ export const openRuntime: OpenRuntime = async (config) => {
   let loading: Promise<RuntimeWork> | null = null;
   let opened: RuntimeWork | null = null;
   const awaited = deferred<void>();
-  const accepting = deferred<ConnectNatively>();
+  const accepting = deferred<AcceptingServer>();
 
   const parts: RuntimeParts = {
     ...{ config, store, warehouses },

@@ -19,12 +19,18 @@ export interface Temporal {
 /** Makes a connection for a worker. The connection is closed with the `Temporal`. */
 export type ConnectNatively = () => Promise<NativeConnection>;
 
+/** An embedded server that accepts connections. Its namespace may be missing, and it may be replaced by another server. */
+export interface AcceptingServer {
+  readonly address: string;
+  readonly connect: ConnectNatively;
+}
+
 /** The steps of a connection, in this order. */
 export interface ConnectionSteps {
   /** Called once nothing is left but the wait for an answer of the server. */
   awaited(): void;
-  /** Called when an embedded server accepts connections; possibly several times. The namespace may be missing then. */
-  accepting(connect: ConnectNatively): void;
+  /** Called when an embedded server accepts connections; possibly several times, and for several servers. */
+  accepting(server: AcceptingServer): void;
 }
 
 /** The server of a runtime. */
@@ -33,8 +39,8 @@ export interface ServerAccess {
   connect(): Promise<Temporal>;
   /** Connects, and resolves once nothing is left but the wait for an answer of the server, or once the connection has failed. */
   awaitAnswer(): Promise<void>;
-  /** See `ConnectionSteps.accepting`. Does not settle for an external server, nor if the connection fails. */
-  readonly accepting: Promise<ConnectNatively>;
+  /** The first of the servers, see `ConnectionSteps.accepting`. Does not settle for an external server. */
+  readonly accepting: Promise<AcceptingServer>;
 }
 
 /**
@@ -59,7 +65,7 @@ export async function connectTemporal(
     config.temporalAddress === null
       ? await (await import('./temporal-server.js')).ensureTemporalServer({
           ...{ stateDir, env, say, namespace, ui, awaited },
-          accepting: (address) => accepting(() => connectTo({ address })),
+          accepting: (address) => accepting({ address, connect: () => connectTo({ address }) }),
         })
       : null;
   awaited();
