@@ -36,6 +36,8 @@ export const postgresSchema: Schema = {
       `CREATE INDEX row_store_place ON ${prefix}row_store (job, row_number);`,
       // A slice of a new run asks which of its units have an answer, from any job.
       `CREATE INDEX row_store_unit ON ${prefix}row_store USING hash (unit_key);`,
+      // The second pass of a run and the commands for failed rows read only these rows of a job.
+      `CREATE INDEX row_store_failed ON ${prefix}row_store (job, slice) WHERE status = 'error';`,
       `CREATE INDEX events_load ON ${prefix}events (load_id);`,
       `CREATE INDEX events_time ON ${prefix}events (origin, created_at);`,
       `CREATE INDEX events_item ON ${prefix}events (origin, item_id) WHERE item_id IS NOT NULL;`,
@@ -235,6 +237,11 @@ COMMENT ON COLUMN ${schema}.agent_run_syncs.completed_at IS 'End of the last com
       name: '0008-unit-index',
       sql: (schema) => `
 CREATE INDEX row_store_unit ON ${schema}.row_store USING hash (unit_key);`,
+    },
+    {
+      name: '0009-failed-index',
+      sql: (schema) => `
+CREATE INDEX row_store_failed ON ${schema}.row_store (job, slice) WHERE status = 'error';`,
     },
   ],
 };

@@ -111,7 +111,8 @@ export async function loadRetry(
   const found = { ...(await countPending(tx, 'pending')), table: 'pending' } as const;
   const { rows } = found;
   if (rows === 0) return { rows };
-  await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(found)}`, [job]);
+  // All of these rows have failed; the condition lets PostgreSQL find them by an index.
+  await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found);
   await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(found));
