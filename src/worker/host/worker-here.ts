@@ -1,5 +1,6 @@
 import { CodedError } from '../../core/errors/coded-error.js';
 import type { StagedJob } from '../../core/rows/job.js';
+import { isUnfinished } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { deferred } from '../../core/waits/deferred.js';
@@ -127,9 +128,11 @@ export class WorkerHere {
     if (!this.#store.shared)
       await pruneJournal(this.#config, this.#store, (staged) => warehouseFile(staged.into) !== null);
     const { createWorker, runWorker } = await import('./worker-host.js');
-    const create = async (connect: ConnectNatively, more: Pick<WorkerParts, 'deployment' | 'watch'>) => {
+    // The worker of a command ends with it, so it never becomes a version of the deployment.
+    const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
+    const create = async (connect: ConnectNatively, watch: WorkerParts['watch']) => {
       const [connection, dataConverter] = await Promise.all([connect(), dataConverterOf(this.#config)]);
-      return createWorker(this.#config, connection, parts.activities, { dataConverter, ...more });
+      return createWorker(this.#config, connection, parts.activities, { dataConverter, deployment, watch });
     };
     const ofCommand = !isExternal && this.#role === 'command' && !this.#takesOver;
     // A command creates its worker while its server is examined and the locks are taken, because creation takes a third of a second. If a lock
@@ -137,7 +140,7 @@ export class WorkerHere {
     const early = ofCommand
       ? this.#server.accepting.then(async ({ address, connect }) => ({
           address,
-          worker: await create(connect, { deployment: null, watch: null }),
+          worker: await create(connect, null),
         }))
       : null;
     early?.catch(() => undefined);
@@ -149,10 +152,7 @@ export class WorkerHere {
     await this.#owners.resolveOrphans(this.#role);
     this.#throwIfClosing();
     this.#prepared.resolve();
-    const watch = this.#report && runWatch(temporal.client, this.#report);
-    // The worker of a command ends with it, so it never becomes a version of the deployment.
-    const deployment = this.#role === 'worker' && isExternal ? (this.#config.deployment ?? null) : null;
-    const createNow = () => create(temporal.nativeConnection, { deployment, watch });
+    const createNow = () => create(temporal.nativeConnection, this.#report && runWatch(temporal.client, this.#report));
     // The early attempt fails if the server did not have its namespace yet, and is of no use if another server has taken its place.
     const made = await early?.catch(() => null);
     this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow());
@@ -259,7 +259,7 @@ export async function tryWarehouses(
   const byWarehouse = new Map<string, StagedJob[]>();
   for (const { staged, completed, state } of await entries.all()) {
     // A job that was stopped, was cancelled or failed loads nothing until it is started again.
-    const isOpen = completed !== staged.generation && (state.phase === 'running' || state.phase === 'paused');
+    const isOpen = completed !== staged.generation && isUnfinished({ state });
     if (isOpen && warehouseFile(staged.into) === null)
       byWarehouse.set(staged.into, [...(byWarehouse.get(staged.into) ?? []), staged]);
   }
