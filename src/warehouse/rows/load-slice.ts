@@ -96,8 +96,8 @@ async function finish(
 }
 
 /**
- * Returns the state of the slice in the warehouse, or of the job (`slice`: null), and locks it. Refuses an attempt of another generation, because its row numbers now belong to other
- * rows.
+ * Returns the state of the slice in the warehouse, or of the job (`slice`: null), and locks it. Refuses an attempt of another generation,
+ * because its row numbers now belong to other rows.
  */
 export async function loadedBefore(
   tx: RowTransaction,
