@@ -70,9 +70,7 @@ export function matchContents(
     const failed = status?.status === 'error';
     const result = byResultId(url, failed) ?? (failed ? undefined : byUrl(url));
     if (result) used.add(result);
-    const unit = toUnit(url, status, result, result ? kept(result) : null);
-    const problems = misreadOf?.(result, status) ?? '';
-    return problems === '' ? unit : { ...unit, misread: problems };
+    return toUnit(url, status, result, result ? kept(result) : null, misreadOf?.(result, status) || undefined);
   });
   if (used.size === results.length) return { units, unmatched: [] };
 
@@ -127,17 +125,26 @@ function toUnit(
   status: Status | undefined,
   result: Result | undefined,
   kept: Json | RawJson,
+  misread: string | undefined,
 ): MatchedUnit {
   const httpStatus = status?.error?.httpStatusCode ?? null;
   const source = status?.source ?? null;
   const tag = status?.error?.tag || null;
-  const more = isJson(status) && hasMoreFields(status) ? { wholeStatus: status } : {};
-  const common = { url, httpStatus, source, result: kept, ...more };
+  const wholeStatus = isJson(status) && hasMoreFields(status) ? status : undefined;
   // An unknown status with a result counts as a success.
   const failed = status?.status === 'error' || (status !== undefined && status.status !== 'success' && !result);
-  if (failed) return { ...common, status: 'error', errorTag: tag ?? UNTAGGED };
-  if (result) return { ...common, status: 'success', errorTag: null };
-  return { ...common, status: 'error', errorTag: status ? NO_CONTENT : MISSING_FROM_RESPONSE };
+  const errorTag = failed ? (tag ?? UNTAGGED) : result ? null : status ? NO_CONTENT : MISSING_FROM_RESPONSE;
+  // All units have the same fields, because reading objects of different shapes takes more time.
+  return {
+    url,
+    status: errorTag === null ? 'success' : 'error',
+    errorTag,
+    httpStatus,
+    source,
+    result: kept,
+    wholeStatus,
+    misread,
+  };
 }
 
 const statusFields = new Set(['id', 'status', 'source', 'error']);

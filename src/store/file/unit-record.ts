@@ -27,7 +27,7 @@ export function unitHead(outcome: UnitOutcome, operation: string, requestId: str
     http_status: outcome.httpStatus,
     source: outcome.source,
     misread,
-    ...(wholeStatus === undefined ? {} : { told: JSON.stringify(wholeStatus) }),
+    told: wholeStatus === undefined ? undefined : JSON.stringify(wholeStatus),
   });
   return `${head.slice(0, -1)},"result":`;
 }
