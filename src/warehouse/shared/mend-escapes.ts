@@ -22,8 +22,3 @@ export function mendSurrogates(json: string): string {
 export function mendForPostgres(json: string): string {
   return mend(json, NULS_TOO);
 }
-
-/** Whether these bytes of JSON may contain half of a surrogate pair. Surrogates are hardly ever written as escapes. */
-export function mayHoldHalves(json: Buffer): boolean {
-  return json.includes('\\ud') || json.includes('\\uD');
-}

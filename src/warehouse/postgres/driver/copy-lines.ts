@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import type { PgTransaction } from '../../../postgres/index.js';
-import { mayHoldHalves, mendForPostgres } from '../../shared/mend-escapes.js';
+import { mendForPostgres } from '../../shared/mend-escapes.js';
+import { hasHalvesOrNul } from '../../shared/one-line.js';
 
 /** Bytes that are read and sent at a time. The event loop is blocked only while one such piece is processed. */
 const PIECE = 262_144;
@@ -13,33 +14,70 @@ const PIECE = 262_144;
  */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
-/** Number of fields (one), then the length of the field in bytes. */
-const FRAME = 6;
+
+/** The fields of a row; null is NULL. */
+type Fields = readonly (Buffer | null)[];
+
+/**
+ * Tables for lines of files. `columns`: names and types; `exact` follows: the original line, if PostgreSQL's text cannot hold it
+ * unchanged. `fields`: the fields of a line before `exact`.
+ */
+const lineTables = {
+  row_lines: { columns: { line: 'json' }, fields: (line: Buffer): Fields => [line] },
+  unit_lines: { columns: { head: 'text', result: 'json' }, fields: headAndResult },
+} as const;
+
+type LineTable = keyof typeof lineTables;
 
 /**
  * Creates the tables for lines of files, once for each connection; the tables are emptied at the end of each transaction. Lines are read once
  * and dropped, so they are not compressed: compression took a third of the time of a copy of pages of 2 KB.
  */
 export async function makeLineTables(tx: PgTransaction): Promise<void> {
-  for (const table of ['row_lines', 'unit_lines'])
-    await tx.query(`CREATE TEMP TABLE IF NOT EXISTS ${table} (line json) WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;
-      ALTER TABLE ${table} ALTER COLUMN line SET STORAGE EXTERNAL`);
+  for (const [table, { columns }] of Object.entries(lineTables)) {
+    const all = Object.entries({ ...columns, exact: 'text' });
+    await tx.query(`CREATE TEMP TABLE IF NOT EXISTS ${table} (${all.map(([name, type]) => `${name} ${type}`).join(', ')})
+        WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;
+      ALTER TABLE ${table} ${all.map(([name]) => `ALTER COLUMN ${name} SET STORAGE EXTERNAL`).join(', ')}`);
+  }
 }
 
+/** Relation of the staged rows in `row_lines`. `slice`: number of their slice in its batch. */
+export const stagedRows = (slice: number): string =>
+  `(SELECT r.*, l.exact AS row_exact, ${slice} AS slice FROM row_lines l
+    CROSS JOIN LATERAL json_to_record(l.line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[]))`;
+
+/** Relation of the unit records in `unit_lines`. */
+export const unitRecords = `(SELECT r.*, l.result, l.exact FROM unit_lines l
+  CROSS JOIN LATERAL json_to_record(CAST(l.head || '}' AS json)) AS r(key text, request_id text, fetched_at timestamptz,
+    cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text))`;
+
+const RESULT = ',"result":';
+
 /**
- * Copies the lines of a file (`.gz`: unpacked) unchanged into a table of lines; the server parses the lines. A line with an escape that
- * PostgreSQL's text cannot hold is repaired, and gets a field `exact` with the original line as text. Text after the last line feed is left
- * out, because it is the torn end of a file that is being written. With `careful`, every line that is not JSON is left out, too.
+ * Splits the line of a unit into the text before its result, and its result, so that the server parses a result once less. Each of them
+ * ends before the brace that ends the line. A line without a result is all head; if the line is torn, the server refuses the head.
  */
-export async function copyLines(
-  tx: PgTransaction,
-  table: 'row_lines' | 'unit_lines',
-  file: string,
-  careful = false,
-): Promise<void> {
+function headAndResult(line: Buffer): Fields {
+  const end = line.length - 1;
+  if (line[end] !== 0x7d) return [line, null];
+  const mark = line.indexOf(RESULT);
+  if (mark < 0) return [line.subarray(0, end), null];
+  const result = line.subarray(mark + RESULT.length, end);
+  return [line.subarray(0, mark), result.equals(NULL) ? null : result];
+}
+
+const NULL = Buffer.from('null');
+
+/**
+ * Copies the lines of a file (`.gz`: unpacked) into a table of lines; the server parses the lines. A line with an escape that PostgreSQL's
+ * text cannot hold is repaired; the original line is kept in `exact`. Text after the last line feed is left out, because it is the torn end
+ * of a file that is being written. With `careful`, every line that is not JSON is left out, too.
+ */
+export async function copyLines(tx: PgTransaction, table: LineTable, file: string, careful = false): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const source = createReadStream(file, { highWaterMark: PIECE });
-  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, careful);
+  const framed = (chunks: AsyncIterable<Buffer>) => frames(chunks, table, careful);
   const copy = tx.client.query(from(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: PIECE }));
   // A broken connection may emit a second error, when no handler is left.
   copy.on('error', () => undefined);
@@ -53,53 +91,51 @@ export async function copyLines(
   }
 }
 
-async function* frames(chunks: AsyncIterable<Buffer>, careful: boolean): AsyncGenerator<Buffer> {
+async function* frames(chunks: AsyncIterable<Buffer>, table: LineTable, careful: boolean): AsyncGenerator<Buffer> {
   yield HEADER;
   let rest: Buffer[] = [];
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(10) + 1;
-    const piece = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
-    rest = piece === null ? [...rest, chunk] : [chunk.subarray(end)];
-    if (piece !== null)
-      yield frame(
-        careful || mayHoldHalves(piece) || piece.includes('\\u0000')
-          ? Buffer.from(mended(piece.toString(), careful))
-          : piece,
-      );
+    const lines = end === 0 ? null : Buffer.concat([...rest, chunk.subarray(0, end)]);
+    rest = lines === null ? [...rest, chunk] : [chunk.subarray(end)];
+    if (lines !== null) yield frame(rowsOf(lines, table, careful));
   }
   yield TRAILER;
 }
 
-/** Frames whole lines: the length of each, then the line without its line feed. */
-function frame(lines: Buffer): Buffer {
-  let count = 0;
-  for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++;
-  const framed = Buffer.allocUnsafe(lines.length + count * (FRAME - 1));
-  let to = 0;
+/** The rows of whole lines. */
+function rowsOf(lines: Buffer, table: LineTable, careful: boolean): readonly Fields[] {
+  const { fields } = lineTables[table];
+  const rows: Fields[] = [];
   for (let from = 0; from < lines.length; ) {
     const end = lines.indexOf(10, from);
-    framed.writeInt16BE(1, to);
-    framed.writeInt32BE(end - from, to + 2);
-    lines.copy(framed, to + FRAME, from, end);
-    to += FRAME + end - from;
+    const line = lines.subarray(from, end);
     from = end + 1;
+    if (careful && !isObject(line)) continue;
+    const mended = hasHalvesOrNul(line) ? Buffer.from(mendForPostgres(line.toString())) : line;
+    rows.push([...fields(mended), mended.equals(line) ? null : line]);
+  }
+  return rows;
+}
+
+/** Frames rows: the number of fields, then the length of each field in bytes, then the field. NULL has the length -1. */
+function frame(rows: readonly Fields[]): Buffer {
+  const bytes = rows.flat().reduce((sum, field) => sum + 4 + (field?.length ?? 0), 2 * rows.length);
+  const framed = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const fields of rows) {
+    at = framed.writeInt16BE(fields.length, at);
+    for (const field of fields) {
+      at = framed.writeInt32BE(field?.length ?? -1, at);
+      if (field !== null) at += field.copy(framed, at);
+    }
   }
   return framed;
 }
 
-function mended(text: string, careful: boolean): string {
-  const lines = text.split('\n').slice(0, -1);
-  return (careful ? lines.filter(isObject) : lines)
-    .map((line) => {
-      const better = mendForPostgres(line);
-      return better === line ? `${line}\n` : `${better.slice(0, -1)},"exact":${JSON.stringify(line)}}\n`;
-    })
-    .join('');
-}
-
-function isObject(line: string): boolean {
+function isObject(line: Buffer): boolean {
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = JSON.parse(line.toString());
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
     return false;

@@ -4,7 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { JobRows } from '../../export/job-rows.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
-import { mayHoldHalves, mendSurrogates } from '../../shared/mend-escapes.js';
+import { mendSurrogates } from '../../shared/mend-escapes.js';
+import { hasHalves } from '../../shared/one-line.js';
 
 /** The fields of a line before the answer, with the types that they have in a DuckDB warehouse. */
 const fields = `{"row_number": "BIGINT", "row_hash": "VARCHAR", "input": ["VARCHAR"], "status": "VARCHAR", "error_tag": "VARCHAR",
@@ -79,7 +80,7 @@ export async function copyAsJson(tx: PgTransaction, query: string, file: string)
       }
       // Half of a surrogate pair is replaced by visible characters, as in a DuckDB warehouse, because DuckDB cannot hold such a half as
       // text either.
-      done(null, mayHoldHalves(piece) ? mendSurrogates(piece.toString()) : piece);
+      done(null, hasHalves(piece) ? mendSurrogates(piece.toString()) : piece);
     },
   });
   await pipeline(lines, readable, createWriteStream(file, { mode: 0o600 }));

@@ -1,6 +1,6 @@
 import type { PgTransaction } from '../../../postgres/index.js';
 import type { RowDialect, RowTransaction } from '../../rows/row-sql.js';
-import { copyLines, makeLineTables } from '../driver/copy-lines.js';
+import { copyLines, makeLineTables, stagedRows, unitRecords } from '../driver/copy-lines.js';
 import { lockJob, lockNames, lockSlice } from '../driver/locks.js';
 import { sqlTransaction } from '../driver/sql-transaction.js';
 
@@ -30,8 +30,7 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
         if (hasLines) await tx.query('TRUNCATE row_lines');
         hasLines = true;
         await copyLines(tx, 'row_lines', file);
-        await work(`(SELECT r.n, r.h, r.k, r.u, r.e, r.m, r.d, r.i, r.exact AS row_exact, ${slice} AS slice FROM row_lines,
-          json_to_record(line) AS r(n bigint, h text, k text, u text, e text, m text, d boolean, i text[], exact text))`);
+        await work(stagedRows(slice));
       }
     },
     async readUnits(files, careful, work) {
@@ -39,7 +38,7 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
       await tx.query('SAVEPOINT units');
       try {
         for (const file of files) await copyLines(tx, 'unit_lines', file, careful);
-        if (await work(units)) return true;
+        if (await work(unitRecords)) return true;
       } catch (error) {
         // The defect (SQLSTATE class 22) may be in a line that this slice does not need, so the caller reads the files with care.
         if (careful || !/^22/.test(String((error as { code?: unknown }).code))) throw error;
@@ -49,7 +48,3 @@ export function rowTransaction(tx: PgTransaction, dialect: RowDialect): RowTrans
     },
   };
 }
-
-const units = `(SELECT r.* FROM unit_lines l
-  CROSS JOIN LATERAL json_to_record(l.line) AS r(key text, request_id text, fetched_at timestamptz, cost_micros bigint,
-    status text, error_tag text, http_status integer, source text, misread text, result json, exact text))`;
