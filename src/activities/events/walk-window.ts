@@ -9,6 +9,7 @@ import {
   type WalkWindowInput,
   type WalkWindowResult,
 } from '../../core/events/walk-job.js';
+import { onceForEach } from '../../core/processes/once-for-each.js';
 import { heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { WalkDeps } from '../base/deps.js';
 import { onlyFor } from '../base/monitor-warehouses.js';
@@ -29,12 +30,7 @@ const nothing = { pages: 0, events: 0, added: 0, changed: 0, parts: [] as readon
  * earlier if the window is split. Repeated or concurrent attempts neither lose nor double an event.
  */
 export function createWalkWindow(deps: WalkDeps) {
-  const loaders = new WeakMap<EventWarehouse, WalkLoader>();
-  const loaderOf = (warehouse: EventWarehouse): WalkLoader => {
-    const loader = loaders.get(warehouse) ?? new WalkLoader(warehouse);
-    loaders.set(warehouse, loader);
-    return loader;
-  };
+  const loaderOf = onceForEach((warehouse: EventWarehouse) => new WalkLoader(warehouse));
 
   let readAt = Number.NEGATIVE_INFINITY;
   const readsTimes = (): boolean => {

@@ -1,5 +1,6 @@
 import { toJSONSchema, type ZodType } from 'zod';
 import { type InputSchema, misspellings } from '../../core/inputs/check-input.js';
+import { onceForEach } from '../../core/processes/once-for-each.js';
 
 /** Fields about the caller rather than about one operation: other operations of the service may accept these fields, too. */
 export const commonFields: readonly string[] = [
@@ -28,13 +29,5 @@ export function misspeltFields(
   return misspellings(operation, input, { ...schema, properties: { ...common, ...schema.properties } }, elsewhere);
 }
 
-const schemas = new WeakMap<ZodType, InputSchema>();
-
 /** Returns a type as JSON Schema, which is made at the first use, because making it takes milliseconds. */
-export function jsonSchemaOf(type: ZodType): InputSchema {
-  const known = schemas.get(type);
-  if (known) return known;
-  const made = toJSONSchema(type) as InputSchema;
-  schemas.set(type, made);
-  return made;
-}
+export const jsonSchemaOf = onceForEach((type: ZodType) => toJSONSchema(type) as InputSchema);

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { MetricMeter } from '@temporalio/common';
 import type { WalkWarehouses } from '../../activities/base/deps.js';
 import { type EventWarehouse, loadedUpTo, type StreamState } from '../../core/events/event-warehouse.js';
+import { onceForEach } from '../../core/processes/once-for-each.js';
 import type { Spend } from '../../core/purchase/spend.js';
 import { pauseReasons } from '../../core/rows/job.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
@@ -119,10 +120,12 @@ export function meteredEvents(
   };
   const timer = setInterval(show, LAG_MS);
   timer.unref();
+  // Each warehouse is wrapped once, because the windows of all walks into one warehouse share its loads.
+  const watched = onceForEach((warehouse: EventWarehouse) => withLag(warehouse, seen));
   return {
     events: {
       ...events,
-      warehouse: async (walk) => withLag(await events.warehouse(walk), seen),
+      warehouse: async (walk) => watched(await events.warehouse(walk)),
     },
     close: () => clearInterval(timer),
   };

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { AgentRunWarehouses, WalkWarehouses } from '../../activities/base/deps.js';
 import type { MonitorWarehouses } from '../../activities/base/monitor-warehouses.js';
 import { Secret } from '../../core/connections/secret.js';
+import { onceForEach } from '../../core/processes/once-for-each.js';
 import type { Publisher } from '../../core/publish/publish-request.js';
 import type { StagedJob } from '../../core/rows/job.js';
 import {
@@ -59,13 +60,9 @@ export function openWarehouses(
     return at(ref);
   };
   // Each warehouse is wrapped once, because the windows of all walks into one warehouse share its loads.
-  const wrapped = new WeakMap<object, object>();
-  const left = <Kind extends object>(kind: Kind, into: string): Kind => {
-    if (!oneOfMany) return kind;
-    const known = wrapped.get(kind) ?? leftToOthers(kind, { into, refusals, say });
-    wrapped.set(kind, known);
-    return known as Kind;
-  };
+  const wrapped = onceForEach((kind: object, into: string) => leftToOthers(kind, { into, refusals, say }));
+  const left = <Kind extends object>(kind: Kind, into: string): Kind =>
+    oneOfMany ? (wrapped(kind, into) as Kind) : kind;
   return {
     of: (staged) => left(at(staged).rows, staged.into),
     publisher: (ref) => at(ref).publisher,

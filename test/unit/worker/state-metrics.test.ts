@@ -57,6 +57,8 @@ it('the lag of a synced stream grows until a run has loaded more; a backfill has
   } as unknown as EventWarehouse;
   const { events, close } = meteredEvents(meter, { warehouse: async () => warehouse });
   const opened = await events.warehouse({ into: 'out/events.duckdb' });
+  // All windows of a warehouse get the same object, so that they share its loads.
+  expect(await events.warehouse({ into: 'out/events.duckdb' })).toBe(opened);
   await opened.stream({ origin: 'o', stream: 'backfill 2025..2026' });
   expect(take()).toEqual([]);
   expect(await opened.stream({ origin: 'o', stream: 'sync' })).toBe(state);
