@@ -27,7 +27,8 @@ function goEnvironment(env: InstallStep['env']): Record<string, string | undefin
 
 /** Builds Temporal's program with Go in some minutes. Returns its path; throws the last lines of Go's output. */
 export async function buildTemporal({ dir, version, program, env, signal }: InstallStep): Promise<string> {
-  const child = spawn('go', ['install', `${MODULE}@${version}`], {
+  // Without symbols and debug data, because at each start the server reads its whole program.
+  const child = spawn('go', ['install', '-ldflags=-s -w', `${MODULE}@${version}`], {
     // This folder has no go.mod, because a go.mod would change the build.
     cwd: dir,
     env: { ...goEnvironment(env), GOBIN: dir },
