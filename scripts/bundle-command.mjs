@@ -5,13 +5,29 @@ import { join } from 'node:path';
 import { rolldown } from 'rolldown';
 
 const [from, to] = process.argv.slice(2);
+
+/**
+ * Packages that `require` loads faster than `import`. In a CommonJS package, `import` first reads all files to find the names that they
+ * export, which takes 40 ms for Temporal's SDK and 60 ms for DuckDB.
+ */
+const required = /^(@temporalio\/|(@duckdb\/node-api|@opentelemetry\/api|commander|liquidjs|undici)$)/;
+const byRequire = {
+  name: 'by-require',
+  resolveId: (id) => (required.test(id) ? `\0require:${id}` : null),
+  load: (id) =>
+    id.startsWith('\0require:')
+      ? { code: `module.exports = require('${id.slice('\0require:'.length)}');`, moduleType: 'js' }
+      : null,
+};
+
 const bundle = await rolldown({
   input: {
     searchflow: join(from, 'cli', 'main.js'),
     'sandbox-thread': join(from, 'cli', 'shared', 'sandbox-thread.js'),
   },
   platform: 'node',
-  external: (id) => !/^[./]/.test(id),
+  plugins: [byRequire],
+  external: (id, importer) => !/^[./]/.test(id) && (!required.test(id) || importer?.startsWith('\0require:')),
   logLevel: 'warn',
 });
 await bundle.write({ dir: to, format: 'esm', cleanDir: true, chunkFileNames: '[name]-[hash].js' });

@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
+import { loadDuckDb } from '../../shared/load-duckdb.js';
 import type { SqlTransaction, SqlValue } from '../../shared/sql.js';
 
 /** Runs statements over a connection. Large integers come as `bigint`, so a statement casts its columns to the types of `Row`. */
@@ -26,7 +27,7 @@ async function withPrepared<T>(
   values: readonly SqlValue[],
   work: (statement: DuckDBPreparedStatement) => Promise<T>,
 ): Promise<T> {
-  const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api');
+  const { LIST, listValue, VARCHAR } = await loadDuckDb();
   const statement = await connection.prepare(sql);
   try {
     for (const [index, value] of values.entries()) {
