@@ -89,8 +89,9 @@ const peers = ['activity', 'client', 'common', 'envconfig', 'plugin', 'worker', 
 
 /** Returns the peer dependency that Node did not find, or null. */
 function missingPackage(error: Error): string | null {
-  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return null;
-  const name = /Cannot find package '([^']+)'/.exec(error.message)?.[1] ?? null;
+  // `import` finds no package, `require` finds no module.
+  if (!/^(ERR_)?MODULE_NOT_FOUND$/.test((error as NodeJS.ErrnoException).code ?? '')) return null;
+  const name = /Cannot find (?:package|module) '([^']+)'/.exec(error.message)?.[1] ?? null;
   return name !== null && peers.includes(name) ? name : null;
 }
 

@@ -52,6 +52,7 @@ const bySystem: Readonly<Record<string, ErrorCode>> = {
   ENFILE: 'too-many-open-files',
   EADDRINUSE: 'port-in-use',
   ERR_MODULE_NOT_FOUND: 'installation-incomplete',
+  MODULE_NOT_FOUND: 'installation-incomplete',
 };
 
 /** Returns the code of a failed call by its phase and the type of its verdict. */

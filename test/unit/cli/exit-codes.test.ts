@@ -185,10 +185,16 @@ it('a failure with its own remedy gets no second one', () => {
 });
 
 it('a missing peer package is named with the command that installs all of them', () => {
-  const of = (name: string) =>
+  const byImport = (name: string) =>
     Object.assign(new Error(`Cannot find package '${name}' imported from /x.js`), { code: 'ERR_MODULE_NOT_FOUND' });
-  expect(failureText(of('@temporalio/client')).text).toMatch(
-    /^The package @temporalio\/client is missing\. To install it:\n {2}npm install .*@temporalio\/worker/,
-  );
-  expect(failureText(of('left-pad')).text).toContain("Cannot find package 'left-pad'");
+  const byRequire = (name: string) =>
+    Object.assign(new Error(`Cannot find module '${name}'\nRequire stack:\n- /x.js`), { code: 'MODULE_NOT_FOUND' });
+  for (const of of [byImport, byRequire]) {
+    const { text, errorCode } = failureText(of('@temporalio/client'));
+    expect(text).toMatch(
+      /^The package @temporalio\/client is missing\. To install it:\n {2}npm install .*@temporalio\/worker/,
+    );
+    expect(errorCode).toBe('installation-incomplete');
+    expect(failureText(of('left-pad')).text).toContain("'left-pad'");
+  }
 });
