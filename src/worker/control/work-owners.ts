@@ -127,6 +127,14 @@ export class WorkOwners {
     return all.filter(({ workflowId, living }) => this.#mine.has(workflowId) && living[0]?.id === id);
   }
 
+  /** Whether another living process owns the work. */
+  async isOthers({ workflowId }: Pick<Work, 'workflowId'>): Promise<boolean> {
+    const { id } = this.#store.entries.owner();
+    const found = (await this.#store.entries.owned()).find((one) => one.workflowId === workflowId);
+    const owner = found?.living[0];
+    return owner !== undefined && owner.id !== id;
+  }
+
   /** Stops the work that this process owns, while its worker is running. Work that has not stopped when `until` resolves is terminated. */
   async stop(why: string, until: Promise<unknown>): Promise<void> {
     this.#stopped = true;

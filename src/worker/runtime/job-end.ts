@@ -14,18 +14,29 @@ import type { RuntimeParts } from './runtime-parts.js';
 /** Longest wait for the counts of a job that has ended. */
 const COUNT_MS = 2000;
 
-/**
- * Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. `worksHere`: whether
- * this process runs the worker, and so has the warehouse open.
- */
+/** What the end of a job depends on. */
+interface Watching {
+  /** Whether this process runs the worker, and so has the warehouse open. */
+  worksHere(): boolean;
+  /** Whether another command starts the job again after the run that was cancelled. Absent: the cancel ends the job. */
+  startsAgain?(): Promise<boolean>;
+}
+
+/** Extends a handle: its `result` also records the end of the job and writes the CSV, unless a worker has done that. */
 export function withJobEnd(
   parts: RuntimeParts,
   handle: RowJobHandle,
   staged: StagedJob,
-  worksHere: () => boolean,
+  { worksHere, startsAgain }: Watching,
 ): JobHandle {
+  const ofLastRun = (result: Promise<JobSummary>): Promise<JobSummary> =>
+    result.catch(async (error: unknown) => {
+      const isCancelled = error instanceof JobFailed && error.message === JOB_CANCELLED;
+      if (isCancelled && (await startsAgain?.())) return ofLastRun(handle.result());
+      throw error;
+    });
   const finish = async (result: Promise<JobSummary>): Promise<JobSummary> => {
-    const summary = await result.catch(async (error: unknown) => {
+    const summary = await ofLastRun(result).catch(async (error: unknown) => {
       // The job has no activity left that could record its end.
       if (error instanceof JobFailed || error instanceof JobStopped) {
         await reportEndInTemporal(parts, staged).catch(() => undefined);

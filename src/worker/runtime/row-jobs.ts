@@ -120,7 +120,7 @@ export class StoreRowJobs implements RowJobs {
         await noteCancel(this.#parts.store.entries, entry as JobEntry, since);
     };
     const handle = new RowJobHandle(client, staged.job, workflowId, { schedule, cancelled });
-    return withJobEnd(this.#parts, handle, staged, () => this.#work.opened?.clientOnly === null);
+    return withJobEnd(this.#parts, handle, staged, { worksHere: () => this.#work.opened?.clientOnly === null });
   }
 
   async checkTargets(job: string, targets: { readonly csv?: string; readonly parquet?: string }): Promise<void> {

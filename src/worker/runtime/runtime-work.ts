@@ -174,7 +174,7 @@ export class RuntimeWork {
         reported = true;
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
-          return this.#ending(handle, staged);
+          return this.#ending(handle, staged, () => this.#startsAgain(handle));
         await delay(START_POLL_MS);
       }
       forgetEarlierStages(staged);
@@ -437,8 +437,21 @@ export class RuntimeWork {
     if (mode === 'drain') await this.#owners.close().catch(() => undefined);
   }
 
-  #ending(handle: RowJobHandle, staged: StagedJob): JobHandle {
-    return withJobEnd(this.#parts, handle, staged, () => !this.clientOnly);
+  #ending(handle: RowJobHandle, staged: StagedJob, startsAgain?: () => Promise<boolean>): JobHandle {
+    return withJobEnd(this.#parts, handle, staged, { worksHere: () => !this.clientOnly, startsAgain });
+  }
+
+  /** Whether the owner of a job has started the job again. The owner may have cancelled a run that a dead command had left. */
+  async #startsAgain(handle: RowJobHandle): Promise<boolean> {
+    const { client } = await this.#connect();
+    const until = performance.now() + START_AGAIN_MS;
+    while (performance.now() < until) {
+      const running = await runningFor(client, handle);
+      if (running !== null && !running.isCancelled) return true;
+      if (!(await this.#owners.isOthers(handle))) return false;
+      await delay(START_POLL_MS);
+    }
+    return false;
   }
 
   #connect(): Promise<Temporal> {
@@ -453,6 +466,8 @@ const oneMachine =
 const READ_MS = 2000;
 /** Interval at which a watching command checks whether the owner has started the job. */
 const START_POLL_MS = 250;
+/** Longest wait of a watching command for the owner to start the job again after a cancel. */
+const START_AGAIN_MS = 30_000;
 
 const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
   `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;

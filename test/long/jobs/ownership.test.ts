@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
@@ -39,6 +39,7 @@ async function openFolder() {
   };
   const bought = (name: string) => Object.keys(sandbox.bill().keys).filter((key) => key.includes(`//${name}-`)).length;
   return {
+    folder,
     bought,
     run(...args: string[]) {
       const running = startCommand(args, { cwd: folder.dir, env });
@@ -125,6 +126,23 @@ it('faults 27, 61: the second of two commands of one job watches, takes over fro
   watcher.child.kill('SIGINT');
   expect(await watcher.ended).toBe(130);
   expect(await third.ended).toBe(6);
+}, 240_000);
+
+it('the second of two commands watches the job to its end if the first starts it again for a lost warehouse', async () => {
+  const { folder, run, file, bought, reached } = await openFolder();
+  const into = join(folder.dir, 'lost.duckdb');
+  const rows = ['enrich', file('rows', 200), '--into', into, ...slowly];
+  const killed = run(...rows);
+  await reached('rows', 20);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  for (const path of [into, `${into}.wal`]) rmSync(path, { force: true });
+  const both = [run(...rows), run(...rows)];
+  expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+  const texts = both.map(({ err }) => err());
+  expect(texts.filter((text) => text.includes('The warehouse of this job is missing'))).toHaveLength(1);
+  expect(texts.filter((text) => text.includes('Watching it'))).toHaveLength(1);
+  expect(bought('rows')).toBe(200);
 }, 240_000);
 
 it('fault 61: one job name with two files on a store belongs to one of them, and a killed command ends its job', async () => {
