@@ -209,7 +209,9 @@ describe.skipIf(process.platform === 'win32')('the installation of the program',
     go(makes(temporal('built')));
     const found = await install(bare(inDir('go')), await noService());
     expect(found.version).toBe('temporal version built');
-    expect(readFileSync(inDir('go.asked'), 'utf8')).toBe('install github.com/temporalio/cli/cmd/temporal@v1.5.1\n');
+    expect(readFileSync(inDir('go.asked'), 'utf8')).toBe(
+      'install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.5.1\n',
+    );
   });
 
   it('stops Go if the download was faster', async () => {

@@ -1,11 +1,16 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { WarehouseUnusable } from '../../../src/core/rows/row-warehouse.js';
 
 it('a warehouse whose DuckDB is not installed is unusable, and the error has the command that installs it', async () => {
   vi.doMock('@duckdb/node-api', () => {
     throw new Error("Cannot find module '@duckdb/node-bindings-linux-x64/duckdb.node'");
   });
-  onTestFinished(() => vi.doUnmock('@duckdb/node-api'));
+  onTestFinished(() => {
+    vi.doUnmock('@duckdb/node-api');
+    vi.resetModules();
+  });
+  // Earlier tests of this process may have loaded DuckDB, and a module loads it once.
+  vi.resetModules();
+  const { WarehouseUnusable } = await import('../../../src/core/rows/row-warehouse.js');
   const { loadDuckDb } = await import('../../../src/warehouse/shared/load-duckdb.js');
   const error = await loadDuckDb().then(
     () => null,
