@@ -165,7 +165,7 @@ function knownTags(): (tag: string) => string {
 }
 
 /** `target` with some methods replaced. The other methods run on the target itself, because they use its private fields. */
-function over<T extends object>(target: T, methods: Partial<T>): T {
+export function over<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(found, name) {
       if (name in methods) return methods[name as keyof T];

@@ -7,6 +7,7 @@ import type { Spend } from '../../core/purchase/spend.js';
 import { pauseReasons } from '../../core/rows/job.js';
 import type { JobEntries } from '../../core/rows/job-entries.js';
 import { committed } from '../../store/spend/spend-sums.js';
+import { over } from './metrics.js';
 
 /** Interval of the gauges of the budget, whose sums are a statement of the store. */
 const BUDGET_MS = 60_000;
@@ -133,18 +134,13 @@ export function meteredEvents(
 
 type Seen = (stream: string, state: StreamState | null) => void;
 
-/** The warehouse, which reports each state of a stream that it returns. The other methods run on the warehouse itself. */
+/** The warehouse, which reports each state of a stream that it returns. */
 function withLag(warehouse: EventWarehouse, seen: Seen): EventWarehouse {
-  return new Proxy(warehouse, {
-    get(found, name) {
-      const value: unknown = Reflect.get(found, name, found);
-      if (typeof value !== 'function') return value;
-      if (name !== 'stream') return value.bind(found);
-      return async (key: Parameters<EventWarehouse['stream']>[0]) => {
-        const state = await found.stream(key);
-        seen(key.stream, state);
-        return state;
-      };
+  return over(warehouse, {
+    async stream(key) {
+      const state = await warehouse.stream(key);
+      seen(key.stream, state);
+      return state;
     },
   });
 }
