@@ -127,12 +127,10 @@ export class WorkOwners {
     return all.filter(({ workflowId, living }) => this.#mine.has(workflowId) && living[0]?.id === id);
   }
 
-  /** Whether another living process owns the work. */
-  async isOthers({ workflowId }: Pick<Work, 'workflowId'>): Promise<boolean> {
-    const { id } = this.#store.entries.owner();
+  /** The living process that owns the work, which may be this process; null if there is none. */
+  async ownerOf({ workflowId }: Pick<Work, 'workflowId'>): Promise<Owner | null> {
     const found = (await this.#store.entries.owned()).find((one) => one.workflowId === workflowId);
-    const owner = found?.living[0];
-    return owner !== undefined && owner.id !== id;
+    return found?.living[0] ?? null;
   }
 
   /** Stops the work that this process owns, while its worker is running. Work that has not stopped when `until` resolves is terminated. */

@@ -142,9 +142,8 @@ export class RuntimeWork {
   async checkDetached(work?: Work): Promise<void> {
     const { connectIfRunning } = this.#parts;
     await requireWorkers(this.#config, this.#store.shared, connectIfRunning);
-    const owned = work && (await this.#store.entries.owned()).find(({ workflowId }) => workflowId === work.workflowId);
-    const owner = owned?.living[0];
-    if (owned && owner) throw new UsageError('job-running', notDetachedText(owned, owner));
+    const owner = work && (await this.#owners.ownerOf(work));
+    if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
   }
 
   async start(plan: JobPlan, { detached = false }: Ownership = {}): Promise<JobHandle> {
@@ -448,7 +447,8 @@ export class RuntimeWork {
     while (performance.now() < until) {
       const running = await runningFor(client, handle);
       if (running !== null && !running.isCancelled) return true;
-      if (!(await this.#owners.isOthers(handle))) return false;
+      const owner = await this.#owners.ownerOf(handle);
+      if (owner === null || owner.id === this.#store.entries.owner().id) return false;
       await delay(START_POLL_MS);
     }
     return false;
