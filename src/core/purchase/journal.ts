@@ -38,6 +38,9 @@ export interface UnitOutcome {
   readonly misread?: string;
 }
 
+/** What comes before the result in the line of a unit file. The result is the last field, so a warehouse takes what follows as the result. */
+export const RESULT_MARK = ',"result":';
+
 /**
  * A line of a unit file (JSON lines), which warehouses load unchanged. `fetched_at` is ISO 8601 in UTC, `cost_micros` whole millionths of a
  * dollar.

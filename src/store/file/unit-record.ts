@@ -1,4 +1,4 @@
-import type { UnitOutcome } from '../../core/purchase/journal.js';
+import { RESULT_MARK, type UnitOutcome } from '../../core/purchase/journal.js';
 import { jsonText } from '../../core/text/json.js';
 
 /** What follows the result in the line of a unit's outcome. */
@@ -11,7 +11,7 @@ export function unitLine(outcome: UnitOutcome, operation: string, requestId: str
 
 /**
  * Returns the line of a unit's outcome up to its result. The result comes last and unchanged, because a warehouse takes the text after the
- * first `,"result":` as the result. So the whole status (`told`) is a JSON text: its escaped quotes keep this sequence out of the status.
+ * first `RESULT_MARK` as the result. So the whole status (`told`) is a JSON text: its escaped quotes keep the mark out of the status.
  */
 export function unitHead(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): string {
   const { misread, wholeStatus } = outcome;
@@ -29,5 +29,5 @@ export function unitHead(outcome: UnitOutcome, operation: string, requestId: str
     misread,
     told: wholeStatus === undefined ? undefined : JSON.stringify(wholeStatus),
   });
-  return `${head.slice(0, -1)},"result":`;
+  return head.slice(0, -1) + RESULT_MARK;
 }

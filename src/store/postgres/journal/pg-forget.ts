@@ -7,6 +7,7 @@ import {
   REMOVED_REASON,
   type RemovedBodies,
 } from '../../../core/purchase/forgotten.js';
+import { RESULT_MARK } from '../../../core/purchase/journal.js';
 import { identifier, type Postgres, vacuum } from '../../../postgres/index.js';
 import { unitLine } from '../../file/unit-record.js';
 import { hex } from './journal-values.js';
@@ -20,8 +21,8 @@ const LONG_MS = 600_000;
 const TABLES = ['units', 'purchases', 'stage_slices'] as const;
 
 /** The body of a forgotten unit with the share of the cost that its former body has; without it if the former body was pruned. */
-const keptShare = `replace(excluded.body, ',"result":',
-             coalesce(',"kept_micros":' || substring(u.body FROM '"cost_micros":([0-9]+)'), '') || ',"result":')`;
+const keptShare = `replace(excluded.body, '${RESULT_MARK}',
+             coalesce(',"kept_micros":' || substring(u.body FROM '"cost_micros":([0-9]+)'), '') || '${RESULT_MARK}')`;
 
 /** See `ForgettingJournal`. */
 export function createPgForget(postgres: Postgres): ForgettingJournal {

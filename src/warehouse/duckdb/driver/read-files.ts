@@ -1,4 +1,5 @@
 import { open, stat } from 'node:fs/promises';
+import { RESULT_MARK } from '../../../core/purchase/journal.js';
 import { literal, plainPath } from '../../shared/duckdb-quote.js';
 
 const rowFields = { n: 'BIGINT', h: 'VARCHAR', k: 'VARCHAR', e: 'VARCHAR', m: 'VARCHAR' };
@@ -31,8 +32,8 @@ export function unitRecords(files: readonly string[], bytes: number): string {
   return `(SELECT fields.*, result FROM (
     SELECT fields, raw, CASE WHEN random() < 2 THEN TRY_CAST(raw AS JSON) END AS result
     FROM (SELECT from_json(left(line, mark - 1) || '}', '${unitFields}') AS fields,
-        nullif(substr(line, mark + 10, length(line) - mark - 10), 'null') AS raw
-      FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, ',"result":') AS mark FROM ${lines} WHERE json IS NOT NULL)))
+        nullif(substr(line, mark + ${RESULT_MARK.length}, length(line) - mark - ${RESULT_MARK.length}), 'null') AS raw
+      FROM (SELECT json::VARCHAR AS line, instr(json::VARCHAR, '${RESULT_MARK}') AS mark FROM ${lines} WHERE json IS NOT NULL)))
     WHERE result IS NOT NULL OR raw IS NULL)`;
 }
 

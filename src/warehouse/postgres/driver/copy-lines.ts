@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { RESULT_MARK } from '../../../core/purchase/journal.js';
 import type { PgTransaction } from '../../../postgres/index.js';
 import { mendForPostgres } from '../../shared/mend-escapes.js';
 import { hasHalvesOrNul } from '../../shared/one-line.js';
@@ -52,8 +53,6 @@ export const unitRecords = `(SELECT r.*, l.result, l.exact FROM unit_lines l
   CROSS JOIN LATERAL json_to_record(CAST(l.head || '}' AS json)) AS r(key text, request_id text, fetched_at timestamptz,
     cost_micros bigint, status text, error_tag text, http_status integer, source text, misread text))`;
 
-const RESULT = ',"result":';
-
 /**
  * Splits the line of a unit into the text before its result, and its result, so that the server parses a result once less. Each of them
  * ends before the brace that ends the line. A line without a result is all head; if the line is torn, the server refuses the head.
@@ -61,9 +60,9 @@ const RESULT = ',"result":';
 function headAndResult(line: Buffer): Fields {
   const end = line.length - 1;
   if (line[end] !== 0x7d) return [line, null];
-  const mark = line.indexOf(RESULT);
+  const mark = line.indexOf(RESULT_MARK);
   if (mark < 0) return [line.subarray(0, end), null];
-  const result = line.subarray(mark + RESULT.length, end);
+  const result = line.subarray(mark + RESULT_MARK.length, end);
   return [line.subarray(0, mark), result.equals(NULL) ? null : result];
 }
 
