@@ -1,16 +1,21 @@
 // node scripts/bundle-command.mjs <folder with the compiled modules> <folder to write>
-// Bundles the modules of the command into a few files, because Node needs longer to find 300 files than to run them. Dependencies are
-// not bundled.
+// Bundles the modules of the command into a few files, because Node needs longer to find 300 files than to run them. The packages of
+// `bundled` are included for the same reason, with their licences; all other dependencies stay outside.
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { inRoot } from './root.mjs';
 
 const [from, to] = process.argv.slice(2);
+
+/** Packages of about a hundred files each, which the start of a job needs. */
+const bundled = ['undici', 'zod'];
 
 /**
  * Packages that `require` loads faster than `import`. In a CommonJS package, `import` first reads all files to find the names that they
  * export, which takes 40 ms for Temporal's SDK and 60 ms for DuckDB.
  */
-const required = /^(@temporalio\/|(@duckdb\/node-api|@opentelemetry\/api|commander|liquidjs|undici)$)/;
+const required = /^(@temporalio\/|(@duckdb\/node-api|@opentelemetry\/api|commander|liquidjs)$)/;
 const mark = '\0require:';
 const byRequire = {
   name: 'by-require',
@@ -19,6 +24,12 @@ const byRequire = {
     id.startsWith(mark) ? { code: `module.exports = require('${id.slice(mark.length)}');`, moduleType: 'js' } : null,
 };
 
+/** Whether a module stays outside the bundle. */
+function isOutside(id, importer) {
+  if (/^[./]/.test(id) || bundled.some((name) => id === name || id.startsWith(`${name}/`))) return false;
+  return !required.test(id) || importer?.startsWith(mark);
+}
+
 const bundle = await rolldown({
   input: {
     searchflow: join(from, 'cli', 'main.js'),
@@ -26,8 +37,9 @@ const bundle = await rolldown({
   },
   platform: 'node',
   plugins: [byRequire],
-  external: (id, importer) => !/^[./]/.test(id) && (!required.test(id) || importer?.startsWith(mark)),
+  external: isOutside,
   logLevel: 'warn',
 });
 await bundle.write({ dir: to, format: 'esm', cleanDir: true, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
+for (const name of bundled) copyFileSync(inRoot('node_modules', name, 'LICENSE'), join(to, `LICENSE.${name}`));
