@@ -1,5 +1,5 @@
 import type { Answer } from '../../api/answer/read-answer.js';
-import { elementsOf, membersOf, rawJson } from '../../api/checks/members.js';
+import { rawJson } from '../../api/checks/members.js';
 import { misreadText } from '../../api/checks/shape.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import type { RawJson } from '../../core/text/json.js';
@@ -13,7 +13,6 @@ export function landingOf({ raw, misread }: Pick<Answer<unknown>, 'raw' | 'misre
 }
 
 /** Returns the results of an answer, each byte for byte. */
-export function rawResults({ raw }: Pick<Answer<unknown>, 'raw'>): readonly RawJson[] | undefined {
-  const results = membersOf(raw())?.get('results');
-  return results && elementsOf(results)?.map(rawJson);
+export function rawResults({ rawList }: Pick<Answer<unknown>, 'rawList'>): readonly RawJson[] | undefined {
+  return rawList('results')?.map(rawJson);
 }

@@ -68,7 +68,7 @@ export function contentsPurchase(
 /** Returns the outcome of each unit of a contents request. */
 export function contentsOutcomes(
   units: readonly Unit[],
-  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw'>,
+  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'rawList'>,
 ): readonly Omit<UnitOutcome, 'costMicros'>[] {
   const matched = matchContents(
     units.map((unit) => unit.unit),

@@ -1,7 +1,7 @@
 import { Secret } from '../../core/connections/secret.js';
 import { toMicros } from '../../core/text/money.js';
 import { fieldOf } from '../checks/field-of.js';
-import { pathAt } from '../checks/members.js';
+import { listsOf, pathAt } from '../checks/members.js';
 import { MAX_NESTING } from '../checks/nesting.js';
 import { oneLine } from '../checks/redact.js';
 import { hasKnownField, isShape, type Misread, shapeProblem, withoutMisfits } from '../checks/shape.js';
@@ -23,6 +23,8 @@ export interface Answer<O> extends AnswerHeaders {
   readonly misread: readonly Misread[];
   /** The JSON text exactly as received; empty where the answer holds secrets. */
   readonly raw: () => Uint8Array;
+  /** The elements of a list of the answer, each exactly as received; null where the answer has no list of this name, or holds secrets. */
+  readonly rawList: (name: string) => readonly Uint8Array[] | null;
   readonly status: number;
   /** Cost of the request in micro-dollars, from `costDollars.total` (API reference: prices). */
   readonly costMicros: number | null;
@@ -67,6 +69,7 @@ export async function readAnswer<I, O>(
     data: fits.value,
     misread: [...fits.misread, ...text.misread],
     raw: () => (endpoint.secrets ? Buffer.alloc(0) : text.json),
+    rawList: (name) => (endpoint.secrets ? null : text.list(name)),
     status: received.status ?? 0,
     costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
     bytes: body.length,
@@ -89,25 +92,26 @@ export function readLeniently<I, O>(
 export function readKept<I, O>(
   endpoint: Endpoint<I, O>,
   body: Buffer,
-): Pick<Answer<O>, 'data' | 'misread' | 'raw'> | null {
+): Pick<Answer<O>, 'data' | 'misread' | 'raw' | 'rawList'> | null {
   const read = readJson(body, true);
   if (!('value' in read) || !isTheServices(endpoint, read.value)) return null;
   const fits = readLeniently(endpoint, read.value);
   if (fits === null) return null;
   const text = cutText(read, body);
-  return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json };
+  return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json, rawList: text.list };
 }
 
-/** Returns the JSON that was parsed, and the place of the first value that was nested too deep. */
+/** Returns the JSON that was parsed, its lists, and the place of the first value that was nested too deep. */
 function cutText(
   read: Extract<ReadJson, { readonly value: unknown }>,
   body: Buffer,
-): { readonly json: Buffer; readonly misread: readonly Misread[] } {
-  const { cut } = read;
-  if (!cut) return { json: body, misread: [] };
-  const json = Buffer.from(cut.text);
+): { readonly json: Buffer; readonly list: Answer<unknown>['rawList']; readonly misread: readonly Misread[] } {
+  const { cut, lists } = read;
+  const json = cut ? Buffer.from(cut.text) : body;
+  const list = (name: string) => (lists ?? listsOf(json))?.get(name) ?? null;
+  if (!cut) return { json, list, misread: [] };
   const path = pathAt(json, Buffer.byteLength(cut.text.slice(0, cut.at)));
-  return { json, misread: [{ path, message: `more than ${MAX_NESTING} levels, the deepest kept as a text` }] };
+  return { json, list, misread: [{ path, message: `more than ${MAX_NESTING} levels, the deepest kept as a text` }] };
 }
 
 /**

@@ -31,6 +31,24 @@ export function elementsOf(json: Uint8Array): readonly Uint8Array[] | null {
   return whole ? elements : null;
 }
 
+/**
+ * Splits each list of a JSON object into the bytes of its elements, by the name of the list. Returns null for the same JSON as
+ * {@link membersOf}. The lists are in the order of the JSON.
+ */
+export function listsOf(json: Uint8Array): ReadonlyMap<string, readonly Uint8Array[]> | null {
+  const lists = new Map<string, readonly Uint8Array[]>();
+  let elements: Uint8Array[] = [];
+  const onMember = (name: string | null, value: Uint8Array) => {
+    if (name !== null) lists.delete(name);
+    if (name !== null && value[0] === LIST) lists.set(name, elements);
+    elements = [];
+  };
+  const whole = eachPart(json, OBJECT, onMember, (element) => {
+    if (element.length > 0) elements.push(element);
+  });
+  return whole ? lists : null;
+}
+
 /** The maximum number of steps of a path. The path of a deeper value ends at one of its parents. */
 const MAX_STEPS = 4;
 
@@ -68,11 +86,15 @@ export function rawJson(json: Uint8Array): RawJson {
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Passes each part of an object or list to `onPart`; returns false where the JSON is neither, ends early or is nested too deep. */
+/**
+ * Passes each part of an object or list to `onPart`; before a part that is a list, passes the elements of this list to `onElement`. Returns
+ * false where the JSON is neither, ends early or is nested too deep.
+ */
 function eachPart(
   bytes: Uint8Array,
   kind: typeof OBJECT | typeof LIST,
   onPart: (name: string | null, value: Uint8Array) => void,
+  onElement: ((value: Uint8Array) => void) | null = null,
 ): boolean {
   const json = bufferOf(bytes);
   const end = json.length;
@@ -81,6 +103,11 @@ function eachPart(
   /** Start of the current value at depth 1. */
   let from = -1;
   let name: string | null = null;
+  /** Start of the current element of a list at depth 1; -1 outside of such a list. */
+  let elementFrom = -1;
+  const takeElement = (to: number): void => {
+    if (elementFrom >= 0) onElement?.(trimmed(json.subarray(elementFrom, to)));
+  };
   const take = (to: number): void => {
     if (from >= 0) onPart(name, trimmed(json.subarray(from, to)));
     name = null;
@@ -99,13 +126,18 @@ function eachPart(
     } else if (byte === 0x7b || byte === 0x5b) {
       if (depth === 0 && byte !== kind) return false;
       if (depth === 0 && kind === LIST) from = at + 1;
+      if (depth === 1 && onElement) elementFrom = byte === LIST ? at + 1 : -1;
       if (++depth > MAX_NESTING) return false;
     } else if (byte === 0x7d || byte === 0x5d) {
       if (depth === 1) take(at);
+      if (depth === 2) takeElement(at);
       if (--depth === 0) break;
     } else if (depth === 1) {
       if (byte === 0x3a && from < 0) from = at + 1;
       else if (byte === 0x2c) take(at);
+    } else if (depth === 2 && byte === 0x2c) {
+      takeElement(at);
+      if (elementFrom >= 0) elementFrom = at + 1;
     } else if (depth === 0 && byte > 0x20 && byte !== 0xef && byte !== 0xbb && byte !== 0xbf) {
       return false;
     }
