@@ -1,0 +1,306 @@
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { freshnessOf } from '../../core/purchase/freshness.js';
+import type { Resumption, StagedJob } from '../../core/rows/job.js';
+import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job.js';
+import type { Work } from '../../core/rows/job-entries.js';
+import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
+import { staticSummary } from '../../core/text/static-summary.js';
+import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
+import type { JobHandle, JobPlan, Ownership, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
+import { UsageError } from '../config/runtime-types.js';
+import { RowJobHandle } from '../control/job-handle.js';
+import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
+import { startedByCommand, type WorkOwners } from '../control/work-owners.js';
+import type { WorkerHere } from '../host/worker-here.js';
+import { refuseLocalTarget } from '../schedules/schedule-rows.js';
+import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
+import { keepsRequests } from '../staging/plan.js';
+import { askedOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
+import type { Store } from '../store/store.js';
+import { requireWorkers } from '../team/standing-worker.js';
+import type { Temporal } from '../temporal-server/temporal.js';
+import type { Warehouses } from '../warehouse/warehouses.js';
+import { withJobEnd } from './job-end.js';
+import type { RuntimeParts } from './runtime-parts.js';
+
+/** Starts, resumes and retries jobs whose rows are staged, as their owner or as a watcher. */
+export class JobStarts {
+  readonly #parts: RuntimeParts;
+  readonly #config: RuntimeConfig;
+  readonly #store: Store;
+  readonly #warehouses: Warehouses;
+  readonly #owners: WorkOwners;
+  readonly #here: WorkerHere;
+
+  constructor(parts: RuntimeParts, owners: WorkOwners, here: WorkerHere) {
+    this.#parts = parts;
+    const { config, store, warehouses } = parts;
+    this.#config = config;
+    this.#store = store;
+    this.#warehouses = warehouses;
+    this.#owners = owners;
+    this.#here = here;
+  }
+
+  /** See `OwnWork.checkDetached`. */
+  async checkDetached(work?: Work): Promise<void> {
+    const { connectIfRunning } = this.#parts;
+    await requireWorkers(this.#config, this.#store.shared, connectIfRunning);
+    const owner = work && (await this.#owners.ownerOf(work));
+    if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
+  }
+
+  /** See `RowJobs.start`. `early`: the start of the worker, if it has begun. */
+  async start(
+    plan: JobPlan,
+    { detached = false }: Ownership = {},
+    early: Promise<void> | null = null,
+  ): Promise<JobHandle> {
+    const { staged } = plan;
+    const work: Work = { job: staged.job, workflowId: workflowIdOf(staged.job) };
+    let claimed = await this.#claimJob(work, plan);
+    try {
+      // DuckDB is loaded while the server starts. If it cannot be loaded, its first use says so.
+      if (warehouseFile(staged.into) !== null && !detached)
+        this.#parts
+          .awaitAnswer()
+          .then(() => (this.#here.refused ? null : loadDuckDb()))
+          .catch(() => undefined);
+      const running = detached ? null : (early ?? this.#here.run());
+      // The warehouse is made while the worker is created. If it cannot be made, its first use says so.
+      if (running)
+        Promise.race([running, this.#here.prepared])
+          .then(() => (this.#here.refused ? null : this.#warehouses.of(staged).make()))
+          .catch(() => undefined);
+      await running;
+      const { client } = await this.#connect();
+      const handle = new RowJobHandle(client, staged.job);
+      for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
+        if (detached) throw new UsageError('job-running', notDetachedText(staged, claimed.owner));
+        if (!reported) this.#config.say(watchText(staged, claimed.owner));
+        reported = true;
+        const running = await runningFor(client, handle);
+        if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
+          return this.ending(handle, staged, () => this.#startsAgain(handle));
+        await delay(START_POLL_MS);
+      }
+      forgetEarlierStages(staged);
+      const started = await this.#startOwned(plan, handle, claimed.before, detached);
+      if (detached) await this.#owners.release(work.workflowId);
+      return started;
+    } catch (error) {
+      // Nothing runs under the entry that this command made, so the earlier entry is restored.
+      const entry = { job: staged.job, now: claimed.before };
+      if (claimed.owner === null)
+        await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * In one step, makes this command the owner of the job and writes its entry. If another command owns the job, this command becomes a
+   * watcher.
+   */
+  #claimJob(work: Work, { staged, request }: JobPlan) {
+    refuseLocalTarget(request.publish, this.#store.shared && warehouseFile(staged.into) === null);
+    const csv = request.csv === null ? null : resolve(request.csv);
+    const asked = askedOf(request, freshnessOf(request, Date.now()));
+    return this.#owners.claim(work, ({ jobs }, owner) => {
+      const named = request.job !== null;
+      refuseOtherUse(staged, named, jobs);
+      const before = jobs.find((one) => one.staged.job === staged.job) ?? null;
+      if (owner !== null) {
+        const was = before?.staged;
+        if (was && (was.generation !== staged.generation || was.limit !== staged.limit))
+          throw new UsageError('job-running', otherUseText(staged, owner));
+        return { before };
+      }
+      const state = { phase: 'running' as const, since: Date.now() };
+      const now = { staged, named, csv, completed: before?.completed ?? null, state, asked };
+      return { before, entry: { job: staged.job, now: entryAfter(before, now) } };
+    });
+  }
+
+  async #startOwned(
+    { staged, request }: JobPlan,
+    handle: RowJobHandle,
+    before: JobEntry | null,
+    detached: boolean,
+  ): Promise<JobHandle> {
+    const { client } = await this.#connect();
+    const how = {
+      maxCostDollars: request.maxCostDollars,
+      ...(request.redrive ? { redrive: true } : {}),
+      ...(request.skipRefused ? { skipRefused: true } : {}),
+      ...(request.stopAtFailed ? { stopAtFailed: request.stopAtFailed } : {}),
+      ...(request.onMisfit ? { onMisfit: request.onMisfit } : {}),
+    };
+    const asked = askedOf(request, freshnessOf(request, Date.now()));
+    const why = await startReason({
+      client,
+      handle,
+      staged,
+      asksMore: asked.freshness !== undefined,
+      shared: this.#store.shared,
+      warehouse: () => (this.#here.refused || detached ? null : this.#warehouses.of(staged)),
+    });
+    if (why === null) {
+      await this.#owners.leaveToWorkers(handle);
+      await handle.resume(how);
+      return this.ending(handle, staged);
+    }
+    if (why !== '') {
+      this.#config.say(why);
+      // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
+      if (why !== ENDS_FIRST) await handle.cancel({ handOver: keepsRequests(before, staged) });
+      await handle.result().catch(() => undefined);
+    }
+    await this.#store.stages.share(staged);
+    const csv = request.csv === null ? null : resolve(request.csv);
+    await this.#startWorkflow(handle.workflowId, staged, { asked, csv, detached });
+    return this.ending(handle, staged);
+  }
+
+  async #startWorkflow(
+    workflowId: string,
+    staged: StagedJob,
+    { asked, csv, detached }: Pick<JobEntry, 'asked' | 'csv'> & { readonly detached: boolean },
+  ): Promise<void> {
+    const input = toRunInput(staged, asked, csv, this.#store.shared);
+    const { client } = await this.#connect();
+    this.#owners.check();
+    try {
+      await client.workflow.start(workflowNames.enrichCsv, {
+        workflowId,
+        taskQueue: this.#config.taskQueue,
+        args: [input],
+        ...staticSummary(`${staged.name}: ${staged.rows.toLocaleString('en-US')} rows, ${staged.operation}`),
+        staticDetails: `- from: ${staged.input}\n- into: ${staged.into}`,
+        memo: {
+          ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },
+          ...(detached ? startedByUs : startedByCommand),
+        },
+      });
+    } catch (error) {
+      // If a schedule has started the job first, this command watches it.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      await this.#owners.leaveToWorkers({ workflowId });
+    }
+  }
+
+  /** See `RowJobs.resume`. */
+  async resume(job: string, how: Resumption, { detached = false }: Ownership = {}): Promise<JobHandle> {
+    const {
+      staged,
+      workflowId = workflowIdOf(staged.job),
+      csv,
+      completed,
+      asked,
+    } = await findJob(this.#store.entries, job);
+    const work: Work = { job: staged.job, workflowId };
+    if (detached) await this.checkDetached(work);
+    const { owner } = await this.#owners.claim(work, () => ({}));
+    if (!detached) await this.#here.run();
+    const { client } = await this.#connect();
+    const handle = new RowJobHandle(client, staged.job, workflowId);
+    let running = await runningFor(client, handle);
+    if (running?.isCancelled) {
+      this.#config.say(ENDS_FIRST);
+      await handle.result().catch(() => undefined);
+      running = await runningFor(client, handle);
+    }
+    if (running !== null) {
+      await this.#owners.leaveToWorkers(handle);
+      await handle.resume(how);
+    } else if (completed === staged.generation)
+      throw new UsageError('job-not-running', `${staged.job} is done. Run its command again to buy changed rows`);
+    else if (owner === null) {
+      // An earlier cancel that nobody has recorded as ended does not concern the new run.
+      await forgetCancel(this.#store.entries, staged.job, workflowId);
+      await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...withoutUndefined(how) }, csv, detached });
+    } else
+      throw new UsageError(
+        'job-running',
+        `Another command (PID ${owner.pid} on ${owner.host}) is starting ${staged.job}`,
+      );
+    if (detached) await this.#owners.release(workflowId);
+    return this.ending(handle, staged);
+  }
+
+  /**
+   * Marks failed rows of a complete job and starts a run of the job. The run has nothing else to buy, because it keeps the stage of the last
+   * run and asks for no fresher answers. If the run is interrupted, the marks stay, and `resume` continues.
+   */
+  async retry({ staged, pick }: RetryPlan, { maxCostDollars }: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
+    const { workflowId = workflowIdOf(staged.job), csv, asked: last } = await findJob(this.#store.entries, staged.job);
+    const { freshness: _freshness, redrive: _redrive, maxCostDollars: _cap, ...kept } = last;
+    const asked = { ...kept, ...withoutUndefined({ maxCostDollars }) };
+    const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
+      const entry = jobs.find((one) => one.staged.job === staged.job) ?? null;
+      if (other !== null || entry === null) return { before: null };
+      if (entry.staged.generation !== staged.generation)
+        throw new UsageError(
+          'job-replaced',
+          `${staged.job} was run with other rows or options in the meantime. Run retry again`,
+        );
+      const state = { phase: 'running' as const, since: Date.now() };
+      return { before: entry, entry: { job: staged.job, now: { ...entry, asked, completed: null, state } } };
+    });
+    if (owner !== null)
+      throw new UsageError('job-running', `Another command (PID ${owner.pid} on ${owner.host}) runs ${staged.job}`);
+    try {
+      await this.#here.run();
+      const { client } = await this.#connect();
+      const handle = new RowJobHandle(client, staged.job, workflowId);
+      if ((await runningFor(client, handle)) !== null)
+        throw new UsageError('job-running', `${staged.job} is running. Wait until it ends, then run retry again`);
+      await this.#warehouses.of(staged).markRows(staged.job, 'retry', pick);
+      await this.#startWorkflow(workflowId, staged, { asked, csv, detached: false });
+      return this.ending(handle, staged);
+    } catch (error) {
+      const entry = { job: staged.job, now: before };
+      await this.#store.entries.claim(workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** A handle that records the end of the job. `startsAgain`: whether the job is started again after its end. */
+  ending(handle: RowJobHandle, staged: StagedJob, startsAgain?: () => Promise<boolean>): JobHandle {
+    return withJobEnd(this.#parts, handle, staged, { worksHere: () => !this.#here.refused, startsAgain });
+  }
+
+  /** Whether the owner of a job has started the job again. The owner may have cancelled a run that a dead command had left. */
+  async #startsAgain(handle: RowJobHandle): Promise<boolean> {
+    const { client } = await this.#connect();
+    const until = performance.now() + START_AGAIN_MS;
+    while (performance.now() < until) {
+      const running = await runningFor(client, handle);
+      if (running !== null && !running.isCancelled) return true;
+      const owner = await this.#owners.ownerOf(handle);
+      if (owner === null || owner.id === this.#store.entries.owner().id) return false;
+      await delay(START_POLL_MS);
+    }
+    return false;
+  }
+
+  #connect(): Promise<Temporal> {
+    return this.#parts.connect();
+  }
+}
+
+/** Interval at which a watching command checks whether the owner has started the job. */
+const START_POLL_MS = 250;
+/** Longest wait of a watching command for the owner to start the job again after a cancel. */
+const START_AGAIN_MS = 30_000;
+
+const watchText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job}. Watching it; this command takes over if that one dies.`;
+
+const notDetachedText = ({ job }: Pick<Work, 'job'>, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job}, and ${job} ends with that command. Wait until it ends, or stop it. Nothing was started`;
+
+const otherUseText = ({ job }: StagedJob, { pid, host }: Owner): string =>
+  `Another command (PID ${pid} on ${host}) is running ${job} with other rows or options. Wait until it ends, or stop it`;
