@@ -119,7 +119,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   /** Finds the source of units from the rows that were kept back, then stages these rows. */
   const bind = async (): Promise<BoundUnits> => {
     const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
-    const units = bindUnits(options.units, columns, whole);
+    const units = await bindUnits(options.units, columns, whole);
     key = options.key === undefined ? null : bindKey(options.key, columns, options.sha256);
     if (units.group !== null) groups = new RowGroups(units.group);
     found = units;

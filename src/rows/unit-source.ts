@@ -3,7 +3,6 @@ import { canonicalJson, type Json } from '../core/text/json.js';
 import { CsvError, cellPosition, recordPosition } from './csv-error.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
 import type { RowRecord } from './row-reader.js';
-import { compileTemplate, MissingValue, TemplateError } from './template.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
 /** Returns the problem of a unit; null if there is none. Throws if every row has the problem. */
@@ -50,12 +49,12 @@ export interface BoundUnits {
  * Applies a source of units to the columns of a table. The first rows are used to detect a column of URLs. Throws `CsvError` if the source
  * does not fit the table.
  */
-export function bindUnits(
+export async function bindUnits(
   source: UnitSource,
   columns: readonly string[],
   firstRows: readonly (readonly (string | null)[])[] = [],
-): BoundUnits {
-  const bound = bind(source, columns, firstRows);
+): Promise<BoundUnits> {
+  const bound = await bind(source, columns, firstRows);
   const { check } = source;
   if (!check) return bound;
   const checked = (found: RowUnit, record: RowRecord): RowUnit => {
@@ -76,11 +75,11 @@ export function bindUnits(
   };
 }
 
-function bind(
+async function bind(
   source: UnitSource,
   columns: readonly string[],
   firstRows: readonly (readonly (string | null)[])[],
-): BoundUnits {
+): Promise<BoundUnits> {
   if (source.kind === 'url') return bindUrls(source, columns, firstRows);
   return source.kind === 'template' ? bindTemplate(source.template, columns) : bindRows(source, columns);
 }
@@ -106,13 +105,16 @@ function bindUrls(
   };
 }
 
-function bindTemplate(template: Json, columns: readonly string[]): BoundUnits {
-  const render = rendering(template, columns);
+async function bindTemplate(template: Json, columns: readonly string[]): Promise<BoundUnits> {
+  const render = await rendering(template, columns);
   return { unitColumn: null, foundBy: null, group: null, unitOf: (record) => render(record, (made) => made) };
 }
 
-function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: readonly string[]): BoundUnits {
-  const render = row === null ? null : rendering(row, columns);
+async function bindRows(
+  { row, rowsPerRun }: UnitSource & { kind: 'rows' },
+  columns: readonly string[],
+): Promise<BoundUnits> {
+  const render = row === null ? null : await rendering(row, columns);
   return {
     unitColumn: null,
     foundBy: null,
@@ -133,7 +135,16 @@ function bindRows({ row, rowsPerRun }: UnitSource & { kind: 'rows' }, columns: r
 }
 
 /** Returns a function that renders the unit of a row. `finish` may add fields to the rendered JSON. */
-function rendering(template: Json, columns: readonly string[]) {
+async function rendering(template: Json, columns: readonly string[]) {
+  // The module is loaded here, because rows with URLs need no templates.
+  const { compileTemplate, MissingValue, TemplateError } = await import('./template.js');
+  const asCsvError = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof TemplateError ? new CsvError(error.errorCode, error.message) : error;
+    }
+  };
   const compiled = asCsvError(() => compileTemplate(template, columns));
   return (record: RowRecord, finish: (made: Json) => Json): RowUnit =>
     asCsvError(() => {
@@ -148,12 +159,4 @@ function rendering(template: Json, columns: readonly string[]) {
         };
       }
     });
-}
-
-function asCsvError<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof TemplateError ? new CsvError(error.errorCode, error.message) : error;
-  }
 }
