@@ -1,14 +1,5 @@
+export { count, some } from '../../core/text/count.js';
 export { dollars } from '../../core/text/money.js';
-
-const grouped = new Intl.NumberFormat('en-US');
-
-/** Returns a number with separators: `3470` as `3,470`. */
-export const count = (amount: number): string => grouped.format(amount);
-
-/** Returns a number with its noun, such as `1 row` or `3,470 rows`. */
-export function some(amount: number, singular: string, plural = `${singular}s`): string {
-  return `${count(amount)} ${amount === 1 ? singular : plural}`;
-}
 
 /** Returns seconds as text, such as `4 s`, `3 min 20 s`, `2 h 5 min` or `3 d 4 h`. */
 export function duration(seconds: number): string {

@@ -4,6 +4,7 @@ import type { UnknownOutcome } from '../purchase/journal.js';
 import type { JobPhase, JobSummary, PauseReason } from '../rows/job.js';
 import type { Pause } from '../rows/pause.js';
 import type { WarehouseSummary } from '../rows/row-warehouse.js';
+import { count, some } from '../text/count.js';
 import { dollars, toDollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { AlertFact } from './alert.js';
@@ -36,9 +37,6 @@ const reasons: Readonly<Record<PauseReason, string>> = {
   misfit: 'a value of an answer does not fit its column',
 };
 
-const counted = (value: number, noun: string): string =>
-  `${value.toLocaleString('en-US')} ${value === 1 ? noun : `${noun}s`}`;
-
 /** A name as a text for people has it. Angle brackets would be markup for some receivers. */
 export const named = (name: string): string =>
   name
@@ -68,7 +66,7 @@ export function endOfRows(
   const { rows, error, invalid, missing } = warehouse;
   const failed = error + invalid;
   const counts = { rows, failedRows: failed, missingRows: missing, requests, dollars: toDollars(costMicros) };
-  const figures = `${counted(rows, 'row')}, ${counted(failed, 'failed row')}, ${dollars(costMicros)} in this run`;
+  const figures = `${some(rows, 'row')}, ${some(failed, 'failed row')}, ${dollars(costMicros)} in this run`;
   if (stopped !== null) return [stoppedFact(run, stopped, { ...counts, seconds }, figures)];
   if (published !== null && published.error !== null) {
     const next = `searchflow publish ${shellWord(run.job)} --to …`;
@@ -116,7 +114,7 @@ export function findingsOfRows(run: AlertRun, warehouse: WarehouseSummary): read
     facts.push({
       type: 'job.misfits',
       key: [run.run],
-      text: `${subject(run)}: ${counted(values, 'value')} in ${counted(misfits.length, 'column')} do not fit the type of the column; the table misfits lists them. Next: ${next}`,
+      text: `${subject(run)}: ${some(values, 'value')} in ${some(misfits.length, 'column')} do not fit the type of the column; the table misfits lists them. Next: ${next}`,
       data: { ...aboutRun(run), values, columns: misfits.length, next },
     });
   }
@@ -149,7 +147,7 @@ export function unknownOfRun(
     {
       type: 'job.unknown_outcomes',
       key: [run.run, own.length],
-      text: `${subject(run)}: ${counted(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`,
+      text: `${subject(run)}: ${some(own.length, 'request')} got no answer and may have been charged, at most ${dollars(micros)}. Next: ${next}`,
       data: { ...aboutRun(run), outcomes: own.length, mostDollars: toDollars(micros), next },
     },
   ];
@@ -213,7 +211,7 @@ export function endOfWalk(
   return {
     type: 'job.done',
     key: [run.run],
-    text: `${subject(run)} is done: ${counted(events, 'event')}, ${added.toLocaleString('en-US')} new.`,
+    text: `${subject(run)} is done: ${some(events, 'event')}, ${count(added)} new.`,
     data: { ...aboutRun(run), ...counts, next: null },
   };
 }

@@ -2,6 +2,7 @@ import { codeOfCap } from '../errors/code-of.js';
 import type { ErrorCode } from '../errors/registry.js';
 import type { PublishOutcome } from '../publish/publish-request.js';
 import type { OverBudget } from '../purchase/spend.js';
+import { count } from '../text/count.js';
 import { dollars } from '../text/money.js';
 import { shellWord } from '../text/shell-word.js';
 import type { PauseReason } from './job.js';
@@ -157,8 +158,7 @@ export function pauseOf(
 export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>, job: string | null): Pause {
   const { answered, failed, tags } = counts;
   const [most] = Object.entries(tags).sort(([, a], [, b]) => b - a);
-  const number = (value: number) => value.toLocaleString('en-US');
-  const tag = most === undefined ? '' : `, most often with ${most[0]} (${number(most[1])})`;
+  const tag = most === undefined ? '' : `, most often with ${most[0]} (${count(most[1])})`;
   const share = Math.floor((1000 * failed) / answered) / 10;
   const next =
     job === null
@@ -166,7 +166,7 @@ export function failedPause(counts: AnswerCounts, limit: Required<StopAtFailed>,
       : `Correct the request and run the job's command again, or remove the limit (--stop-at-failed none). To accept these failures and count again: searchflow resume ${shellWord(job)}`;
   return {
     reason: 'failed',
-    message: `${number(failed)} of ${number(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
+    message: `${count(failed)} of ${count(answered)} answers failed (${share}%)${tag}; the job pauses if ${limitText(limit)}. ${next}`,
   };
 }
 
@@ -176,7 +176,7 @@ const VALUE_SHOWN = 60;
 /** Returns the pause of a job with a value that does not fit its column; `job` as for {@link failedPause}. */
 export function misfitPause({ row, column, value, expected }: RowMisfit, job: string | null): Pause {
   const shown = JSON.stringify(value.length > VALUE_SHOWN ? `${value.slice(0, VALUE_SHOWN)}…` : value);
-  const where = row === null ? '' : `Row ${row.toLocaleString('en-US')}: `;
+  const where = row === null ? '' : `Row ${count(row)}: `;
   const next =
     job === null
       ? 'Correct the schema or the request; the next run accepts this value and buys the rest'
@@ -202,7 +202,7 @@ function refusedText(refusal: string, { requests, rows }: AllRefusedFacts, job: 
     job === null
       ? 'Correct the request or these rows; the next run continues. To record such rows as failed, create the schedule again with --skip-refused'
       : `Correct the request and run the job's command again. To record such rows as failed and continue: searchflow resume ${shellWord(job)} --skip-refused`;
-  return `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${rows.toLocaleString('en-US')} rows. ${next}`;
+  return `${refusal}. The service refused ${requests} requests and accepted none of this run; the job has ${count(rows)} rows. ${next}`;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { some } from '../text/count.js';
+
 /** The limit of failed answers at which a job pauses (`--stop-at-failed`, `--stop-after`). */
 export interface StopAtFailed {
   /** The job pauses once this share of the answers has failed; above 0, at most 100. */
@@ -72,5 +74,5 @@ export function addCounts(a: AnswerCounts, b: AnswerCounts): AnswerCounts {
 
 /** Returns the limit as a phrase, such as `20% of at least 50 answers fail`. */
 export function limitText({ percent, after }: Required<StopAtFailed>): string {
-  return `${percent}% of at least ${after.toLocaleString('en-US')} ${after === 1 ? 'answer' : 'answers'} fail`;
+  return `${percent}% of at least ${some(after, 'answer')} fail`;
 }

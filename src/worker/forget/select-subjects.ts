@@ -1,6 +1,7 @@
 import { hasUrl } from '../../core/purchase/forgotten.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { ForgetSubjects, RowWarehouse } from '../../core/rows/row-warehouse.js';
+import { some } from '../../core/text/count.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { UsageError } from '../config/runtime-types.js';
 import { StagedRows } from '../staging/staged-rows.js';
@@ -62,7 +63,7 @@ async function ofRows({ parts }: Selection, { staged }: JobEntry, rows: readonly
   const stage = new StagedRows(parts.store.stages, staged);
   for (const row of rows) {
     if (row > staged.rows)
-      throw new UsageError('row-unknown', `--row: ${job} has ${staged.rows.toLocaleString('en-US')} rows, from 1 on.`);
+      throw new UsageError('row-unknown', `--row: ${job} has ${some(staged.rows, 'row')}, from 1 on.`);
     const line = await stage.row(row);
     if (line !== null) collected.add(job, line.k, line.h);
     const loaded = line === null ? await parts.warehouses.of(staged).forgettable({ job, rows: [row] }) : [];

@@ -6,6 +6,7 @@ import type { Resumption, StagedJob } from '../../core/rows/job.js';
 import { startedByUs, workflowIdOf, workflowNames } from '../../core/rows/job.js';
 import type { Work } from '../../core/rows/job-entries.js';
 import { entryAfter, type JobEntry, type Owner } from '../../core/rows/job-entries.js';
+import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
@@ -177,7 +178,7 @@ export class JobStarts {
         workflowId,
         taskQueue: this.#config.taskQueue,
         args: [input],
-        ...staticSummary(`${staged.name}: ${staged.rows.toLocaleString('en-US')} rows, ${staged.operation}`),
+        ...staticSummary(`${staged.name}: ${some(staged.rows, 'row')}, ${staged.operation}`),
         staticDetails: `- from: ${staged.input}\n- into: ${staged.into}`,
         memo: {
           ...{ generation: staged.generation, host: staged.host ?? null, limit: staged.limit ?? null },

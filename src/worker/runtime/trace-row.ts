@@ -5,6 +5,7 @@ import { type StagedJob, wantedRows } from '../../core/rows/job.js';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import type { RowPlace } from '../../core/rows/loaded-row.js';
 import type { StagedRow } from '../../core/rows/row-warehouse.js';
+import { some } from '../../core/text/count.js';
 import { toUrl } from '../../rows/url-problem.js';
 import { type JobStatus, UsageError } from '../config/runtime-types.js';
 import { findJob } from '../staging/find-job.js';
@@ -100,7 +101,7 @@ export async function traceRow(
 function checkName(staged: StagedJob, asked: TracedName): void {
   const { job, rows, unitColumn } = staged;
   if ('row' in asked && asked.row > rows)
-    throw new UsageError('row-unknown', `--row: ${job} has ${rows.toLocaleString('en-US')} rows, from 1 on.`);
+    throw new UsageError('row-unknown', `--row: ${job} has ${some(rows, 'row')}, from 1 on.`);
   if ('url' in asked && unitColumn === null)
     throw new UsageError('option-unusable', `--url: ${job} has no column of URLs. Name the row with --row N.`);
 }

@@ -15,6 +15,7 @@ import {
   timingProblems,
   timingText,
 } from '../../core/schedules/schedule-timing.js';
+import { count } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { UsageError, type WorkflowAccess } from '../config/runtime-types.js';
 import { workerOn } from '../team/presence.js';
@@ -235,7 +236,7 @@ export class ScheduleControl {
 }
 
 function tooMany(name: string, times: number): string {
-  const [found, most] = [times, MOST_BACKFILLED].map((amount) => amount.toLocaleString('en-US'));
+  const [found, most] = [times, MOST_BACKFILLED].map(count);
   const more = times < COUNTED_PAGES * 1000 ? '' : ' at least';
   return `The schedule ${name} has${more} ${found} runs in that range, and a backfill starts at most ${most}. Give a shorter range with --from and --until`;
 }

@@ -95,6 +95,9 @@ describe('amounts', () => {
       '0 rows',
       '2 entries',
     ]);
+    expect([999, 1000, 1_234_567, -3470, 1234.56, 1234.5678].map(count)).toEqual(
+      [999, 1000, 1_234_567, -3470, 1234.56, 1234.5678].map((amount) => amount.toLocaleString('en-US')),
+    );
   });
 });
 
