@@ -25,7 +25,7 @@ it('the package contains all files that run and a reader needs, and no developme
     'examples/brands.csv',
     'CHANGELOG.md',
     'dist/bin/searchflow.js',
-    'dist/bin/LICENSE.undici',
+    'dist/bin/LICENSE.duckdb-node-api',
     'dist/bin/LICENSE.zod',
     'dist/worker/workflow-bundle.js',
     'dist/schemas/enrich.json',
