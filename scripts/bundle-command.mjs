@@ -1,8 +1,8 @@
 // node scripts/bundle-command.mjs <folder with the compiled modules> <folder to write>
 // Bundles the modules of the command into a few files, because Node needs longer to find 300 files than to run them. The packages of
 // `bundled` are included for the same reason, with their licences; all other dependencies stay outside.
-import { copyFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { inRoot } from './root.mjs';
 
@@ -42,5 +42,11 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir: to, format: 'esm', cleanDir: true, chunkFileNames: '[name]-[hash].js' });
 await bundle.close();
-for (const name of bundled)
-  copyFileSync(inRoot('node_modules', name, 'LICENSE'), join(to, `LICENSE.${name.replace('@', '').replace('/', '-')}`));
+// A part of a package may have a licence of its own.
+for (const name of bundled) {
+  const files = readdirSync(inRoot('node_modules', name), { recursive: true });
+  for (const file of files.filter((one) => basename(one) === 'LICENSE')) {
+    const part = join(name, dirname(file)).replace('@', '').replace(/[\\/]/g, '-');
+    copyFileSync(inRoot('node_modules', name, file), join(to, `LICENSE.${part}`));
+  }
+}

@@ -26,6 +26,7 @@ it('the package contains all files that run and a reader needs, and no developme
     'CHANGELOG.md',
     'dist/bin/searchflow.js',
     'dist/bin/LICENSE.duckdb-node-api',
+    'dist/bin/LICENSE.undici-lib-web-fetch',
     'dist/bin/LICENSE.zod',
     'dist/worker/workflow-bundle.js',
     'dist/schemas/enrich.json',
