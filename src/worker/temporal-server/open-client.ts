@@ -1,8 +1,8 @@
-import { Client, Connection, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
+import { Client, type ConnectionOptions, isGrpcServiceError } from '@temporalio/client';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import { dataConverterOf, forClient } from '../data-converter/data-converter.js';
-import { retriesUntilClose } from './retries-until-close.js';
+import { connectClient } from './retries-until-close.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -28,12 +28,11 @@ export async function openClient(
       ? null
       : (await import('@temporalio/envconfig')).loadClientConnectConfig({ overrideEnvVars: definedOnly(env) });
   const options = { ...loaded?.connectionOptions, address };
-  const retries = retriesUntilClose();
-  const connection = await Connection.connect({ ...options, connectTimeout, interceptors: [retries.interceptor] });
+  const { connection, close } = await connectClient({ ...options, connectTimeout });
   return {
     client: new Client({ connection, namespace, dataConverter: forClient(dataConverter) }),
     options,
-    close: () => retries.close(() => connection.close()),
+    close,
   };
 }
 

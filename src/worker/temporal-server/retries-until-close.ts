@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ConnectionOptions, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import {
+  Connection,
+  type ConnectionOptions,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 
 /** Longest wait, on closing, for the next retry of a call. */
 const RETRY_WAIT_MS = 2000;
@@ -9,6 +14,19 @@ interface RetriesUntilClose {
   readonly interceptor: NonNullable<ConnectionOptions['interceptors']>[number];
   /** Closes after the next retry of a call. If the next retry is more than two seconds away, the connection ends with the process. */
   close(close: () => Promise<void>): Promise<void>;
+}
+
+/**
+ * Connects a client to Temporal, with retries as in {@link retriesUntilClose}. Like the connection of a worker, it never uses a proxy; by
+ * default, gRPC would use that of `https_proxy` or `http_proxy`, even to this machine.
+ */
+export async function connectClient(
+  options: ConnectionOptions,
+): Promise<{ readonly connection: Connection; close(): Promise<void> }> {
+  const retries = retriesUntilClose();
+  const channelArgs = { ...options.channelArgs, 'grpc.enable_http_proxy': 0 };
+  const connection = await Connection.connect({ ...options, channelArgs, interceptors: [retries.interceptor] });
+  return { connection, close: () => retries.close(() => connection.close()) };
 }
 
 /**

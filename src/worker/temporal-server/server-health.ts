@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
-import { retriesUntilClose } from './retries-until-close.js';
+import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { connectClient } from './retries-until-close.js';
 
 /** Retention of finished workflows. The default of the dev server is one day. */
 const RETENTION_SECONDS = 7 * 24 * 3600;
@@ -56,9 +56,7 @@ export async function awaitServer({
 
 async function prepareNamespace(address: string, namespace: string, until: number): Promise<null> {
   const left = Math.max(1, until - performance.now());
-  const retries = retriesUntilClose();
-  const interceptors = [retries.interceptor];
-  const connection = await Connection.connect({ address, connectTimeout: left, interceptors });
+  const { connection, close } = await connectClient({ address, connectTimeout: left });
   try {
     await connection.withDeadline(Date.now() + left, async () => {
       const service = connection.workflowService;
@@ -81,7 +79,7 @@ async function prepareNamespace(address: string, namespace: string, until: numbe
     });
     return null;
   } finally {
-    await retries.close(() => connection.close());
+    await close();
   }
 }
 
