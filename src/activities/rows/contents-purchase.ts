@@ -8,7 +8,7 @@ import { estimateContents } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
 import { type Json, RawJson } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
-import { rawResults } from '../call/landing.js';
+import { oddResults, rawResults } from '../call/landing.js';
 import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 
 /** Name of the operation in keys and segments. */
@@ -68,15 +68,17 @@ export function contentsPurchase(
 /** Returns the outcome of each unit of a contents request. */
 export function contentsOutcomes(
   units: readonly Unit[],
-  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'rawList'>,
+  answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw' | 'rawList'>,
 ): readonly Omit<UnitOutcome, 'costMicros'>[] {
   const matched = matchContents(
     units.map((unit) => unit.unit),
     answer.data,
     { raw: rawResults(answer), misread: answer.misread },
   );
-  // Results that match no unit were paid for, so they are kept with the first unit without a result.
-  const empty = matched.unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
+  // Results that match no unit were paid for, so they are kept with the first unit without a result; also if they are not a list.
+  const odd = oddResults(answer);
+  const unmatched = odd === null ? matched.unmatched : [odd];
+  const empty = unmatched.length > 0 ? matched.units.find((match) => match.result === null) : undefined;
   return matched.units.map((match, index) => ({
     key: (units[index] as Unit).key,
     unit: match.url,
@@ -86,7 +88,7 @@ export function contentsOutcomes(
     source: match.source,
     wholeStatus: match.wholeStatus,
     misread: match.misread,
-    result: match === empty ? unmatchedOf(matched.unmatched) : (match.result ?? statusInstead(match)),
+    result: match === empty ? unmatchedOf(unmatched) : (match.result ?? statusInstead(match)),
   }));
 }
 

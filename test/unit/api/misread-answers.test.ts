@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/call/landing.js';
+import { contentsOutcomes } from '../../../src/activities/rows/contents-purchase.js';
 import { elementsOf, rawJson } from '../../../src/api/checks/members.js';
 import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
@@ -81,6 +82,18 @@ describe('fault 58: a field of another type', () => {
       Array(2).fill(['MISSING_FROM_RESPONSE', 'results: expected array, received object']),
     );
   });
+
+  it.each(['{"id":"https://a.example/","text":"paid 1.0"}', '"busy"'])(
+    'keeps these results with the first unit: %s',
+    async (results) => {
+      const { answer } = await contents(results);
+      const outcomes = contentsOutcomes(
+        urls.map((url) => ({ key: url, unit: url })),
+        answer,
+      );
+      expect(outcomes.map(({ result }) => jsonText(result))).toEqual([`{"unmatched":[${results}]}`, 'null']);
+    },
+  );
 
   it('in a status does not hide the result beside it', async () => {
     const statuses = ',"statuses":[{"id":"https://a.example/","status":3},{"status":"success"}]';
