@@ -19,7 +19,7 @@ const limits = [
   ['Rows', 'columns of a CSV or of JSON Lines', 'rows/csv/csv-record', 'MAX_CELLS', number, 'the input is refused'],
   [
     'Rows',
-    'rows of a Parquet file of an export',
+    'rows of a Parquet file of an export, fewer if they are large',
     'warehouse/export/job-rows',
     'ROWS_AT_ONCE',
     number,

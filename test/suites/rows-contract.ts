@@ -1240,6 +1240,19 @@ export function longRowsContract(make: MakeWarehouse<LoadedElsewhere>): void {
     expect(readdirSync(out).sort()).toEqual(['part-00000.parquet', 'part-00001.parquet', 'part-00002.parquet']);
     expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
   });
+
+  it('exports rows with large answers in parts that fit into memory', async () => {
+    const text = 'large '.repeat(20_000);
+    const large = new Service(() => ({ result: { text } }));
+    const rows = Array.from({ length: 300 }, (_, index) => `n${index},https://a.com/${index}`);
+    await runJob(dir, warehouse, await stageText(dir, csv(...rows)), large);
+    const out = join(dir, 'parquet');
+    expect(await warehouse.exportParquet('brands-1', out)).toMatchObject({ rows: 300, files: 5 });
+    expect((await parquetRows(out)).map((row) => row.name)).toEqual(rows.map((_, index) => `n${index}`));
+    expect((await exported(dir, warehouse)).map((row) => row.text === text && row.name)).toEqual(
+      rows.map((_, index) => `n${index}`),
+    );
+  });
 }
 
 /** Waits until the process has printed a line for each of this many loads. Kills it this many milliseconds later, during the next load. */

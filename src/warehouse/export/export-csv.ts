@@ -6,7 +6,7 @@ import { moveDurably } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
 import { viewColumns } from '../shared/view-columns.js';
 import { guardedCsvQuery } from './csv-formula-guard.js';
-import { type JobRows, memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
+import { type JobRows, memoryFor, partsOf, type RowReader } from './job-rows.js';
 
 /**
  * See `RowWarehouse.exportCsv`. The file has UTF-8 and LF. Cells of the input are written unchanged. Texts from the web are made
@@ -29,10 +29,9 @@ export async function exportCsv(
     await draft.writeFile(`${bom ? '\ufeff' : ''}${header(job, delimiter)}`);
     const { columns, types, hasExtraCells } = job;
     const guarded = { columns: columns.length, types, added, hasExtraCells, delimiter };
-    for (let from = 1; from <= job.last; from += ROWS_AT_ONCE) {
-      const query = guardedCsvQuery(guarded, await job.part(from, from + ROWS_AT_ONCE - 1));
+    for await (const part of partsOf(job)) {
       const copied = await connection.runAndReadAll(
-        `COPY (${query}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
+        `COPY (${guardedCsvQuery(guarded, part)}) TO ${literal(piece)} (FORMAT csv, DELIMITER ${literal(delimiter)}, HEADER false, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%gZ')`,
       );
       rows += Number(copied.getRowsJson()[0]?.[0]);
       for await (const bytes of createReadStream(piece, { highWaterMark: 1 << 20 })) await draft.writeFile(bytes);

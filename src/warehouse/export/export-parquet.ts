@@ -5,15 +5,14 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 import { moveDurably, swapFolders } from '../../files/write-durably.js';
 import { literal } from '../shared/duckdb-quote.js';
-import { memoryFor, ROWS_AT_ONCE, type RowReader } from './job-rows.js';
+import { memoryFor, partsOf, type RowReader } from './job-rows.js';
 import { parquetQuery } from './parquet-query.js';
 
 /** Number of rows in a row group. The group is small, because a group is held in memory until it is written, and a page may be large. */
 const ROW_GROUP = 2048;
 
 /**
- * See `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, with {@link ROWS_AT_ONCE} rows each, in the order of the
- * rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything is
+ * See `RowWarehouse.exportParquet`. Writes files `part-00000.parquet` and so on, one for each part of `partsOf`, in the order of the rows. The directory is created, or replaced as a whole. If the directory has other files, the export is refused before anything is
  * written.
  */
 export async function exportParquet(
@@ -28,10 +27,9 @@ export async function exportParquet(
   await need(memoryFor(job.columns.length));
   let [rows, files, bytes] = [0, 0, 0];
   // A job without rows is exported as one empty file, because readers need the columns of the job.
-  for (let from = 1; from === 1 || from <= job.last; from += ROWS_AT_ONCE) {
-    const query = parquetQuery(job, await job.part(from, from + ROWS_AT_ONCE - 1));
+  for await (const part of partsOf(job)) {
     const file = join(draft, `part-${String(files).padStart(5, '0')}.parquet`);
-    rows += await copyToParquet(connection, query, file);
+    rows += await copyToParquet(connection, parquetQuery(job, part), file);
     bytes += await syncedSize(file);
     files++;
   }

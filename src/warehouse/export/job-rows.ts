@@ -1,9 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { ColumnType } from '../../core/rows/column-type.js';
 import type { ResultColumn } from '../rows/result-column.js';
+import type { RowTransaction } from '../rows/row-sql.js';
 
-/** Number of rows that are sorted and written at a time. This number bounds the memory of an export. */
+/** Number of rows that are sorted and written at a time, if they are small. */
 export const ROWS_AT_ONCE = 25_000;
+/** Number of rows that DuckDB reads at a time. It holds about ten copies of their answers. */
+const ROWS_OF_VECTOR = 2048;
+/** Number of characters of cells and answers in so many rows. Larger rows are sorted and written in portions of this size. */
+const CHARACTERS_OF_VECTOR = 8_388_608;
 
 /** The rows of a job that are in the current input, in a form that DuckDB can read, from either kind of warehouse. */
 export interface JobRows {
@@ -24,6 +29,44 @@ export interface JobRows {
    * call.
    */
   part(from: number, to: number): Promise<string>;
+  /** See {@link portionsOf}. */
+  portions(from: number, to: number): Promise<readonly number[]>;
+}
+
+/**
+ * Returns the first numbers of portions of the rows from number `from` to number `to`, each of which fits into the memory of an export: one
+ * portion if the rows are small. `where`: condition on the rows.
+ */
+export async function portionsOf(
+  { rows }: Pick<RowTransaction, 'rows'>,
+  where: string,
+  from: number,
+  to: number,
+): Promise<readonly number[]> {
+  const found = await rows<{ first: unknown }>(
+    `SELECT min(row_number) AS first FROM (
+       SELECT row_number, CASE WHEN max(of_vector) OVER () > ${CHARACTERS_OF_VECTOR} THEN floor(up_to / ${CHARACTERS_OF_VECTOR}) ELSE 0 END AS portion
+       FROM (
+         SELECT row_number, sum(characters) OVER (ORDER BY row_number) AS up_to,
+           sum(characters) OVER (PARTITION BY floor(row_number / ${ROWS_OF_VECTOR})) AS of_vector
+         FROM (
+           SELECT row_number, coalesce(length(CAST(response AS text)), 0) + coalesce(length(CAST(input AS text)), 0) AS characters
+           FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}) sizes) sums) portions
+     GROUP BY portion ORDER BY first`,
+  );
+  return found.map(({ first }) => Number(first));
+}
+
+/**
+ * Queries of all rows, in order and at least one, in parts that fit into the memory of an export. A query is valid until the next one is
+ * read.
+ */
+export async function* partsOf({ last, part, portions }: JobRows): AsyncIterable<string> {
+  for (let from = 1; from === 1 || from <= last; from += ROWS_AT_ONCE) {
+    const end = from + ROWS_AT_ONCE;
+    const firsts = [from, ...(await portions(from, end - 1)).slice(1)];
+    for (const [nth, first] of firsts.entries()) yield await part(first, (firsts[nth + 1] ?? end) - 1);
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { JobRows } from '../export/job-rows.js';
-import { memoryFor, ROWS_AT_ONCE } from '../export/job-rows.js';
+import { memoryFor, partsOf } from '../export/job-rows.js';
 import { parquetQuery } from '../export/parquet-query.js';
 
 /** A table of the source, in a form that DuckDB can read. */
@@ -28,13 +28,11 @@ export interface SourceReader {
 
 /** The rows of a job as a table with the columns of its view. */
 export function jobTable(name: string, rows: JobRows): SourceTable {
-  const { columns, last, part } = rows;
   return {
     name,
-    memory: memoryFor(columns.length),
+    memory: memoryFor(rows.columns.length),
     async *parts() {
-      for (let from = 1; from === 1 || from <= last; from += ROWS_AT_ONCE)
-        yield parquetQuery(rows, await part(from, from + ROWS_AT_ONCE - 1));
+      for await (const part of partsOf(rows)) yield parquetQuery(rows, part);
     },
   };
 }

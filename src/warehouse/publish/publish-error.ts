@@ -13,7 +13,7 @@ const cases: readonly (readonly [when: RegExp, say: (target: string) => string, 
     'publish-target-unreachable',
   ],
   [
-    /Out of Memory Error/,
+    /Out of Memory Error|failed to (pin|allocate)/,
     (target) =>
       `Publishing to ${target} needs more memory than it has: check for very large rows, or use --mode replace`,
     'warehouse-out-of-memory',

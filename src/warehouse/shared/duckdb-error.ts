@@ -43,10 +43,10 @@ const cases: readonly {
       `${file} is damaged, or was written by another version of DuckDB: move it away and run the job again; all rows are loaded from the journal, nothing is bought twice`,
   },
   {
-    when: /Out of Memory Error/,
+    when: /Out of Memory Error|failed to (pin|allocate)/,
     code: 'warehouse-out-of-memory',
     say: (file) =>
-      `Loading into ${file} needs more memory than the warehouse has: check for a very large row, answer or event`,
+      `The work on ${file} needs more memory than DuckDB may use: check for a very large row, answer or event`,
     as: TooMuchAtOnce,
   },
   {

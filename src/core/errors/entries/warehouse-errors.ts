@@ -48,8 +48,8 @@ export const warehouseErrors = {
     retry: 'fixed',
   },
   'warehouse-out-of-memory': {
-    title: 'A load needs too much memory',
-    happened: 'The database has not enough memory for a part of the load.',
+    title: 'DuckDB needs too much memory',
+    happened: 'DuckDB has not enough memory for a part of a load, of an export or of a publish.',
     why: 'A row, an answer or an event is very large.',
     fix: 'Look for very large rows or answers. For a publish, use `--mode replace`.',
     exits: ['failed'],

@@ -7,7 +7,7 @@ import type { Relation } from '../../shared/relation.js';
 import { duckDbDialect } from '../dialect/event-dialect.js';
 import { inTransaction } from '../driver/in-transaction.js';
 import type { Warehouse } from '../open/warehouse.js';
-import { onceFree, partOf } from '../rows/duckdb-rows.js';
+import { duckDbParts, onceFree } from '../rows/duckdb-rows.js';
 import { rowTransaction } from '../rows/row-transaction.js';
 
 /** Publishes the tables of a DuckDB file. All loads wait meanwhile. */
@@ -28,8 +28,9 @@ export function duckDbPublisher(warehouse: Warehouse, options: PublishOptions): 
               return work({ connection, need, source: subject, run: null, input: null, tables });
             }
             const { job } = subject;
-            const { view, run, ...record } = await readJob(rowTransaction(connection), job, warehouse.file);
-            const tables = [jobTable(view, { ...record, part: partOf(record.where) })];
+            const tx = rowTransaction(connection);
+            const { view, run, ...record } = await readJob(tx, job, warehouse.file);
+            const tables = [jobTable(view, { ...record, ...duckDbParts(tx, record.where) })];
             return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
           }),
         );

@@ -2,10 +2,11 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RowWarehouse, WarehouseBusy } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
+import { type JobRows, portionsOf } from '../../export/job-rows.js';
 import { createFigures } from '../../report/row-figures.js';
 import { unpurged } from '../../rows/marks/forget.js';
 import { hasTable } from '../../rows/misfits.js';
-import type { RowDatabase } from '../../rows/row-sql.js';
+import type { RowDatabase, RowTransaction } from '../../rows/row-sql.js';
 import { createRowStore, readJob, unknownJob } from '../../rows/row-store.js';
 import { createRowPlaces } from '../../traces/create-row-places.js';
 import { duckDbRowDialect } from '../dialect/row-dialect.js';
@@ -72,8 +73,9 @@ export function createDuckDbRows(options: {
         onceFree(async () => {
           check(job);
           return warehouse.useWhole(async (connection, grant) => {
-            const record = await readJob(rowTransaction(connection), job, warehouse.file);
-            const rows = { ...record, part: partOf(record.where) };
+            const tx = rowTransaction(connection);
+            const record = await readJob(tx, job, warehouse.file);
+            const rows = { ...record, ...duckDbParts(tx, record.where) };
             return work({ connection, rows, need: (memory) => grant({ memory }) });
           });
         }),
@@ -85,9 +87,11 @@ export function createDuckDbRows(options: {
 /** Waits for the work on a DuckDB file in this process, and keeps the file closed until the returned function is called. */
 export const closedWarehouseFile = (file: string): Promise<() => void> => Warehouse.at(resolve(file)).keepClosed();
 
-/** See `JobRows.part`. `where`: condition on the rows. */
-export const partOf = (where: string) => async (from: number, to: number) =>
-  `SELECT * FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}`;
+/** The parts of a job for its exports. `where`: condition on the rows. */
+export const duckDbParts = (tx: RowTransaction, where: string): Pick<JobRows, 'part' | 'portions'> => ({
+  part: async (from, to) => `SELECT * FROM row_store WHERE ${where} AND row_number BETWEEN ${from} AND ${to}`,
+  portions: (from, to) => portionsOf(tx, where, from, to),
+});
 
 /** Runs work that begins with opening the file, and retries the work while another process has the file. */
 export async function onceFree<T>(work: () => Promise<T>): Promise<T> {

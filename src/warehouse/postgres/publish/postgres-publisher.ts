@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Publisher } from '../../../core/publish/publish-request.js';
 import type { PgTransaction } from '../../../postgres/index.js';
-import { memoryFor } from '../../export/job-rows.js';
+import { type JobRows, memoryFor, portionsOf } from '../../export/job-rows.js';
 import { createPublisher, type PublishOptions } from '../../publish/create-publisher.js';
 import { jobTable, type SourceTable } from '../../publish/job-table.js';
 import { nothingToPublish, publishedTables } from '../../publish/published-tables.js';
@@ -37,7 +37,8 @@ export function postgresPublisher(warehouse: Warehouse, options: PublishOptions)
             const rows = rowTransaction(tx, postgresRowDialect(`${warehouse.schema}.`));
             const { view, run, ...record } = await readJob(rows, job, shown);
             const part = partOf((bring) => bring(tx), record.where, lines);
-            const tables = [jobTable(view, { ...record, part })];
+            const portions: JobRows['portions'] = (from, to) => portionsOf(rows, record.where, from, to);
+            const tables = [jobTable(view, { ...record, part, portions })];
             return work({ connection, need, source: `job ${job}`, run, input: record.input, tables });
           }),
         { snapshot: true },

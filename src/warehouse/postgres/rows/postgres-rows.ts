@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { RowWarehouse } from '../../../core/rows/row-warehouse.js';
 import { createExports } from '../../export/create-exports.js';
+import { type JobRows, portionsOf } from '../../export/job-rows.js';
 import { createFigures } from '../../report/row-figures.js';
 import { unpurged } from '../../rows/marks/forget.js';
 import type { Purpose, RowDatabase, RowTransaction } from '../../rows/row-sql.js';
@@ -55,7 +56,9 @@ export function createPostgresRows(
       read: async (job, scratch, work) => {
         const record = await transaction('read', (tx) => readJob(tx, job, warehouse.shown));
         const part = partOf((bring) => warehouse.read(bring), record.where, join(scratch, 'source.jsonl'));
-        const rows = { ...record, part };
+        const portions: JobRows['portions'] = (from, to) =>
+          transaction('read', (tx) => portionsOf(tx, record.where, from, to));
+        const rows = { ...record, part, portions };
         return withScratchDuckDb(join(scratch, 'spill'), (connection) =>
           work({ connection, rows, need: (megabytes) => setMemory(connection, megabytes) }),
         );
