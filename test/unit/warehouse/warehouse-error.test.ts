@@ -65,7 +65,12 @@ describe('a message of DuckDB', () => {
     ['Permission denied', WarehouseUnusable, 'cannot be written by this user'],
     ['Is a directory', WarehouseUnusable, 'cannot be opened'],
     ['Corrupt database file: checksum', WarehouseUnusable, 'is damaged'],
-    ['Out of Memory Error: failed to pin', TooMuchAtOnce, 'more memory than the warehouse has'],
+    ['Out of Memory Error: no space', TooMuchAtOnce, 'more memory than DuckDB may use'],
+    [
+      'TransactionContext Error: Failed to commit: failed to pin block',
+      TooMuchAtOnce,
+      'more memory than DuckDB may use',
+    ],
     ['Constraint Error: Duplicate key', WarehouseUnusable, 'differ from those that searchflow created'],
   ])('%s', (message, kind, sentence) => {
     const translated = ofDuckDb(new Error(`${message}\nmore`), 'x.duckdb') as Error & { pid?: number | null };
