@@ -44,6 +44,15 @@ it('the package contains all files that run and a reader needs, and no developme
   expect(packed.files.filter((file) => /(^|\/)\.|\.test\.|tsbuildinfo/.test(file))).toEqual([]);
 });
 
+it('the bundle of the workflows has a source map without sources and paths of the machine that built it', () => {
+  const bundle = readFileSync(`${packed.project}/node_modules/searchflow/dist/worker/workflow-bundle.js`, 'utf8');
+  const map = JSON.parse(Buffer.from(bundle.split(';base64,').at(-1) as string, 'base64').toString());
+  expect(bundle).not.toContain(root);
+  expect(map.sourcesContent).toBeUndefined();
+  expect(map.sources).toContain('src/workflows/rows/row-job.ts');
+  expect(map.sources.filter((path: string) => path.startsWith('/') || path.includes(root))).toEqual([]);
+});
+
 it('the package passes publint', async () => {
   const bytes = readFileSync(packed.tarball);
   const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
