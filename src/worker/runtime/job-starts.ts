@@ -10,7 +10,7 @@ import { some } from '../../core/text/count.js';
 import { staticSummary } from '../../core/text/static-summary.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
 import { loadDuckDb, warehouseFile } from '../../warehouse/index.js';
-import type { JobHandle, JobPlan, Ownership, RetryPlan, RuntimeConfig } from '../config/runtime-types.js';
+import type { JobHandle, JobPlan, Ownership, RetryPlan } from '../config/runtime-types.js';
 import { UsageError } from '../config/runtime-types.js';
 import { RowJobHandle } from '../control/job-handle.js';
 import { ENDS_FIRST, runningFor, startReason } from '../control/running-job.js';
@@ -20,28 +20,19 @@ import { refuseLocalTarget } from '../schedules/schedule-rows.js';
 import { findJob, forgetCancel, refuseOtherUse } from '../staging/find-job.js';
 import { keepsRequests } from '../staging/plan.js';
 import { askedOf, forgetEarlierStages, toRunInput } from '../staging/stage-job.js';
-import type { Store } from '../store/store.js';
 import { requireWorkers } from '../team/standing-worker.js';
 import type { Temporal } from '../temporal-server/temporal.js';
-import type { Warehouses } from '../warehouse/warehouses.js';
 import { withJobEnd } from './job-end.js';
 import type { RuntimeParts } from './runtime-parts.js';
 
 /** Starts, resumes and retries jobs whose rows are staged, as their owner or as a watcher. */
 export class JobStarts {
   readonly #parts: RuntimeParts;
-  readonly #config: RuntimeConfig;
-  readonly #store: Store;
-  readonly #warehouses: Warehouses;
   readonly #owners: WorkOwners;
   readonly #here: WorkerHere;
 
   constructor(parts: RuntimeParts, owners: WorkOwners, here: WorkerHere) {
     this.#parts = parts;
-    const { config, store, warehouses } = parts;
-    this.#config = config;
-    this.#store = store;
-    this.#warehouses = warehouses;
     this.#owners = owners;
     this.#here = here;
   }
@@ -49,7 +40,7 @@ export class JobStarts {
   /** See `OwnWork.checkDetached`. */
   async checkDetached(work?: Work): Promise<void> {
     const { connectIfRunning } = this.#parts;
-    await requireWorkers(this.#config, this.#store.shared, connectIfRunning);
+    await requireWorkers(this.#parts.config, this.#parts.store.shared, connectIfRunning);
     const owner = work && (await this.#owners.ownerOf(work));
     if (work && owner) throw new UsageError('job-running', notDetachedText(work, owner));
   }
@@ -74,14 +65,14 @@ export class JobStarts {
       // The warehouse is made while the worker is created. If it cannot be made, its first use says so.
       if (running)
         Promise.race([running, this.#here.prepared])
-          .then(() => (this.#here.refused ? null : this.#warehouses.of(staged).make()))
+          .then(() => (this.#here.refused ? null : this.#parts.warehouses.of(staged).make()))
           .catch(() => undefined);
       await running;
       const { client } = await this.#connect();
       const handle = new RowJobHandle(client, staged.job);
       for (let reported = false; claimed.owner !== null; claimed = await this.#claimJob(work, plan)) {
         if (detached) throw new UsageError('job-running', notDetachedText(staged, claimed.owner));
-        if (!reported) this.#config.say(watchText(staged, claimed.owner));
+        if (!reported) this.#parts.config.say(watchText(staged, claimed.owner));
         reported = true;
         const running = await runningFor(client, handle);
         if (running?.generation === staged.generation && running.limit === (staged.limit ?? null))
@@ -93,10 +84,7 @@ export class JobStarts {
       if (detached) await this.#owners.release(work.workflowId);
       return started;
     } catch (error) {
-      // Nothing runs under the entry that this command made, so the earlier entry is restored.
-      const entry = { job: staged.job, now: claimed.before };
-      if (claimed.owner === null)
-        await this.#store.entries.claim(work.workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      if (claimed.owner === null) await this.#restore(work, claimed.before);
       throw error;
     }
   }
@@ -106,7 +94,7 @@ export class JobStarts {
    * watcher.
    */
   #claimJob(work: Work, { staged, request }: JobPlan) {
-    refuseLocalTarget(request.publish, this.#store.shared && warehouseFile(staged.into) === null);
+    refuseLocalTarget(request.publish, this.#parts.store.shared && warehouseFile(staged.into) === null);
     const csv = request.csv === null ? null : resolve(request.csv);
     const asked = askedOf(request, freshnessOf(request, Date.now()));
     return this.#owners.claim(work, ({ jobs }, owner) => {
@@ -145,8 +133,8 @@ export class JobStarts {
       handle,
       staged,
       asksMore: asked.freshness !== undefined,
-      shared: this.#store.shared,
-      warehouse: () => (this.#here.refused || detached ? null : this.#warehouses.of(staged)),
+      shared: this.#parts.store.shared,
+      warehouse: () => (this.#here.refused || detached ? null : this.#parts.warehouses.of(staged)),
     });
     if (why === null) {
       await this.#owners.leaveToWorkers(handle);
@@ -154,12 +142,12 @@ export class JobStarts {
       return this.ending(handle, staged);
     }
     if (why !== '') {
-      this.#config.say(why);
+      this.#parts.config.say(why);
       // Agent runs of unchanged requests are handed over; those of changed requests are cancelled.
       if (why !== ENDS_FIRST) await handle.cancel({ handOver: keepsRequests(before, staged) });
       await handle.result().catch(() => undefined);
     }
-    await this.#store.stages.share(staged);
+    await this.#parts.store.stages.share(staged);
     const csv = request.csv === null ? null : resolve(request.csv);
     await this.#startWorkflow(handle.workflowId, staged, { asked, csv, detached });
     return this.ending(handle, staged);
@@ -170,13 +158,13 @@ export class JobStarts {
     staged: StagedJob,
     { asked, csv, detached }: Pick<JobEntry, 'asked' | 'csv'> & { readonly detached: boolean },
   ): Promise<void> {
-    const input = toRunInput(staged, asked, csv, this.#store.shared);
+    const input = toRunInput(staged, asked, csv, this.#parts.store.shared);
     const { client } = await this.#connect();
     this.#owners.check();
     try {
       await client.workflow.start(workflowNames.enrichCsv, {
         workflowId,
-        taskQueue: this.#config.taskQueue,
+        taskQueue: this.#parts.config.taskQueue,
         args: [input],
         ...staticSummary(`${staged.name}: ${some(staged.rows, 'row')}, ${staged.operation}`),
         staticDetails: `- from: ${staged.input}\n- into: ${staged.into}`,
@@ -200,7 +188,7 @@ export class JobStarts {
       csv,
       completed,
       asked,
-    } = await findJob(this.#store.entries, job);
+    } = await findJob(this.#parts.store.entries, job);
     const work: Work = { job: staged.job, workflowId };
     if (detached) await this.checkDetached(work);
     const { owner } = await this.#owners.claim(work, () => ({}));
@@ -209,7 +197,7 @@ export class JobStarts {
     const handle = new RowJobHandle(client, staged.job, workflowId);
     let running = await runningFor(client, handle);
     if (running?.isCancelled) {
-      this.#config.say(ENDS_FIRST);
+      this.#parts.config.say(ENDS_FIRST);
       await handle.result().catch(() => undefined);
       running = await runningFor(client, handle);
     }
@@ -219,8 +207,8 @@ export class JobStarts {
     } else if (completed === staged.generation)
       throw new UsageError('job-not-running', `${staged.job} is done. Run its command again to buy changed rows`);
     else if (owner === null) {
-      // An earlier cancel that nobody has recorded as ended does not concern the new run.
-      await forgetCancel(this.#store.entries, staged.job, workflowId);
+      // An earlier cancel whose end is not recorded does not concern the new run.
+      await forgetCancel(this.#parts.store.entries, staged.job, workflowId);
       await this.#startWorkflow(workflowId, staged, { asked: { ...asked, ...withoutUndefined(how) }, csv, detached });
     } else
       throw new UsageError(
@@ -236,7 +224,11 @@ export class JobStarts {
    * run and asks for no fresher answers. If the run is interrupted, the marks stay, and `resume` continues.
    */
   async retry({ staged, pick }: RetryPlan, { maxCostDollars }: Pick<Resumption, 'maxCostDollars'>): Promise<JobHandle> {
-    const { workflowId = workflowIdOf(staged.job), csv, asked: last } = await findJob(this.#store.entries, staged.job);
+    const {
+      workflowId = workflowIdOf(staged.job),
+      csv,
+      asked: last,
+    } = await findJob(this.#parts.store.entries, staged.job);
     const { freshness: _freshness, redrive: _redrive, maxCostDollars: _cap, ...kept } = last;
     const asked = { ...kept, ...withoutUndefined({ maxCostDollars }) };
     const { owner, before } = await this.#owners.claim({ job: staged.job, workflowId }, ({ jobs }, other) => {
@@ -258,14 +250,19 @@ export class JobStarts {
       const handle = new RowJobHandle(client, staged.job, workflowId);
       if ((await runningFor(client, handle)) !== null)
         throw new UsageError('job-running', `${staged.job} is running. Wait until it ends, then run retry again`);
-      await this.#warehouses.of(staged).markRows(staged.job, 'retry', pick);
+      await this.#parts.warehouses.of(staged).markRows(staged.job, 'retry', pick);
       await this.#startWorkflow(workflowId, staged, { asked, csv, detached: false });
       return this.ending(handle, staged);
     } catch (error) {
-      const entry = { job: staged.job, now: before };
-      await this.#store.entries.claim(workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
+      await this.#restore({ job: staged.job, workflowId }, before);
       throw error;
     }
+  }
+
+  /** Restores the earlier entry of a job, because nothing runs under the entry that this command made. */
+  async #restore({ job, workflowId }: Work, before: JobEntry | null): Promise<void> {
+    const entry = { job, now: before };
+    await this.#parts.store.entries.claim(workflowId, ({ owned }) => ({ owned, entry })).catch(() => undefined);
   }
 
   /** A handle that records the end of the job. `startsAgain`: whether the job is started again after its end. */
@@ -281,7 +278,7 @@ export class JobStarts {
       const running = await runningFor(client, handle);
       if (running !== null && !running.isCancelled) return true;
       const owner = await this.#owners.ownerOf(handle);
-      if (owner === null || owner.id === this.#store.entries.owner().id) return false;
+      if (owner === null || owner.id === this.#parts.store.entries.owner().id) return false;
       await delay(START_POLL_MS);
     }
     return false;
