@@ -1,9 +1,10 @@
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
+import { DISK_FULL, OUT_OF_MEMORY } from '../shared/duckdb-error.js';
 
 const cases: readonly (readonly [when: RegExp, say: (target: string) => string, code: ErrorCode])[] = [
   [
-    /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
+    DISK_FULL,
     (target) => `The disk of ${target} is full: free some space and publish again. The target is unchanged`,
     'warehouse-full',
   ],
@@ -13,7 +14,7 @@ const cases: readonly (readonly [when: RegExp, say: (target: string) => string, 
     'publish-target-unreachable',
   ],
   [
-    /Out of Memory Error|failed to (pin|allocate)/,
+    OUT_OF_MEMORY,
     (target) =>
       `Publishing to ${target} needs more memory than it has: check for very large rows, or use --mode replace`,
     'warehouse-out-of-memory',

@@ -1,6 +1,10 @@
 import type { ErrorCode } from '../../core/errors/registry.js';
 import { TooMuchAtOnce, WarehouseBusy, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
 
+/** Messages of DuckDB about a full disk, and about too little memory. */
+export const DISK_FULL = /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i;
+export const OUT_OF_MEMORY = /Out of Memory Error|failed to (pin|allocate)/;
+
 const cases: readonly {
   readonly when: RegExp;
   readonly code: ErrorCode;
@@ -21,7 +25,7 @@ const cases: readonly {
       `The write-ahead log ${file}.wal is damaged: move it away to open the warehouse as of its last checkpoint, or move both files away. Then run the job again: missing rows are loaded from the journal, nothing is bought twice`,
   },
   {
-    when: /No space left|ENOSPC|disk quota|EDQUOT|Could not write|failed to offload/i,
+    when: DISK_FULL,
     code: 'warehouse-full',
     say: (file) => `The disk of ${file} is full: free some space, then run the job again; no paid answer is lost`,
     whole: true,
@@ -43,7 +47,7 @@ const cases: readonly {
       `${file} is damaged, or was written by another version of DuckDB: move it away and run the job again; all rows are loaded from the journal, nothing is bought twice`,
   },
   {
-    when: /Out of Memory Error|failed to (pin|allocate)/,
+    when: OUT_OF_MEMORY,
     code: 'warehouse-out-of-memory',
     say: (file) =>
       `The work on ${file} needs more memory than DuckDB may use: check for a very large row, answer or event`,
