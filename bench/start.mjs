@@ -29,6 +29,16 @@ function moduleCpu(dir) {
   }, 0);
 }
 
+/** Runs the job once on a new state folder, with these flags of Node; returns also the seconds to its first request. */
+async function startJob(csv, dir, state, flags = []) {
+  const sandbox = await sandboxProcess({});
+  const args = enrichArgs(csv, 'start', join(state, 'start.duckdb'));
+  const timing = await timed([...flags, ...args], { cwd: dir, env: enrichEnv(sandbox.url, state) });
+  const [first] = await sandbox.get('log');
+  await sandbox.stop();
+  return { ...timing, firstSeconds: (sandbox.startedAt + first.at - timing.startedAt) / 1000 };
+}
+
 export async function run({ rows, runs }) {
   const { dir, remove } = workFolder();
   const csv = join(dir, 'rows.csv');
@@ -36,24 +46,14 @@ export async function run({ rows, runs }) {
   const found = [];
   try {
     for (let turn = 0; turn <= runs; turn++) {
-      const sandbox = await sandboxProcess({});
-      const state = join(dir, `turn-${turn}`);
-      const args = enrichArgs(csv, 'start', join(state, 'start.duckdb'));
-      const { startedAt, seconds, cpu } = await timed(args, { cwd: dir, env: enrichEnv(sandbox.url, state) });
-      const [first] = await sandbox.get('log');
-      await sandbox.stop();
-      const firstSeconds = (sandbox.startedAt + first.at - startedAt) / 1000;
+      const { firstSeconds, seconds, cpu } = await startJob(csv, dir, join(dir, `turn-${turn}`));
       if (turn > 0) found.push({ 'first request, s': firstSeconds, 'end, s': seconds, 'CPU s': cpu });
     }
     const start = medians(found);
     const modules = [];
     for (let turn = 0; turn < runs; turn++) {
-      const sandbox = await sandboxProcess({});
-      const [state, profiles] = [join(dir, `profiled-${turn}`), join(dir, `profiles-${turn}`)];
-      const args = enrichArgs(csv, 'start', join(state, 'start.duckdb'));
-      const profiled = ['--cpu-prof', `--cpu-prof-dir=${profiles}`, ...args];
-      await timed(profiled, { cwd: dir, env: enrichEnv(sandbox.url, state) });
-      await sandbox.stop();
+      const profiles = join(dir, `profiles-${turn}`);
+      await startJob(csv, dir, join(dir, `profiled-${turn}`), ['--cpu-prof', `--cpu-prof-dir=${profiles}`]);
       modules.push(moduleCpu(profiles));
     }
     const options = { cwd: dir, env: enrichEnv('http://127.0.0.1:1', join(dir, 'turn-0')) };
