@@ -11,11 +11,11 @@ import type { WalkState } from '../../core/events/walk.js';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
 
 /** Bytes of pages that are gathered for one load. Fewer, larger loads are faster, because each load has a fixed cost. */
-const ENOUGH = 12 * 1_048_576;
+const ENOUGH = 8 * 1_048_576;
 /** Bytes of pages that are gathered for the first load. The number is small, so that the first load begins early. */
 const ENOUGH_AT_FIRST = 2 * 1_048_576;
 /** Bytes above which callers wait until a load has ended. */
-const FULL = 16 * 1_048_576;
+const FULL = 11 * 1_048_576;
 /** The longest time in ms that pages are gathered while no load runs. */
 const LINGER_MS = 1_000;
 

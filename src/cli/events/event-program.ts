@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
+import { keepNewSpaceSmall } from '../../files/process-memory.js';
 import { many, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
 
 type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
-const walks = () => import('./events-walk.js');
+/** Loads the code of walks; from then on the space of new objects stays small. */
+function walks() {
+  keepNewSpaceSmall();
+  return import('./events-walk.js');
+}
 
 /** Adds `searchflow events …`: webset events into a warehouse. */
 export function addEvents(program: Command, chosen: Chosen): void {

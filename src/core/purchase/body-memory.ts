@@ -1,7 +1,7 @@
 /** Sizes are rounded up to a multiple of this number of bytes, so that the memory of one body fits other bodies of similar length. */
 const STEP = 65_536;
 /** The maximum number of free bytes that are kept for reuse, unless the user of the memory has another. */
-const KEPT_BYTES = 33_554_432;
+const KEPT_BYTES = 16_777_216;
 
 /**
  * Reusable memory for bodies. If each of thousands of large bodies took new memory, V8 would scan its whole heap after every 25 MB of

@@ -4,6 +4,7 @@ import { isUnfinished } from '../../core/rows/job-entries.js';
 import { WarehouseBusy } from '../../core/rows/row-warehouse.js';
 import type { WatchedRun } from '../../core/schedules/schedule.js';
 import { deferred } from '../../core/waits/deferred.js';
+import { limitHeapGrowth } from '../../files/process-memory.js';
 import { warehouseFile } from '../../warehouse/index.js';
 import { type RuntimeConfig, UsageError } from '../config/runtime-types.js';
 import type { Role, WorkOwners } from '../control/work-owners.js';
@@ -156,6 +157,7 @@ export class WorkerHere {
     // The early attempt fails if the server did not have its namespace yet, and is of no use if another server has taken its place.
     const made = await early?.catch(() => null);
     this.#worker = runWorker(made?.address === temporal.address ? made.worker : await createNow());
+    limitHeapGrowth();
     this.#owners.watch(this.#role);
     parts.watchTemporal(temporal.client);
     if (this.#store.shared) tryWarehouses(this.#config, this.#store, parts.deps).catch(() => undefined);

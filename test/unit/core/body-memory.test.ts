@@ -30,11 +30,11 @@ it('the memory of bodies accepts only its own memory', () => {
   expect(memory.take(65_536).buffer).not.toBe(strange.buffer);
 });
 
-it('the memory of bodies keeps at most 32 MB, and nothing after a release', () => {
+it('the memory of bodies keeps at most 16 MB, and nothing after a release', () => {
   const memory = new BodyMemory();
-  const taken = Array.from({ length: 5 }, () => memory.take(10 * mega));
+  const taken = Array.from({ length: 5 }, () => memory.take(5 * mega));
   for (const one of taken) memory.giveBack(one);
-  const again = new Set(Array.from({ length: 5 }, () => memory.take(10 * mega).buffer));
+  const again = new Set(Array.from({ length: 5 }, () => memory.take(5 * mega).buffer));
   expect(taken.filter(({ buffer }) => again.has(buffer))).toHaveLength(3);
   const last = memory.take(mega);
   memory.giveBack(last);

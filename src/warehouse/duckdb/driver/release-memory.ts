@@ -1,6 +1,6 @@
 /** A process with less memory than this releases nothing. */
-const LARGE_PROCESS_MB = 440;
-const WORTH_GIVING_BACK_MB = 40;
+const LARGE_PROCESS_MB = 400;
+const WORTH_GIVING_BACK_MB = 20;
 
 /** Memory of the process at the last release. */
 let heldThen = 0;

@@ -20,7 +20,7 @@ import { migrate } from './migrate.js';
 const IDLE_MS = 250;
 
 /** Size at which a checkpoint writes the log into the file. Until then the changes in the log are also in memory. */
-const LARGE_LOG_MB = 48;
+const LARGE_LOG_MB = 24;
 
 /**
  * Settings of an instance. DuckDB's own defaults (80% of the memory, all cores) are too much inside a worker, so memory and threads come
@@ -44,7 +44,7 @@ const LIMITS = {
 const ROW_GROUP_ROWS = 4096;
 
 /** Memory (MB) and threads of a statement by default. */
-export const USUAL: Required<Needs> = { memory: 128, threads: 1 };
+export const USUAL: Required<Needs> = { memory: 116, threads: 1 };
 
 /**
  * Resources for work that sorts and joins all rows of a job, or compares whole contents. With less memory such work spills more, or fails.

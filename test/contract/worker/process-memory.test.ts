@@ -1,0 +1,36 @@
+import { execFileSync } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { inPackage } from '../../../src/files/package-root.js';
+import { limitDuckDbMemory } from '../../../src/files/process-memory.js';
+
+it('a user’s own setting of DuckDB’s allocator stays', () => {
+  const [theirs, none]: NodeJS.ProcessEnv[] = [{ DUCKDB_JE_MALLOC_CONF: 'narenas:4' }, {}];
+  limitDuckDbMemory(theirs as NodeJS.ProcessEnv);
+  limitDuckDbMemory(none as NodeJS.ProcessEnv);
+  expect(theirs).toEqual({ DUCKDB_JE_MALLOC_CONF: 'narenas:4' });
+  expect(none?.DUCKDB_JE_MALLOC_CONF).toContain('narenas:1');
+});
+
+/** Returns the size of the space of new objects, in bytes, of a process that ran `setting` and then made millions of objects. */
+function newSpaceAfter(setting: string): number {
+  const module = pathToFileURL(inPackage('dist', 'files', 'process-memory.js'));
+  const script = `
+    import { getHeapSpaceStatistics } from 'node:v8';
+    import { Worker } from 'node:worker_threads';
+    import { keepNewSpaceSmall, limitHeapGrowth } from ${JSON.stringify(module)};
+    ${setting}
+    let kept = [];
+    for (let made = 0; made < 3_000_000; made++) {
+      kept.push({ made, list: [made] });
+      if (kept.length > 200_000) kept = [];
+    }
+    console.log(getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size);`;
+  return Number(execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }));
+}
+
+it('the space of new objects stays small, also after a thread has begun', () => {
+  const thread = `await new Promise((ended) => new Worker('', { eval: true }).once('exit', ended));`;
+  const small = newSpaceAfter(`keepNewSpaceSmall(); ${thread} limitHeapGrowth();`);
+  expect(newSpaceAfter('limitHeapGrowth();')).toBeGreaterThan(4 * small);
+});
