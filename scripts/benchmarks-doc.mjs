@@ -56,7 +56,7 @@ ${show({ start: '' })}
 
 ## Events
 
-Events into the current state:
+Events into the current state, by a worker with the memory settings of a command:
 
 ${show({ events: '' })}
 

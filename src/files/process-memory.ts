@@ -1,11 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/**
- * Settings of memory for a process that is ours alone, such as a command. In a process of the user they are the user's decision: they hold
- * for all code of the process.
- */
-
-/** Growth of the heap, in percent of its live objects, after which V8 collects garbage. V8's own choice is up to three times as much. */
+/** Growth of the heap, in percent of its live objects, after which V8 collects garbage. V8's own choice is up to twice as much. */
 const HEAP_GROWTH_PERCENT = 140;
 
 /**
@@ -14,12 +9,18 @@ const HEAP_GROWTH_PERCENT = 140;
  */
 const DUCKDB_ALLOCATOR = 'narenas:1,dirty_decay_ms:100,muzzy_decay_ms:0';
 
-/** Lets DuckDB return free memory early. Has no effect once DuckDB is loaded. A setting of the user stays. */
-export function limitDuckDbMemory(env: NodeJS.ProcessEnv): void {
+/** Whether the settings of this process are ours. In a process of the user they are the user's decision: they hold for all of its code. */
+let isCommand = false;
+let newSpaceStaysSmall = false;
+
+/**
+ * Declares that this process is a command, and lets DuckDB return free memory early. Has no effect on DuckDB once it is loaded. A setting of the
+ * user stays.
+ */
+export function limitCommandMemory(env: NodeJS.ProcessEnv): void {
+  isCommand = true;
   env.DUCKDB_JE_MALLOC_CONF ??= DUCKDB_ALLOCATOR;
 }
-
-let newSpaceStaysSmall = false;
 
 /**
  * Keeps the space of new objects at its present size. For work that makes few objects, such as walks, whose pages are not parsed. V8 ends this
@@ -31,10 +32,11 @@ export function keepNewSpaceSmall(): void {
 }
 
 /**
- * Lets V8 collect garbage early. Called when the threads of this process run. During the start this would take time, and free little: most
- * objects of the start stay.
+ * Lets V8 collect garbage early, in a command. Called when the threads of the process run. During the start this would take time, and free
+ * little: most objects of the start stay.
  */
 export function limitHeapGrowth(): void {
+  if (!isCommand) return;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   if (newSpaceStaysSmall) keepNewSpaceSmall();
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobEntry } from '../../core/rows/job-entries.js';
 import { deferred } from '../../core/waits/deferred.js';
-import { limitDuckDbMemory } from '../../files/process-memory.js';
 import { alertsView } from '../alerts/alerts-view.js';
 import type { RuntimeConfig } from '../config/runtime-types.js';
 import { openStore } from '../store/open-store.js';
@@ -24,7 +23,6 @@ const STARTING_MS = 1000;
  * need no Temporal server.
  */
 export const openRuntime: OpenRuntime = async (config) => {
-  limitDuckDbMemory(process.env);
   const store = await openStore(config);
   const warehouses = openWarehouses(config, false);
   let temporal: Promise<Temporal> | null = null;

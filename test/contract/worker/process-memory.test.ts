@@ -1,15 +1,21 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { inPackage } from '../../../src/files/package-root.js';
-import { limitDuckDbMemory } from '../../../src/files/process-memory.js';
+import { limitCommandMemory } from '../../../src/files/process-memory.js';
 
 it('a user’s own setting of DuckDB’s allocator stays', () => {
-  const [theirs, none]: NodeJS.ProcessEnv[] = [{ DUCKDB_JE_MALLOC_CONF: 'narenas:4' }, {}];
-  limitDuckDbMemory(theirs as NodeJS.ProcessEnv);
-  limitDuckDbMemory(none as NodeJS.ProcessEnv);
+  const theirs: NodeJS.ProcessEnv = { DUCKDB_JE_MALLOC_CONF: 'narenas:4' };
+  const none: NodeJS.ProcessEnv = {};
+  limitCommandMemory(theirs);
+  limitCommandMemory(none);
   expect(theirs).toEqual({ DUCKDB_JE_MALLOC_CONF: 'narenas:4' });
-  expect(none?.DUCKDB_JE_MALLOC_CONF).toContain('narenas:1');
+  expect(none.DUCKDB_JE_MALLOC_CONF).toContain('narenas:1');
+  // The document for workers of users names the same setting.
+  expect(readFileSync(inPackage('docs', 'tasks', 'workers.md'), 'utf8')).toContain(
+    `DUCKDB_JE_MALLOC_CONF=${none.DUCKDB_JE_MALLOC_CONF} `,
+  );
 });
 
 /** Returns the size of the space of new objects, in bytes, of a process that ran `setting` and then made millions of objects. */
@@ -18,7 +24,7 @@ function newSpaceAfter(setting: string): number {
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';
     import { Worker } from 'node:worker_threads';
-    import { keepNewSpaceSmall, limitHeapGrowth } from ${JSON.stringify(module)};
+    import { keepNewSpaceSmall, limitCommandMemory, limitHeapGrowth } from ${JSON.stringify(module)};
     ${setting}
     let kept = [];
     for (let made = 0; made < 3_000_000; made++) {
@@ -29,8 +35,9 @@ function newSpaceAfter(setting: string): number {
   return Number(execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }));
 }
 
-it('the space of new objects stays small, also after a thread has begun', () => {
+it('the space of new objects stays small in a command, also after a thread has begun', () => {
   const thread = `await new Promise((ended) => new Worker('', { eval: true }).once('exit', ended));`;
-  const small = newSpaceAfter(`keepNewSpaceSmall(); ${thread} limitHeapGrowth();`);
-  expect(newSpaceAfter('limitHeapGrowth();')).toBeGreaterThan(4 * small);
+  const small = newSpaceAfter(`limitCommandMemory({}); keepNewSpaceSmall(); ${thread} limitHeapGrowth();`);
+  expect(newSpaceAfter('limitCommandMemory({}); limitHeapGrowth();')).toBeGreaterThan(4 * small);
+  expect(newSpaceAfter(`keepNewSpaceSmall(); ${thread} limitHeapGrowth();`)).toBeGreaterThan(4 * small);
 });
