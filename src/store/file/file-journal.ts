@@ -36,7 +36,7 @@ import { type DamagedSegment, SegmentStore } from './segment-store.js';
 import { bytesOf, LINE_END, type UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
 import { readHistory } from './unit-history.js';
-import { unitHead } from './unit-record.js';
+import { unitHeads } from './unit-record.js';
 import { UnlandedUnits } from './unlanded-units.js';
 
 /** Number of units in one line. */
@@ -166,7 +166,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     const intent = this.#intents.get(intentId);
     const segment = intent && this.#segments.find(intent.segment)?.open.get(intentId);
     if (!intent || !segment) throw new Error(`no open intent ${intentId}`);
-    const units = answer.units.map((outcome) => toLine(outcome, segment.op, answer.requestId, answer.fetchedAt));
+    const units = toLines(answer.units, segment.op, answer.requestId, answer.fetchedAt);
     await this.#write(intent.segment, units, (entries) => ({
       t: 'answer',
       id: intentId,
@@ -210,7 +210,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     answer?: Pick<LandedAnswer, 'requestId' | 'fetchedAt'>,
   ): Promise<void> {
     const at = answer?.fetchedAt ?? this.#now();
-    const lines = units.map((outcome) => toLine(outcome, operation, answer?.requestId ?? null, at));
+    const lines = toLines(units, operation, answer?.requestId ?? null, at);
     await this.#segments.append(segment, lines, (entries) => ({ t: 'settle', at, op: operation, units: entries }));
     this.#claims.release(
       owner,
@@ -453,9 +453,17 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   }
 }
 
-function toLine(outcome: UnitOutcome, operation: string, requestId: string | null, at: number): UnitLine {
-  const { result } = outcome;
-  const head = unitHead(outcome, operation, requestId, at);
-  const json = result instanceof RawJson ? result.json : JSON.stringify(result);
-  return { outcome, head, result: json, bytes: Buffer.byteLength(head) + Buffer.byteLength(json) + LINE_END.length };
+function toLines(
+  outcomes: readonly UnitOutcome[],
+  operation: string,
+  requestId: string | null,
+  at: number,
+): readonly UnitLine[] {
+  const headOf = unitHeads(operation, requestId, at);
+  return outcomes.map((outcome) => {
+    const head = headOf(outcome);
+    const result = outcome.result instanceof RawJson ? outcome.result.json : JSON.stringify(outcome.result);
+    const bytes = Buffer.byteLength(head) + Buffer.byteLength(result) + LINE_END.length;
+    return { outcome, head, result, bytes };
+  });
 }
