@@ -104,7 +104,11 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     if (bad !== null && ++badRows <= MAX_SHOWN) firstBad.push(bad);
     return writer.add(line);
   };
-  const takeRow = async (record: RowRecord, units: BoundUnits) => {
+  const putAll = async (ready: ReturnType<RowGroups['add']>) => {
+    for (const one of ready) await put(one.row, one.unit);
+  };
+  /** If it returns a promise, await the promise before the next row. */
+  const takeRow = (record: RowRecord, units: BoundUnits): Promise<void> | null => {
     rows++;
     const row = readRow(record, rows, { columns, units, key }, options.sha256);
     if (hash !== null) addToHash(hash, row, record);
@@ -112,9 +116,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
     if (unit !== null) cells.filled++;
     if (problem === null) cells.urls++;
     else if (problem.tag === 'INVALID_URL' && withScheme(unit as string, 'https') !== null) cells.withoutScheme++;
-    const written = groups === null ? put(row, null) : null;
-    if (written !== null) await written;
-    for (const one of groups?.add(row) ?? []) await put(one.row, one.unit);
+    return groups === null ? put(row, null) : putAll(groups.add(row));
   };
   /** Finds the source of units from the rows that were kept back, then stages these rows. */
   const bind = async (): Promise<BoundUnits> => {
@@ -131,8 +133,10 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   for await (const batch of table.batches()) {
     options.signal?.throwIfAborted();
     for (const record of batch) {
-      if (found !== null) await takeRow(record, found);
-      else {
+      if (found !== null) {
+        const written = takeRow(record, found);
+        if (written !== null) await written;
+      } else {
         waiting.push(record);
         waitingChars += record.cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
         if (waiting.length >= PEEK_ROWS || waitingChars >= PEEK_CHARS) await bind();
@@ -142,7 +146,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   }
   if (rows === 0 && waiting.length === 0 && !options.mayBeEmpty) throw noRows(isTyped);
   const units = found ?? (await bind());
-  for (const one of (groups as RowGroups | null)?.end() ?? []) await put(one.row, one.unit);
+  await putAll((groups as RowGroups | null)?.end() ?? []);
   return {
     columns,
     ...(isTyped ? { types } : {}),

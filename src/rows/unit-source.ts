@@ -98,9 +98,9 @@ function bindUrls(
       const unit = (record.cells[index] ?? '').trim();
       const cell = () => cellPosition(record, index + 1, columns[index]);
       if (unit === '') return { unit: null, problem: { tag: 'MISSING_URL', message: `${cell()}: no URL` } };
-      const wrong = urlProblem(unit, defaultScheme);
-      if (wrong === null) return { unit: toUrl(unit, defaultScheme) ?? unit, problem: null };
-      return { unit, problem: { tag: 'INVALID_URL', message: `${cell()}: ${wrong}` } };
+      const url = toUrl(unit, defaultScheme);
+      if (url !== null) return { unit: url, problem: null };
+      return { unit, problem: { tag: 'INVALID_URL', message: `${cell()}: ${urlProblem(unit, defaultScheme)}` } };
     },
   };
 }
