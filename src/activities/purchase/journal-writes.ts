@@ -120,14 +120,14 @@ export function note(
   return persist(() => journal.note(intentId, purchaseRequest.owner, { ...facts }));
 }
 
-/** Lands an answer. The cost of the answer is split over its units. */
+/** Lands an answer, whose units are taken out. The cost of the answer is split over its units. */
 export async function land(
   { journal, stats, purchaseRequest, failures, misfits }: PurchaseContext,
   { id, estimateMicros, listMicros, takenMicros, at }: OpenIntent,
   bought: Bought,
 ): Promise<void> {
   const total = bought.costMicros ?? estimateMicros;
-  const { units: answered } = bought;
+  const answered = bought.units.splice(0);
   const charged = answered.filter(({ status }) => status === 'success').length;
   // Failures are free, unless the answer cost as much as its successes and a failure: then each unit may have been charged, and has a share.
   const mostOfSuccesses = (estimateMicros * (charged + 0.5)) / answered.length;

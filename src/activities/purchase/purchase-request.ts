@@ -20,7 +20,8 @@ export interface Bought {
   readonly costMicros: number | null;
   /** Whether the request waited in the service's own queue; null or absent if the answer does not say. */
   readonly queued?: boolean | null;
-  readonly units: readonly Omit<UnitOutcome, 'costMicros'>[];
+  /** Taken out when the answer lands, see `Answer.release`. */
+  readonly units: Omit<UnitOutcome, 'costMicros'>[];
 }
 
 /** The recorded facts of a start that was answered. */

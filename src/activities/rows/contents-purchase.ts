@@ -54,13 +54,11 @@ export function contentsPurchase(
     estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
     send: async (units, signal) => {
       const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal });
-      onAnswer?.(answer.data);
-      return {
-        requestId: answer.requestId,
-        costMicros: answer.costMicros,
-        queued: answer.queued,
-        units: contentsOutcomes(units, answer),
-      };
+      const { data, requestId, costMicros, queued } = answer;
+      onAnswer?.(data);
+      const outcomes = contentsOutcomes(units, answer);
+      answer.release();
+      return { requestId, costMicros, queued, units: outcomes };
     },
   };
 }
@@ -69,7 +67,7 @@ export function contentsPurchase(
 export function contentsOutcomes(
   units: readonly Unit[],
   answer: Pick<Answer<ContentsResponse>, 'data' | 'misread' | 'raw' | 'rawList'>,
-): readonly Omit<UnitOutcome, 'costMicros'>[] {
+): Omit<UnitOutcome, 'costMicros'>[] {
   const matched = matchContents(
     units.map((unit) => unit.unit),
     answer.data,

@@ -30,7 +30,14 @@ export interface Answer<O> extends AnswerHeaders {
   readonly costMicros: number | null;
   /** Size of the decompressed body. */
   readonly bytes: number;
+  /**
+   * Releases the value and its text, which are empty afterwards. For callers of many large answers: an async function that waited for an answer
+   * is old memory, and keeps the answer alive until the next full garbage collection.
+   */
+  readonly release: () => void;
 }
+
+const EMPTY = Buffer.alloc(0);
 
 /** Reads a success of `endpoint`: decompressed, parsed and checked. Rejects with `ApiError` otherwise. */
 export async function readAnswer<I, O>(
@@ -41,7 +48,7 @@ export async function readAnswer<I, O>(
   maxBytes: number,
 ): Promise<Answer<O>> {
   // A body that holds a secret is not kept.
-  const kept = (body: Buffer): Buffer => (endpoint.secrets ? Buffer.alloc(0) : body);
+  const kept = (body: Buffer): Buffer => (endpoint.secrets ? EMPTY : body);
   const fail = (wrong: Unusable) => unusable(call, received, answerHeaders, { ...wrong, kept: kept(wrong.kept) });
   const body = await wholeBody(call, received, answerHeaders, maxBytes, kept);
   const framed = isFramed(received);
@@ -60,20 +67,25 @@ export async function readAnswer<I, O>(
     const reason = `the answer has the wrong shape: ${field || 'the whole'}: ${message}`;
     throw fail({ kind: 'wrongShape', reason, kept: body });
   }
-  const text = cutText(read, body);
+  let text: CutText = cutText(read, body);
   const id = fieldOf(value, 'requestId');
   const cost = fieldOf(value, 'costDollars');
-  return {
+  const answer: { -readonly [name in keyof Answer<O>]: Answer<O>[name] } = {
     ...answerHeaders,
     requestId: answerHeaders.requestId ?? (typeof id === 'string' ? oneLine(call.redact(id), 200) || null : null),
     data: fits.value,
     misread: [...fits.misread, ...text.misread],
-    raw: () => (endpoint.secrets ? Buffer.alloc(0) : text.json),
+    raw: () => (endpoint.secrets ? EMPTY : text.json),
     rawList: (name) => (endpoint.secrets ? null : text.list(name)),
     status: received.status ?? 0,
     costMicros: toMicros(typeof cost === 'number' ? cost : fieldOf(cost, 'total')),
     bytes: body.length,
+    release: () => {
+      answer.data = null as O;
+      text = { json: EMPTY, list: () => null, misread: [] };
+    },
   };
+  return answer;
 }
 
 /**
@@ -101,11 +113,14 @@ export function readKept<I, O>(
   return { data: fits.value, misread: [...fits.misread, ...text.misread], raw: () => text.json, rawList: text.list };
 }
 
+interface CutText {
+  readonly json: Buffer;
+  readonly list: Answer<unknown>['rawList'];
+  readonly misread: readonly Misread[];
+}
+
 /** Returns the JSON that was parsed, its lists, and the place of the first value that was nested too deep. */
-function cutText(
-  read: Extract<ReadJson, { readonly value: unknown }>,
-  body: Buffer,
-): { readonly json: Buffer; readonly list: Answer<unknown>['rawList']; readonly misread: readonly Misread[] } {
+function cutText(read: Extract<ReadJson, { readonly value: unknown }>, body: Buffer): CutText {
   const { cut, lists } = read;
   const json = cut ? Buffer.from(cut.text) : body;
   const list = (name: string) => (lists ?? listsOf(json))?.get(name) ?? null;
@@ -115,8 +130,8 @@ function cutText(
 }
 
 /**
- * Returns the decompressed body of a success. Rejects with `ApiError` where the body broke off or cannot be read. `kept` returns the part
- * of the body that the error holds.
+ * Returns the decompressed body of a success, and takes it out of `received`. Rejects with `ApiError` where the body broke off or cannot be
+ * read. `kept` returns the part of the body that the error holds.
  */
 export async function wholeBody(
   call: CallContext,
@@ -127,7 +142,9 @@ export async function wholeBody(
 ): Promise<Buffer> {
   if (received.broken) throw cutShort(call, { ...received, body: kept(received.body) }, answerHeaders, received.broken);
   try {
-    return await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
+    const body = await decodeBody(received.body, header(received.headers, 'content-encoding'), maxBytes);
+    received.body = EMPTY;
+    return body;
   } catch (error) {
     if (!(error instanceof UnreadableBody)) throw error;
     throw unusable(call, received, answerHeaders, {

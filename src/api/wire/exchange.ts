@@ -42,8 +42,11 @@ export interface Exchange {
   readonly started: boolean;
   readonly status: number | null;
   readonly headers: IncomingHttpHeaders;
-  /** The bytes of the body, still encoded. Empty where a sink received them. */
-  readonly body: Buffer;
+  /**
+   * The bytes of the body, still encoded. Empty where a sink received them, and once a reader has taken them: the promise of the exchange is old
+   * memory, and keeps what it holds until the next full garbage collection.
+   */
+  body: Buffer;
   /** Null for a complete answer. `by` is `size` where the body was above the limit. */
   readonly broken: { readonly by: 'caller' | 'total' | 'size' | 'wire'; readonly error: unknown } | null;
 }
@@ -77,13 +80,10 @@ export function exchange(
       open = false;
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
-      resolve({
-        started: controller !== null,
-        status,
-        headers,
-        body: whole?.subarray(0, filled) ?? Buffer.concat(chunks),
-        broken,
-      });
+      const body = whole?.subarray(0, filled) ?? Buffer.concat(chunks);
+      whole = null;
+      chunks.length = 0;
+      resolve({ started: controller !== null, status, headers, body, broken });
     };
     const cut = (by: 'caller' | 'total' | 'size', error: unknown): void => {
       finish({ by, error });
