@@ -1,12 +1,13 @@
 import { ZodObject, type ZodType, type z } from 'zod';
 import { fieldOf } from './field-of.js';
+import { isPlainShape } from './plain-shape.js';
 
 /**
  * Whether a value has a shape. Callers use the value itself instead of zod's copy, so that field order and unknown fields stay.
  * Schemas have no transforms, so the types are the same.
  */
 export function isShape<T>(schema: ZodType<T>, value: unknown): value is T {
-  return schema.safeParse(value).success;
+  return isPlainShape(schema, value) || schema.safeParse(value).success;
 }
 
 /** Returns the first problem of a value, with the path of its field (`results[3].url`; empty for the whole value). */
