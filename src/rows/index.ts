@@ -14,6 +14,7 @@ export {
   forgetInSlice,
   readSlice,
   readStage,
+  readUnits,
   type StagedBadRow,
   type StageManifest,
   sliceFile,

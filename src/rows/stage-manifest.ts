@@ -102,12 +102,24 @@ export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolea
 }
 
 /** The rows of one slice. */
-export async function readSlice(rowsFile: string): Promise<readonly StagedRow[]> {
+export function readSlice(rowsFile: string): Promise<readonly StagedRow[]> {
+  return readLines(rowsFile, (line) => JSON.parse(line) as StagedRow);
+}
+
+/** The start of a row's cells, which end its line. A text before them has no such characters, because its quotes are escaped. */
+const CELLS = ',"i":[';
+
+/** The rows of one slice without their cells, which may be many. */
+export function readUnits(rowsFile: string): Promise<readonly Omit<StagedRow, 'i'>[]> {
+  return readLines(rowsFile, (line) => JSON.parse(`${line.slice(0, line.indexOf(CELLS))}}`) as Omit<StagedRow, 'i'>);
+}
+
+async function readLines<Row>(rowsFile: string, parse: (line: string) => Row): Promise<readonly Row[]> {
   const text = (await unzip(await readFile(rowsFile))).toString('utf8');
-  const rows: StagedRow[] = [];
+  const rows: Row[] = [];
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('\n', from);
-    rows.push(JSON.parse(text.slice(from, end)) as StagedRow);
+    rows.push(parse(text.slice(from, end)));
     from = end + 1;
   }
   return rows;

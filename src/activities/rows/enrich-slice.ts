@@ -6,7 +6,7 @@ import { jobRecord } from '../../core/rows/job-record.js';
 import type { RowMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
-import { readSlice } from '../../rows/index.js';
+import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { toFailure, waiting } from '../call/failure.js';
@@ -60,7 +60,7 @@ const withSlice: WithPiece<SliceInput> = (deps, { staged, slice, attempt, carrie
       units,
       load: () => loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness }),
       rowOf: async (key, rowHash) => {
-        const row = (await readSlice(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
+        const row = (await readUnits(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
         return row?.n ?? null;
       },
     });
@@ -216,7 +216,7 @@ export async function unitsOf(
   const units: Unit[] = [];
   if (wanted?.size === 0) return units;
   const seen = new Set<string>();
-  for (const { n, k, u } of await readSlice(rowsFile)) {
+  for (const { n, k, u } of await readUnits(rowsFile)) {
     if (n > lastRow) break;
     if (k === null || u === null || seen.has(k) || wanted?.has(k) === false) continue;
     seen.add(k);

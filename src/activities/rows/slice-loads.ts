@@ -6,7 +6,7 @@ import type { RetryFreshness } from '../../core/purchase/freshness.js';
 import { type StagedJob, wantedRows, wantedRowsOf, wantedSlices } from '../../core/rows/job.js';
 import { jobRecord } from '../../core/rows/job-record.js';
 import { type LoadBatch, WarehouseUnusable } from '../../core/rows/row-warehouse.js';
-import { cutRows, readSlice } from '../../rows/index.js';
+import { cutRows, readUnits } from '../../rows/index.js';
 import type { ActivityDeps } from '../base/deps.js';
 
 /**
@@ -135,7 +135,7 @@ export async function loadLanded(
   for (const slice of slices) {
     const attempt = randomUUID();
     await withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, cutFile }) => {
-      const wanted = (await readSlice(rowsFile)).flatMap(({ k }) => (k === null ? [] : [k]));
+      const wanted = (await readUnits(rowsFile)).flatMap(({ k }) => (k === null ? [] : [k]));
       const landed = new Set((await deps.journal.lookup([...new Set(wanted)], freshness)).map(({ key }) => key));
       if (landed.size === 0) return;
       await cutRows(rowsFile, ({ k }) => k === null || landed.has(k), cutFile);

@@ -11,7 +11,7 @@ import { type FailedUnit, JobNotLoaded, type RowWarehouse, WarehouseBusy } from 
 import { canonicalJson } from '../../core/text/json.js';
 import { dollars, toMicros } from '../../core/text/money.js';
 import { shellWord } from '../../core/text/shell-word.js';
-import { readSlice, type StageManifest, sliceFile } from '../../rows/index.js';
+import { readUnits, type StageManifest, sliceFile } from '../../rows/index.js';
 import type { EnrichRequest, JobPlan, RestPlan } from '../config/runtime-types.js';
 import { type Quote, quote } from './quote.js';
 import { misfitNotes, schemaNotes } from './schema-notes.js';
@@ -138,7 +138,7 @@ export async function costOfRest(parts: {
   const last = wantedRows(staged);
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
-    for (const { n, k, u } of await readSlice(await parts.file(slice)))
+    for (const { n, k, u } of await readUnits(await parts.file(slice)))
       if (k !== null && n <= last && seen.set(k, 0)) units.set(k, u as string);
     for (const { key } of await journal.lookup([...units.keys()])) units.delete(key);
     costs.add([...units.values()]);
@@ -237,7 +237,7 @@ async function countUnits(
   for (let slice = 0; slice < staged.slices; slice++) {
     const units = new Map<string, string>();
     const rest = new Map<string, string>();
-    for (const { n, k, u } of await readSlice(sliceFile(staged.stageDir, slice))) {
+    for (const { n, k, u } of await readUnits(sliceFile(staged.stageDir, slice))) {
       if (k === null && n <= last) sums.bad++;
       if (k !== null && seen.set(k, 0)) (n <= last ? units : rest).set(k, u as string);
     }

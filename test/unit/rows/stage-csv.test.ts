@@ -15,7 +15,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { unitKeys } from '../../../src/core/purchase/unit-key.js';
-import { CsvError, readSlice, readStage, sliceFile, stageCsv } from '../../../src/rows/index.js';
+import { CsvError, readSlice, readStage, readUnits, sliceFile, stageCsv } from '../../../src/rows/index.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-rows-'));
 afterAll(() => rmSync(dir, { recursive: true }));
@@ -352,4 +352,19 @@ describe('stageCsv', () => {
     const { rows } = await stage(`url,a,b,c,d\nhttps://a.com,${cells.join(',')}\n`);
     expect(rows[0]?.i.slice(1)).toEqual(cells);
   });
+});
+
+it('the units of a slice are its rows without their cells', async () => {
+  const odd = 'https://a.example/?,"i":["x"]';
+  const quoted = `"${odd.replaceAll('"', '""')}"`;
+  const { outDir, rows } = await stage(
+    `url,i\n${quoted},${quoted}\nno URL,x\nhttps://b.example/,\nhttps://b.example/,y\n`,
+  );
+  expect(rows.map(({ u, d }) => [u, d])).toEqual([
+    [odd, undefined],
+    ['no URL', undefined],
+    ['https://b.example/', undefined],
+    ['https://b.example/', true],
+  ]);
+  expect(await readUnits(sliceFile(outDir, 0))).toEqual(rows.map(({ i: _, ...row }) => row));
 });
