@@ -13,25 +13,25 @@ const shown = (message = '') => stripVTControlCharacters(message).split('\n').sl
 function count(run) {
   const [file, code] = run.split('=');
   try {
-    const { numPassedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
-    const failures = testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
+    const failures = testResults.flatMap(({ name = file, status, message, assertionResults }) => {
       const path = relative('.', name);
       const failed = assertionResults.filter((test) => test.status === 'failed');
       if (status === 'failed' && failed.length === 0) return [`${path}\n  ${shown(message)}`];
       return failed.map(({ fullName, failureMessages }) => `${path} > ${fullName}\n  ${shown(failureMessages[0])}`);
     });
     // Only the exit code shows an error outside of every test.
-    if (failures.length === 0 && code !== '0')
-      failures.push(`${file}: every test passed, but the run ended with ${code}`);
-    return { passed: numPassedTests, failures };
+    if (failures.length === 0 && numFailedTests === 0 && code !== '0')
+      failures.push(`${file}: the exit code was ${code}, though every test passed`);
+    return { passed: numPassedTests, failed: Math.max(numFailedTests, failures.length), failures };
   } catch (error) {
-    return { passed: 0, failures: [`${file}: ${error.message}`] };
+    return { passed: 0, failed: 1, failures: [`${file}: ${error.message}`] };
   }
 }
 
 const counts = process.argv.slice(2).map(count);
-const failures = counts.flatMap((one) => one.failures);
-const passed = counts.reduce((total, one) => total + one.passed, 0);
-for (const failure of failures) process.stdout.write(`FAILED ${failure}\n`);
-process.stdout.write(`${passed} passed, ${failures.length} failed\n`);
-process.exitCode = failures.length > 0 || counts.length === 0 ? 1 : 0;
+const sum = (name) => counts.reduce((total, one) => total + one[name], 0);
+const [passed, failed] = [sum('passed'), sum('failed')];
+for (const failure of counts.flatMap((one) => one.failures)) process.stdout.write(`FAILED ${failure}\n`);
+process.stdout.write(`${passed} passed, ${failed} failed\n`);
+process.exitCode = failed > 0 || counts.length === 0 ? 1 : 0;

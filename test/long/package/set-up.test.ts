@@ -185,14 +185,30 @@ describe('.ci/run', () => {
     writeFileSync(join(clone, 'package.json'), JSON.stringify({ name: 'clone', scripts }));
     const { status, stdout } = spawnSync(join(clone, '.ci', 'run'), { encoding: 'utf8' });
     const lines = stdout.trimEnd().split('\n');
-    return { status, last: lines.at(-1), failed: lines.filter((line) => / ended with \d+$/.test(line)) };
+    const failed = lines.filter((line) => / ended with \d+$/.test(line));
+    return { status, last: lines.at(-1), failed, names: lines.filter((line) => line.startsWith('FAILED ')) };
+  }
+
+  function failures(): object[] {
+    const failed = (fullName: string) => ({ fullName, status: 'failed', failureMessages: ['expected 1\n  to be 2'] });
+    const assertionResults = [failed('adds'), { fullName: 'divides', status: 'passed' }, failed('subtracts')];
+    return [{ name: join(clone, 'test', 'a.test.ts'), status: 'failed', assertionResults }];
   }
 
   it('ends with the counts of both tiers and keeps the exit code', () => {
     expect(run()).toMatchObject({ status: 0, failed: [], last: '12 passed, 0 failed' });
-    const failing = { numPassedTests: 7, numFailedTests: 2, testResults: [] };
-    expect(run({ test: { result: failing, code: 3 } })).toMatchObject({ status: 3, last: '12 passed, 2 failed' });
-    expect(run({ long: { result: failing, code: 1 } })).toMatchObject({ status: 1, last: '14 passed, 2 failed' });
+    const failing = { numPassedTests: 7, numFailedTests: 2, testResults: failures() };
+    const names = ['FAILED test/a.test.ts > adds', 'FAILED test/a.test.ts > subtracts'];
+    expect(run({ test: { result: failing, code: 3 } })).toMatchObject({
+      status: 3,
+      last: '12 passed, 2 failed',
+      names,
+    });
+    expect(run({ long: { result: failing, code: 1 } })).toMatchObject({
+      status: 1,
+      last: '14 passed, 2 failed',
+      names,
+    });
   });
 
   it('counts a test file that could not be loaded, and an error outside of every test, as a failure', () => {
@@ -208,6 +224,6 @@ describe('.ci/run', () => {
 
   it('fails if a check fails, though every test passes', () => {
     const failed = ['== npm run -s lint ended with 1'];
-    expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed', failed });
+    expect(run({ lint: { code: 1 } })).toEqual({ status: 1, last: '12 passed, 0 failed', failed, names: [] });
   });
 });
