@@ -1,4 +1,4 @@
-// Rows a second, CPU and memory beside a plain script, in alternation, against one unlimited sandbox in a process of its own.
+// Rows a second, CPU and memory beside a plain and a lean script, in alternation, against one unlimited sandbox in a process of its own.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -74,6 +74,9 @@ async function warehouses(into, dir) {
   };
 }
 
+/** With this many characters of text, a result has 2 KB. */
+const TEXT_BYTES = 1800;
+
 const inSeconds = (from, to) => ((to - from) / 1000).toFixed(2);
 
 export const defaults = { rows: 100_000, runs: 3, into: 'duckdb' };
@@ -81,7 +84,7 @@ export const defaults = { rows: 100_000, runs: 3, into: 'duckdb' };
 /** Prints of each run the seconds before the first request, until the last load, and until the end. */
 export async function run({ rows, runs, into }) {
   const { dir, remove } = workFolder();
-  const sandbox = await sandboxProcess({ prebuilt: true });
+  const sandbox = await sandboxProcess({ prebuilt: true, textBytes: TEXT_BYTES });
   const targets = await warehouses(into, dir);
   try {
     const csv = join(dir, 'rows.csv');
@@ -92,12 +95,18 @@ export async function run({ rows, runs, into }) {
     };
     const ours = [];
     const plain = [];
-    for (let turn = 0; turn <= runs; turn++) {
-      const target = await targets.fresh(`plain-${turn}`);
-      const plainRun = await timed([join(root, 'bench', targets.plainScript), csv, sandbox.url, target], { cwd: root });
-      plainRun.first = await firstRequest(plainRun);
-      plainRun.last = plainRun.endedAt;
+    const lean = [];
+    /** Runs a script into a fresh warehouse. */
+    const script = async (name, ...client) => {
+      const target = await targets.fresh(name);
+      const args = [join(root, 'bench', targets.plainScript), csv, sandbox.url, target, ...client];
+      const ran = await timed(args, { cwd: root });
       await targets.drop(target);
+      return { ...ran, first: await firstRequest(ran), last: ran.endedAt };
+    };
+    for (let turn = 0; turn <= runs; turn++) {
+      const plainRun = await script(`plain-${turn}`);
+      const leanRun = await script(`lean-${turn}`, 'undici');
       const state = join(dir, `turn-${turn}`);
       const name = `bench-${turn}`;
       const ourTarget = into === 'postgres' ? await targets.fresh(name) : join(state, `${name}.duckdb`);
@@ -108,9 +117,10 @@ export async function run({ rows, runs, into }) {
       const note = turn === 0 ? ' (warm-up, not counted)' : '';
       const shown = ({ startedAt, first, last, endedAt, cpu, peakMb }) =>
         `${inSeconds(startedAt, first)} + ${inSeconds(first, last)} + ${inSeconds(last, endedAt)} s, ${cpu.toFixed(2)} CPU s, ${peakMb.toFixed(0)} MB`;
-      console.log(`plain ${shown(plainRun)}; ours ${shown(ourRun)}${note}`);
+      console.log(`plain ${shown(plainRun)}; lean ${shown(leanRun)}; ours ${shown(ourRun)}${note}`);
       if (turn > 0) {
         plain.push(plainRun);
+        lean.push(leanRun);
         ours.push(ourRun);
       }
     }
@@ -120,6 +130,7 @@ export async function run({ rows, runs, into }) {
     const span = median(ours.map((our, index) => spanOf(plain[index]) / spanOf(our)));
     for (const [program, list] of [
       ['plain script', plain],
+      ['lean script', lean],
       ['searchflow', ours],
     ]) {
       const { seconds, cpu: used, peakMb } = medians(list);

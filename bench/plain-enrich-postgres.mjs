@@ -1,14 +1,13 @@
-// The plain script of plain-enrich.mjs, into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL.
+// The plain script of plain-enrich.mjs, into PostgreSQL, with COPY: node bench/plain-enrich-postgres.mjs CSV URL DATABASE-URL [CLIENT].
 import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import pg from 'pg';
 import { from } from 'pg-copy-streams';
-import { Pool } from 'undici';
+import { CONCURRENCY, contentsClient } from './plain-client.mjs';
 
-const [csv, base, database] = process.argv.slice(2);
-const CONCURRENCY = 32;
-const pool = new Pool(base, { connections: CONCURRENCY });
+const [csv, base, database, name] = process.argv.slice(2);
+const { contentsOf, close } = contentsClient(base, name);
 const client = new pg.Client({ connectionString: database });
 await client.connect();
 await client.query(`create table pages (id text, name text, url text, status text, error_tag text,
@@ -20,13 +19,7 @@ const field = (value) =>
   value === undefined || value === null ? '\\N' : String(value).replace(/[\\\t\n\r]/g, (char) => escapes[char]);
 
 async function enrich(rows) {
-  const { body } = await pool.request({
-    path: '/contents',
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': 'plain' },
-    body: JSON.stringify({ urls: rows.map((row) => row.url), text: true }),
-  });
-  const answer = await body.json();
+  const answer = await contentsOf(rows.map((row) => row.url));
   const results = new Map(answer.results.map((result) => [result.id, result]));
   const statuses = new Map(answer.statuses.map((status) => [status.id, status]));
   const cost = answer.costDollars.total / rows.length;
@@ -59,4 +52,4 @@ await Promise.all(running);
 copy.end();
 await finished(copy);
 await client.end();
-await pool.close();
+await close();

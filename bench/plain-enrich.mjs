@@ -1,31 +1,17 @@
-// A plain script, as one writes it in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB [EXA-JS]. No durability, no rate limit, no
-// retries. With the path of an installed exa-js, that client sends the requests.
+// A plain script, as one writes it in an afternoon: node bench/plain-enrich.mjs CSV URL DUCKDB [CLIENT]. No durability, no rate limit, no
+// retries. `CLIENT` sends the requests, see `contentsClient`.
 import { createReadStream } from 'node:fs';
-import { createRequire } from 'node:module';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
-import { Pool } from 'undici';
+import { CONCURRENCY, contentsClient } from './plain-client.mjs';
 
-const [csv, base, file, exaJs] = process.argv.slice(2);
-const CONCURRENCY = 32;
-const pool = new Pool(base, { connections: CONCURRENCY });
-const exa = exaJs && new (createRequire(import.meta.url)(exaJs).Exa)('exa-js', base);
+const [csv, base, file, client] = process.argv.slice(2);
+const { contentsOf, close } = contentsClient(base, client);
 const database = await DuckDBInstance.create(file);
 const connection = await database.connect();
 await connection.run(`create table pages (id varchar, name varchar, url varchar, status varchar, error_tag varchar,
   title varchar, author varchar, published_date varchar, text varchar, request_id varchar, cost double)`);
 const appender = await connection.createAppender('pages');
-
-async function contentsOf(urls) {
-  if (exa) return exa.getContents(urls, { text: true });
-  const { body } = await pool.request({
-    path: '/contents',
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': 'plain' },
-    body: JSON.stringify({ urls, text: true }),
-  });
-  return body.json();
-}
 
 async function enrich(rows) {
   const answer = await contentsOf(rows.map((row) => row.url));
@@ -74,4 +60,4 @@ await Promise.all(running);
 appender.closeSync();
 connection.closeSync();
 database.closeSync();
-await pool.close();
+await close();
