@@ -73,7 +73,7 @@ merges events by their id. With its defaults, dlt reads the events with one curs
 merge. Otherwise dlt loads parquet files, from Python objects (*items*) or from Arrow tables, and merges events by \`upsert\`, in eight windows of
 time at once.
 
-${show({ peers: '' })}
+${show({ 'peers-rows': 'Rows', peers: 'Events' })}
 
 | program | after a kill | rate limit | retries | pages of events |
 |---|---|---|---|---|
