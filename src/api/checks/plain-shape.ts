@@ -25,7 +25,8 @@ function checkOf(schema: ZodType): Check {
   switch (def.type) {
     case 'unknown':
     case 'any':
-      return () => true;
+      // Zod decides whether such a field may be missing.
+      return (value) => value !== undefined;
     case 'string':
       return 'format' in def ? never : (value) => typeof value === 'string';
     case 'number':
@@ -53,16 +54,9 @@ function checkOf(schema: ZodType): Check {
 
 function ofObject({ shape, catchall }: z.core.$ZodObjectDef): Check {
   if (catchall !== undefined && catchall._zod.def.type !== 'unknown') return never;
-  const fields = Object.entries(shape).map(([name, field]) => {
-    const isOptional = field._zod.def.type === 'optional';
-    return { name, isOptional, check: checkOf(field as ZodType) };
-  });
+  const fields = Object.entries(shape).map(([name, field]) => ({ name, check: checkOf(field as ZodType) }));
   return (value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-    for (const { name, isOptional, check } of fields) {
-      const field = (value as Readonly<Record<string, unknown>>)[name];
-      if (field === undefined ? !isOptional : !check(field)) return false;
-    }
-    return true;
+    return fields.every(({ name, check }) => check((value as Readonly<Record<string, unknown>>)[name]));
   };
 }
