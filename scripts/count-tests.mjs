@@ -14,16 +14,24 @@ function count(run) {
   const [file, code] = run.split('=');
   try {
     const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(file, 'utf8'));
-    const failures = testResults.flatMap(({ name = file, status, message, assertionResults }) => {
-      const path = relative('.', name);
-      const failed = assertionResults.filter((test) => test.status === 'failed');
-      if (status === 'failed' && failed.length === 0) return [`${path}\n  ${shown(message)}`];
-      return failed.map(({ fullName, failureMessages }) => `${path} > ${fullName}\n  ${shown(failureMessages[0])}`);
-    });
+    const failedIn = (suite) => suite.assertionResults.filter((test) => test.status === 'failed');
+    const broken = testResults.filter((suite) => suite.status === 'failed' && failedIn(suite).length === 0);
+    const failures = [
+      ...broken.map(({ name = file, message }) => `${relative('.', name)}\n  ${shown(message)}`),
+      ...testResults.flatMap((suite) =>
+        failedIn(suite).map(
+          ({ fullName, failureMessages: [first] }) => `${relative('.', suite.name)} > ${fullName}\n  ${shown(first)}`,
+        ),
+      ),
+    ];
+    const failed = numFailedTests + broken.length;
+    if (failed > 0 || code === '0') return { passed: numPassedTests, failed, failures };
     // Only the exit code shows an error outside of every test.
-    if (failures.length === 0 && numFailedTests === 0 && code !== '0')
-      failures.push(`${file}: the exit code was ${code}, though every test passed`);
-    return { passed: numPassedTests, failed: Math.max(numFailedTests, failures.length), failures };
+    return {
+      passed: numPassedTests,
+      failed: 1,
+      failures: [`${file}: the exit code was ${code}, though every test passed`],
+    };
   } catch (error) {
     return { passed: 0, failed: 1, failures: [`${file}: ${error.message}`] };
   }
