@@ -123,7 +123,7 @@ export async function run({ rows, events, latency, runs, only }) {
       const work = `events, ${latencyMs} ms`;
       const sandbox = { latencyMs, events: history(events) };
       const found = await compare('events', { work, units: events, runs, sandbox, peers });
-      for (const name of ['dlt, defaults', 'dlt, items', 'dlt, Arrow tables']) {
+      for (const name of Object.keys(found).filter((program) => program.startsWith('dlt, '))) {
         const ratio = median(found[name].map((seconds, index) => seconds / found.searchflow[index]));
         const what = `events/s at ${latencyMs} ms, searchflow / ${name}`;
         bar(what, ratio, `>= ${(name === 'dlt, defaults' && wanted[latencyMs]) || 1}`);
