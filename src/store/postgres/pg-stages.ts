@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
 import { CodedError } from '../../core/errors/coded-error.js';
 import { isJobId } from '../../core/rows/job.js';
 import type { StagedRows, Stages } from '../../core/rows/stages.js';
@@ -48,7 +50,7 @@ export class PgStages implements Stages {
     const done = new Set(there.map(({ slice }) => slice));
     for (let slice = 0; slice < slices; slice++) {
       if (done.has(slice)) continue;
-      const rows = await readFile(this.#options.sliceFile(stageDir, slice));
+      const rows = await compressed(await readFile(this.#options.sliceFile(stageDir, slice)));
       await this.#postgres.query(
         `INSERT INTO ${this.#schema}.stage_slices (job, generation, slice, rows) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
         [job, generation, slice, rows],
@@ -131,6 +133,11 @@ export class PgStages implements Stages {
     );
   }
 }
+
+const [unzip, zip] = [promisify(gunzip), promisify(gzip)];
+
+/** Compresses a slice, whose file is gzip without compression. */
+const compressed = async (slice: Buffer): Promise<Buffer> => zip(await unzip(slice), { level: 1 });
 
 /** Checks an id of a job or a generation, because workflow inputs contain such ids. */
 function fileName(id: string): string {
