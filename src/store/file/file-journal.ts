@@ -166,7 +166,7 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
     const intent = this.#intents.get(intentId);
     const segment = intent && this.#segments.find(intent.segment)?.open.get(intentId);
     if (!intent || !segment) throw new Error(`no open intent ${intentId}`);
-    const units = toLines(answer.units, segment.op, answer.requestId, answer.fetchedAt);
+    const units = () => toLines(answer.units, segment.op, answer.requestId, answer.fetchedAt);
     await this.#write(intent.segment, units, (entries) => ({
       t: 'answer',
       id: intentId,
@@ -184,21 +184,29 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   async note(intentId: string, owner: string, facts: Json): Promise<void> {
     const segment = this.#intents.get(intentId)?.segment ?? this.#segmentOfLost(intentId);
     if (segment === undefined) throw new Error(`no open intent ${intentId}`);
-    await this.#write(segment, [], () => ({ t: 'note', id: intentId, at: this.#now(), facts }));
+    await this.#write(
+      segment,
+      () => [],
+      () => ({ t: 'note', id: intentId, at: this.#now(), facts }),
+    );
     this.#intents.set(intentId, { segment, owner });
   }
 
   async miss(intentId: string, reason: string, charged: 'never' | 'maybe', came?: string | null): Promise<void> {
     const intent = this.#intents.get(intentId);
     if (!intent) return;
-    await this.#write(intent.segment, [], () => ({
-      t: 'miss',
-      id: intentId,
-      at: this.#now(),
-      why: reason,
-      charged,
-      ...(came ? { came } : {}),
-    }));
+    await this.#write(
+      intent.segment,
+      () => [],
+      () => ({
+        t: 'miss',
+        id: intentId,
+        at: this.#now(),
+        why: reason,
+        charged,
+        ...(came ? { came } : {}),
+      }),
+    );
     this.#intents.delete(intentId);
   }
 
@@ -371,12 +379,17 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   /** Writes the outcome of an intent into the disk space that was reserved for it. */
   async #write(
     segment: string,
-    units: readonly UnitLine[],
+    units: () => readonly UnitLine[],
     line: (entries: readonly UnitEntry[]) => SegmentLine,
   ): Promise<void> {
-    const append = () => this.#segments.append(segment, units, line);
+    let bytes = 0;
+    const append = () => {
+      const lines = units();
+      bytes = bytesOf(lines);
+      return this.#segments.append(segment, lines, line);
+    };
     if (!this.#reserve) return append();
-    await this.#reserve.into(bytesOf(units), append);
+    await this.#reserve.into(() => bytes, append);
   }
 
   /** Recovers the contents of damaged lines. A journal that writes also repairs the file and keeps a copy of the damaged file. */

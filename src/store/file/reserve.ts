@@ -77,16 +77,16 @@ export class Reserve {
     }
   }
 
-  /** Writes an answer of this many bytes, and uses the reserve if the disk is full. */
-  async into(bytes: number, write: () => Promise<void>): Promise<void> {
+  /** Writes an answer, and uses the reserve if the disk is full. `bytesOf` returns the size of the answer after a write. */
+  async into(bytesOf: () => number, write: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
         await write();
-        this.#largest = Math.max(this.#largest, bytes);
+        this.#largest = Math.max(this.#largest, bytesOf());
         return;
       } catch (error) {
         if (!isFull(error) || this.#size === 0) throw error;
-        await this.#changes.run(() => this.#shrink(this.#size - bytes - LINE_BYTES));
+        await this.#changes.run(() => this.#shrink(this.#size - bytesOf() - LINE_BYTES));
       }
     }
   }

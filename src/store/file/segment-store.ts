@@ -91,8 +91,11 @@ export class SegmentStore {
     return this.#path(name, UNITS);
   }
 
-  /** Writes units, and then the line that names these units. Resolves when units and line are durable and passed to `take`. */
-  async append(
+  /**
+   * Writes units, and then the line that names these units. Resolves when units and line are durable and passed to `take`. An async function
+   * would keep the units until then.
+   */
+  append(
     name: string,
     units: readonly UnitLine[],
     line: (entries: readonly UnitEntry[]) => SegmentLine,
@@ -109,7 +112,7 @@ export class SegmentStore {
     // The writer moves to the end of the map, so that the writer that was idle longest is found first.
     this.#writers.delete(name);
     this.#writers.set(name, writer);
-    this.#take(segment, await writer.append(units, line));
+    return writer.append(units, line).then((written) => this.#take(segment, written));
   }
 
   async close(): Promise<void> {

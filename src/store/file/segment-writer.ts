@@ -23,12 +23,23 @@ export interface UnitLine {
 /** Length of these lines in bytes. */
 export const bytesOf = (units: readonly UnitLine[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0);
 
+type Entry = [...UnitEntry];
+
+/** Lines of one append, in memory that is given back once they are written. The offsets of the entries begin at the start of the memory. */
+interface Packed {
+  readonly memory: Buffer;
+  readonly bytes: number;
+  readonly entries: readonly Entry[];
+}
+
 interface Pending {
-  readonly units: readonly UnitLine[];
+  readonly packed: Packed;
   readonly line: (entries: readonly UnitEntry[]) => SegmentLine;
   readonly resolve: (line: SegmentLine) => void;
   readonly reject: (error: unknown) => void;
 }
+
+const NOTHING: Packed = { memory: Buffer.alloc(0), bytes: 0, entries: [] };
 
 interface Files {
   readonly lines: FileHandle;
@@ -72,11 +83,15 @@ export class SegmentWriter {
   }
 
   append(units: readonly UnitLine[], line: Pending['line']): Promise<SegmentLine> {
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ units, line, resolve, reject });
-      this.#flushing ??= this.#flush().finally(() => {
-        this.#flushing = null;
-      });
+    // The lines are packed at once, so that V8 need not keep their texts until the disk has written them.
+    const packed = this.#pack(units);
+    return new Promise((resolve, reject) => this.#add({ packed, line, resolve, reject }));
+  }
+
+  #add(pending: Pending): void {
+    this.#pending.push(pending);
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = null;
     });
   }
 
@@ -107,49 +122,48 @@ export class SegmentWriter {
   }
 
   async #write(batch: readonly Pending[]): Promise<SegmentLine[]> {
-    this.#files ??= await this.#open();
-    const files = this.#files;
-    // The memory is reused, because the kernel would clear new memory of this size each time.
-    const bodies = this.#memory.take(batch.reduce((sum, { units }) => sum + bytesOf(units), 0));
     try {
-      return await this.#writeTo(files, batch, bodies);
+      this.#files ??= await this.#open();
+      return await this.#writeTo(this.#files, batch);
     } finally {
-      this.#memory.giveBack(bodies);
+      // The memory is reused, because the kernel would clear new memory of this size each time.
+      for (const { packed } of batch) this.#memory.giveBack(packed.memory);
     }
   }
 
-  async #writeTo(files: Files, batch: readonly Pending[], bodies: Buffer): Promise<SegmentLine[]> {
-    let used = 0;
-    const lines = batch.map((item) => {
-      const entries = item.units.map(({ outcome, head, result, bytes: length }): UnitEntry => {
-        const from = used;
-        used += bodies.write(head, used);
-        if (typeof result === 'string') used += bodies.write(result, used);
-        else {
-          bodies.set(result, used);
-          used += result.length;
-        }
-        used += bodies.write(LINE_END, used);
-        const crc = crc32(bodies.subarray(from, used));
-        return [
-          outcome.key,
-          this.#ends.units + from,
-          length,
-          crc,
-          outcome.status,
-          outcome.errorTag,
-          outcome.costMicros,
-        ];
-      });
-      return item.line(entries);
+  async #writeTo(files: Files, batch: readonly Pending[]): Promise<SegmentLine[]> {
+    let end = this.#ends.units;
+    const bodies: Buffer[] = [];
+    const lines = batch.map(({ packed: { memory, bytes, entries }, line }) => {
+      for (const entry of entries) entry[1] += end;
+      end += bytes;
+      if (bytes > 0) bodies.push(memory.subarray(0, bytes));
+      return line(entries);
     });
-    if (used > 0) {
-      await writeAll(files.units, bodies.subarray(0, used), this.#ends.units, this.#unitsPath);
-    }
+    if (bodies.length > 0) await writeAll(files.units, bodies, this.#ends.units, this.#unitsPath);
     const text = Buffer.from(lines.map(encodeLine).join(''));
-    await writeAll(files.lines, text, this.#ends.lines, this.#linesPath);
-    this.#ends = { lines: this.#ends.lines + text.length, units: this.#ends.units + used };
+    await writeAll(files.lines, [text], this.#ends.lines, this.#linesPath);
+    this.#ends = { lines: this.#ends.lines + text.length, units: end };
     return lines;
+  }
+
+  #pack(units: readonly UnitLine[]): Packed {
+    if (units.length === 0) return NOTHING;
+    const memory = this.#memory.take(bytesOf(units));
+    let used = 0;
+    const entries = units.map(({ outcome, head, result, bytes: length }): Entry => {
+      const from = used;
+      used += memory.write(head, used);
+      if (typeof result === 'string') used += memory.write(result, used);
+      else {
+        memory.set(result, used);
+        used += result.length;
+      }
+      used += memory.write(LINE_END, used);
+      const crc = crc32(memory.subarray(from, used));
+      return [outcome.key, from, length, crc, outcome.status, outcome.errorTag, outcome.costMicros];
+    });
+    return { memory, bytes: used, entries };
   }
 
   /** Opens both files and cuts off incomplete contents of a killed process. */
@@ -180,15 +194,32 @@ async function openForWriting(path: string): Promise<FileHandle> {
   }
 }
 
-/** Writes data at a position of a file and syncs the file. Errors name the path. */
-async function writeAll(file: FileHandle, data: Buffer, position: number, path: string): Promise<void> {
+/** Writes pieces at a position of a file, one after the other, and syncs the file. Errors name the path. */
+export async function writeAll(
+  file: FileHandle,
+  pieces: readonly Buffer[],
+  position: number,
+  path: string,
+): Promise<void> {
   try {
-    for (let done = 0; done < data.length; ) {
-      const { bytesWritten } = await file.write(data, done, data.length - done, position + done);
-      done += bytesWritten;
+    let at = position;
+    for (let rest = pieces; rest.length > 0; ) {
+      const { bytesWritten } = await file.writev(rest, at);
+      at += bytesWritten;
+      rest = without(rest, bytesWritten);
     }
     await file.datasync();
   } catch (error) {
     throw withPath(error, path);
   }
+}
+
+/** Returns pieces without their first bytes. */
+function without(pieces: readonly Buffer[], bytes: number): readonly Buffer[] {
+  let left = bytes;
+  let done = 0;
+  for (; done < pieces.length && left >= (pieces[done] as Buffer).length; done++)
+    left -= (pieces[done] as Buffer).length;
+  const [first, ...rest] = pieces.slice(done);
+  return first === undefined ? [] : [first.subarray(left), ...rest];
 }

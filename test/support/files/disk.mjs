@@ -516,6 +516,12 @@ export async function replaceFileFunctions() {
     boot.wrote(this.fd, position, written.bytesWritten);
     return written;
   });
+  before('writev', async function ({ boot, path }, write, pieces, position) {
+    boot.step('write', path, () => real.writeSync(this.fd, ...halfOf(pieces[0]), position));
+    const written = await write();
+    boot.wrote(this.fd, position, written.bytesWritten);
+    return written;
+  });
   before('writeFile', async function ({ boot, path }, write, data) {
     boot.step('write', path, () => real.writeSync(this.fd, ...halfOf(bytesOf(data))));
     await write();

@@ -22,8 +22,14 @@ it('space is reserved for each request in flight, by the size of the largest ans
   expect(size()).toBe(2 * (1_048_576 + LINE));
   await reserve.keep(1);
   expect(size()).toBe(2 * (1_048_576 + LINE));
-  await reserve.into(2_000_000, async () => undefined);
-  await reserve.into(10, async () => undefined);
+  await reserve.into(
+    () => 2_000_000,
+    async () => undefined,
+  );
+  await reserve.into(
+    () => 10,
+    async () => undefined,
+  );
   await reserve.keep(3);
   expect(size()).toBe(3 * (3_000_000 + LINE));
   await reserve.close();
@@ -42,9 +48,12 @@ it('an answer that finds the disk full is written into its reserved space', asyn
   await reserve.keep(2);
   const before = size();
   let tries = 0;
-  await reserve.into(1000, async () => {
-    if (++tries < 3) throw full();
-  });
+  await reserve.into(
+    () => 1000,
+    async () => {
+      if (++tries < 3) throw full();
+    },
+  );
   expect(tries).toBe(3);
   expect(size()).toBe(before - 2 * (1000 + LINE));
   await reserve.close();
@@ -52,10 +61,20 @@ it('an answer that finds the disk full is written into its reserved space', asyn
 
 it('a full disk is reported if no space is reserved, and any other failure at once', async () => {
   const { reserve, size } = open();
-  await expect(reserve.into(10, () => Promise.reject(full()))).rejects.toThrow('write failed');
+  await expect(
+    reserve.into(
+      () => 10,
+      () => Promise.reject(full()),
+    ),
+  ).rejects.toThrow('write failed');
   await reserve.keep(1);
   const before = size();
-  await expect(reserve.into(10, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  await expect(
+    reserve.into(
+      () => 10,
+      () => Promise.reject(new Error('broken')),
+    ),
+  ).rejects.toThrow('broken');
   expect(size()).toBe(before);
   await reserve.close();
 });
