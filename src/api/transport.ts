@@ -15,6 +15,7 @@ import { type Endpoint, variantOf } from './wire/endpoint.js';
 import { MAX_KEPT_BODY } from './wire/errors.js';
 import { exchange, type WireRequest } from './wire/exchange.js';
 import {
+  type AnswerOptions,
   type Input,
   type RawListOptions,
   readTimeouts,
@@ -40,7 +41,7 @@ export interface Transport {
   /** Throws the `ApiError` with which `send` would refuse this input. Sends nothing and does not wait. */
   check<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): void;
   /** One attempt. Rejects with `ApiError` for every failure. */
-  send<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: SendOptions): Promise<Answer<O>>;
+  send<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: AnswerOptions): Promise<Answer<O>>;
   /** One attempt at a page of a list with unparsed records, see {@link RawList}. Rejects with `ApiError`. */
   sendRawList<I, O>(endpoint: Endpoint<I, O>, input: Input<NoInfer<I>>, options?: RawListOptions): Promise<RawList>;
   /**

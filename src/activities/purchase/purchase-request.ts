@@ -22,6 +22,8 @@ export interface Bought {
   readonly queued?: boolean | null;
   /** Taken out when the answer lands, see `Answer.release`. */
   readonly units: Omit<UnitOutcome, 'costMicros'>[];
+  /** Called when the units have landed and are not used any more: their bytes may be overwritten. */
+  readonly landed?: () => void;
 }
 
 /** The recorded facts of a start that was answered. */

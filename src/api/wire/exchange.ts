@@ -20,7 +20,7 @@ export interface ExchangeLimits {
   readonly maxBytes: number;
   readonly maxErrorBytes: number;
   readonly signal: AbortSignal | undefined;
-  /** Memory for a 2xx body with a `Content-Length`. */
+  /** Memory for a 2xx body with a `Content-Length` and without an encoding. */
   readonly memory?: BodyMemory | undefined;
 }
 
@@ -109,7 +109,8 @@ export function exchange(
         room = code < 300 ? limits.maxBytes : limits.maxErrorBytes;
         const length = Number(fields['content-length']);
         if (code < 300 && length > room) return cut('size', tooLarge(room));
-        if (code < 300 && length > 0) whole = limits.memory?.take(length) ?? null;
+        const isPlain = fields['content-encoding'] === undefined;
+        if (code < 300 && length > 0 && isPlain) whole = limits.memory?.take(length) ?? null;
       },
       onResponseData(dispatched, chunk) {
         if (!open) return;

@@ -74,6 +74,12 @@ export interface SendOptions {
   readonly variant?: string;
 }
 
+/** Options for an answer that is read whole. */
+export interface AnswerOptions extends SendOptions {
+  /** Memory for the body, where its size is known; the caller gives the memory back. */
+  readonly memory?: BodyMemory;
+}
+
 /** Options for a page of a list with unparsed records. */
 export interface RawListOptions extends SendOptions {
   /** Parses the whole envelope, not only the text before and after the list. */
