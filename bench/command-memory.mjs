@@ -1,5 +1,5 @@
-// Settings of memory as in a command, for `node --import`: they come before the modules of a script.
-import { keepNewSpaceSmall, limitCommandMemory } from '../dist/files/process-memory.js';
+// Settings of memory as in a command of events, for `node --import`: they come before the modules of a script.
+import { limitCommandMemory, limitWalkMemory } from '../dist/files/process-memory.js';
 
+limitWalkMemory();
 limitCommandMemory(process.env);
-keepNewSpaceSmall();

@@ -3,15 +3,17 @@ import { setFlagsFromString } from 'node:v8';
 /** Growth of the heap, in percent of its live objects, after which V8 collects garbage. V8's own choice is up to twice as much. */
 const HEAP_GROWTH_PERCENT = 140;
 
+/** Times in ms after which DuckDB returns free pages. Loads of rows follow each other within half a second, and use the same pages. */
+const FREE_PAGES_MS = { rows: 500, walk: 100 };
+
 /**
- * DuckDB's allocator with one arena, which returns free pages after half a second. The loads of a fast job follow each other faster, so they use the
- * same pages. By default each thread of Node's pool has an arena of its own, which keeps its free pages for seconds.
+ * DuckDB's allocator with one arena. By default each thread of Node's pool has an arena of its own, which keeps its free pages for seconds.
  */
-const DUCKDB_ALLOCATOR = 'narenas:1,dirty_decay_ms:500,muzzy_decay_ms:0';
+const allocator = (freePagesMs: number): string => `narenas:1,dirty_decay_ms:${freePagesMs},muzzy_decay_ms:0`;
 
 /** Whether the settings of this process are ours. In a process of the user they are the user's decision: they hold for all of its code. */
 let isCommand = false;
-let newSpaceStaysSmall = false;
+let isWalk = false;
 
 /**
  * Declares that this process is a command, and lets DuckDB return free memory early. Has no effect on DuckDB once it is loaded. A setting of the
@@ -19,15 +21,15 @@ let newSpaceStaysSmall = false;
  */
 export function limitCommandMemory(env: NodeJS.ProcessEnv): void {
   isCommand = true;
-  env.DUCKDB_JE_MALLOC_CONF ??= DUCKDB_ALLOCATOR;
+  env.DUCKDB_JE_MALLOC_CONF ??= allocator(isWalk ? FREE_PAGES_MS.walk : FREE_PAGES_MS.rows);
 }
 
 /**
- * Keeps the space of new objects at its present size. For work that makes few objects, such as walks, whose pages are not parsed. V8 ends this
- * when a thread begins; `limitHeapGrowth` sets it again.
+ * Declares that this process walks through pages, which are not parsed: it makes few objects, so their space stays at its present size. V8 ends
+ * this when a thread begins; `limitHeapGrowth` sets it again.
  */
-export function keepNewSpaceSmall(): void {
-  newSpaceStaysSmall = true;
+export function limitWalkMemory(): void {
+  isWalk = true;
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
@@ -38,5 +40,5 @@ export function keepNewSpaceSmall(): void {
 export function limitHeapGrowth(): void {
   if (!isCommand) return;
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  if (newSpaceStaysSmall) keepNewSpaceSmall();
+  if (isWalk) limitWalkMemory();
 }

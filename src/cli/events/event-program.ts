@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { keepNewSpaceSmall } from '../../files/process-memory.js';
+import { limitWalkMemory } from '../../files/process-memory.js';
 import { many, withDetach, withExamples, withQps } from '../options/options.js';
 import { withSchedule } from '../schedules/schedule-flags.js';
 import type { Context, ExitCode } from '../shared/context.js';
@@ -8,7 +8,7 @@ type Chosen = (action: (context: Context) => Promise<ExitCode>) => void;
 
 /** Loads the code of walks; from then on the space of new objects stays small. */
 function walks() {
-  keepNewSpaceSmall();
+  limitWalkMemory();
   return import('./events-walk.js');
 }
 

@@ -18,13 +18,30 @@ it('a user’s own setting of DuckDB’s allocator stays', () => {
   );
 });
 
+it('DuckDB returns free pages sooner in a walk', () => {
+  const module = pathToFileURL(inPackage('dist', 'files', 'process-memory.js'));
+  const settingAfter = (calls: string) =>
+    execFileSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '--eval',
+        `import { limitCommandMemory, limitWalkMemory } from ${JSON.stringify(module)};
+        ${calls} const env = {}; limitCommandMemory(env); console.log(env.DUCKDB_JE_MALLOC_CONF);`,
+      ],
+      { encoding: 'utf8' },
+    );
+  expect(settingAfter('')).toContain('dirty_decay_ms:500');
+  expect(settingAfter('limitWalkMemory();')).toContain('dirty_decay_ms:100');
+});
+
 /** Returns the size of the space of new objects, in bytes, of a process that ran `setting` and then made millions of objects. */
 function newSpaceAfter(setting: string): number {
   const module = pathToFileURL(inPackage('dist', 'files', 'process-memory.js'));
   const script = `
     import { getHeapSpaceStatistics } from 'node:v8';
     import { Worker } from 'node:worker_threads';
-    import { keepNewSpaceSmall, limitCommandMemory, limitHeapGrowth } from ${JSON.stringify(module)};
+    import { limitWalkMemory, limitCommandMemory, limitHeapGrowth } from ${JSON.stringify(module)};
     ${setting}
     let kept = [];
     for (let made = 0; made < 3_000_000; made++) {
@@ -37,7 +54,7 @@ function newSpaceAfter(setting: string): number {
 
 it('the space of new objects stays small in a command, also after a thread has begun', () => {
   const thread = `await new Promise((ended) => new Worker('', { eval: true }).once('exit', ended));`;
-  const small = newSpaceAfter(`limitCommandMemory({}); keepNewSpaceSmall(); ${thread} limitHeapGrowth();`);
+  const small = newSpaceAfter(`limitCommandMemory({}); limitWalkMemory(); ${thread} limitHeapGrowth();`);
   expect(newSpaceAfter('limitCommandMemory({}); limitHeapGrowth();')).toBeGreaterThan(4 * small);
-  expect(newSpaceAfter(`keepNewSpaceSmall(); ${thread} limitHeapGrowth();`)).toBeGreaterThan(4 * small);
+  expect(newSpaceAfter(`limitWalkMemory(); ${thread} limitHeapGrowth();`)).toBeGreaterThan(4 * small);
 });
