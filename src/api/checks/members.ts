@@ -83,8 +83,8 @@ export function rawJson(json: Uint8Array): RawJson {
 }
 
 /** The same bytes as a `Buffer`, whose searches are faster. */
-const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
+const bufferOf = (json: Uint8Array): Buffer =>
+  Buffer.isBuffer(json) ? json : Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 
 /**
  * Passes each part of an object or list to `onPart`; before a part that is a list, passes the elements of this list to `onElement`. Returns
@@ -106,10 +106,10 @@ function eachPart(
   /** Start of the current element of a list at depth 1; -1 outside of such a list. */
   let elementFrom = -1;
   const takeElement = (to: number): void => {
-    if (elementFrom >= 0) onElement?.(trimmed(json.subarray(elementFrom, to)));
+    if (elementFrom >= 0) onElement?.(trimmed(json, elementFrom, to));
   };
   const take = (to: number): void => {
-    if (from >= 0) onPart(name, trimmed(json.subarray(from, to)));
+    if (from >= 0) onPart(name, trimmed(json, from, to));
     name = null;
     from = kind === LIST ? to + 1 : -1;
   };
@@ -142,7 +142,7 @@ function eachPart(
       return false;
     }
   }
-  return at < end && depth === 0 && trimmed(json.subarray(at + 1)).length === 0;
+  return at < end && depth === 0 && trimmed(json, at + 1, end).length === 0;
 }
 
 /** Characters of a text that are looked at one by one. The start of a search takes longer than reading a short text. */
@@ -174,8 +174,9 @@ function textOf(json: Uint8Array): string | null {
   }
 }
 
-function trimmed(json: Uint8Array): Uint8Array {
-  let [from, to] = [0, json.length];
+/** The bytes from `start` to `end` without white space around them. */
+function trimmed(json: Uint8Array, start: number, end: number): Uint8Array {
+  let [from, to] = [start, end];
   while (from < to && (json[from] as number) <= 0x20) from++;
   while (to > from && (json[to - 1] as number) <= 0x20) to--;
   return json.subarray(from, to);
