@@ -57,11 +57,11 @@ export async function loadSlice(
   const { origin, loaded } = before;
   if (loaded !== null) return { rows: Number(loaded), already: true };
   const pending = await makePending(tx, { job, rowsFile, cells: true, part }, freshness);
-  if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(pending)}`, [job]);
+  if (pending.occupied) await tx.run(`DELETE FROM row_store WHERE job = $1 AND ${numbersOf(tx, pending)}`, [job]);
   if (pending.rows > pending.units) await insertInvalid(tx, batch, origin, pending);
   if (pending.units > 0) await insertUnits(tx, batch, origin, pending);
   if (pending.rows > 0) {
-    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(pending));
+    await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(tx, pending));
   }
   if (part !== null) return { rows: pending.rows, already: false };
   return finish(tx, batch, pending.staged);
@@ -240,7 +240,7 @@ export async function insertUnits(
       return isWhole(tx, batch.job, pending);
     });
     if (whole) return;
-    await tx.run(`DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(pending)}`, [
+    await tx.run(`DELETE FROM row_store WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, pending)}`, [
       batch.job,
     ]);
   }
@@ -251,20 +251,17 @@ const newest = (units: string): string =>
   `(SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY key ORDER BY fetched_at DESC NULLS LAST) AS turn FROM ${units} u) t
     WHERE turn = 1)`;
 
-/**
- * Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. Without statistics,
- * PostgreSQL compares each number with each row of the list, so the list is left out where the range says the same.
- */
-export function numbersOf({ table, rows, first, last }: Omit<UnitRows, 'units'>): string {
+/** Condition: the number of the row is one of these rows. With the range, the database reads no other part of the job. */
+export function numbersOf({ dialect }: RowTransaction, { table, rows, first, last }: Omit<UnitRows, 'units'>): string {
   const range = `row_number BETWEEN ${first} AND ${last}`;
-  return rows === last - first + 1 ? range : `${range} AND row_number IN (SELECT n FROM ${table})`;
+  return rows === last - first + 1 ? range : `${range} AND ${dialect.among('row_number', `SELECT n FROM ${table}`)}`;
 }
 
 /** Whether each pending row with a unit was inserted once. */
 async function isWhole(tx: RowTransaction, job: string, { units, ...rows }: UnitRows): Promise<boolean> {
   const [found] = await tx.rows<Record<'rows' | 'numbers', unknown>>(
     `SELECT count(*) AS rows, count(DISTINCT row_number) AS numbers FROM row_store
-     WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(rows)}`,
+     WHERE job = $1 AND unit_key IS NOT NULL AND ${numbersOf(tx, rows)}`,
     [job],
   );
   return Number(found?.rows) === units && Number(found?.numbers) === units;

@@ -19,6 +19,8 @@ export interface RowDialect extends SqlDialect {
   readonly keepsExact: boolean;
   /** The current time. */
   now(): string;
+  /** Condition: a number is one of those that a query returns. */
+  among(number: string, query: string): string;
   /** A list of texts with as many NULLs as a list has texts. */
   emptied(list: string): string;
   /** Condition: the field of a JSON object is a text. */

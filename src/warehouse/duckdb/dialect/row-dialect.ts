@@ -17,6 +17,7 @@ export const duckDbRowDialect: RowDialect = {
   keepsExact: false,
   now: () => `make_timestamp_ms(${Date.now()})`,
   isText: (json, path) => `json_type(${json}, ${pathOf(path)}) = 'VARCHAR'`,
+  among: (number, query) => `${number} IN (${query})`,
   emptied: (list) => `list_resize(CAST([] AS VARCHAR[]), len(${list}))`,
   // One expression reads all fields, because a separate expression for each field would parse the result again.
   withFacts: (from, names) =>

@@ -18,6 +18,8 @@ export function postgresRowDialect(prefix: string): RowDialect {
     id: 'id',
     keepsExact: true,
     now: () => 'now()',
+    // As a list, the numbers are looked up in an index. A query without statistics would be compared with all rows of the job.
+    among: (number, query) => `${number} = ANY (ARRAY(${query}))`,
     emptied: (list) => `array_fill(CAST(NULL AS text), ARRAY[cardinality(${list})])`,
     isText: (json, path) => `json_typeof(${json} #> ${pathOf(path)}) = 'string'`,
     // One function reads all fields, because a separate expression for each field would parse the result again.

@@ -112,9 +112,9 @@ export async function loadRetry(
   const { rows } = found;
   if (rows === 0) return { rows };
   // All of these rows have failed; the condition lets PostgreSQL find them by an index.
-  await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(found)}`, [job]);
+  await tx.run(`DELETE FROM row_store WHERE job = $1 AND status = 'error' AND ${numbersOf(tx, found)}`, [job]);
   // The rows keep their slices.
   await insertUnits(tx, { job, generation, slice: 0, unitFiles }, before.origin, found);
-  await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(found));
+  await listMisfits(tx, { job, columns: before.columns, results: columnsOf(before) }, numbersOf(tx, found));
   return { rows };
 }
