@@ -3,36 +3,29 @@ import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { inPackage } from '../../../src/files/package-root.js';
-import { limitCommandMemory } from '../../../src/files/process-memory.js';
+
+/** Returns DuckDB's setting in a new process after these calls; other tests of this process may have declared a walk. */
+function allocatorAfter(calls: string, env = '{}'): string {
+  const module = pathToFileURL(inPackage('dist', 'files', 'process-memory.js'));
+  const script = `
+    import { limitCommandMemory, limitWalkMemory } from ${JSON.stringify(module)};
+    const env = ${env};
+    ${calls} limitCommandMemory(env);
+    console.log(env.DUCKDB_JE_MALLOC_CONF);`;
+  return execFileSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' }).trim();
+}
 
 it('a user’s own setting of DuckDB’s allocator stays', () => {
-  const theirs: NodeJS.ProcessEnv = { DUCKDB_JE_MALLOC_CONF: 'narenas:4' };
-  const none: NodeJS.ProcessEnv = {};
-  limitCommandMemory(theirs);
-  limitCommandMemory(none);
-  expect(theirs).toEqual({ DUCKDB_JE_MALLOC_CONF: 'narenas:4' });
-  expect(none.DUCKDB_JE_MALLOC_CONF).toContain('narenas:1');
+  expect(allocatorAfter('', `{ DUCKDB_JE_MALLOC_CONF: 'narenas:4' }`)).toBe('narenas:4');
+  const ours = allocatorAfter('');
+  expect(ours).toContain('narenas:1');
   // The document for workers of users names the same setting.
-  expect(readFileSync(inPackage('docs', 'tasks', 'workers.md'), 'utf8')).toContain(
-    `DUCKDB_JE_MALLOC_CONF=${none.DUCKDB_JE_MALLOC_CONF} `,
-  );
+  expect(readFileSync(inPackage('docs', 'tasks', 'workers.md'), 'utf8')).toContain(`DUCKDB_JE_MALLOC_CONF=${ours} `);
 });
 
 it('DuckDB returns free pages sooner in a walk', () => {
-  const module = pathToFileURL(inPackage('dist', 'files', 'process-memory.js'));
-  const settingAfter = (calls: string) =>
-    execFileSync(
-      process.execPath,
-      [
-        '--input-type=module',
-        '--eval',
-        `import { limitCommandMemory, limitWalkMemory } from ${JSON.stringify(module)};
-        ${calls} const env = {}; limitCommandMemory(env); console.log(env.DUCKDB_JE_MALLOC_CONF);`,
-      ],
-      { encoding: 'utf8' },
-    );
-  expect(settingAfter('')).toContain('dirty_decay_ms:500');
-  expect(settingAfter('limitWalkMemory();')).toContain('dirty_decay_ms:100');
+  expect(allocatorAfter('')).toContain('dirty_decay_ms:500');
+  expect(allocatorAfter('limitWalkMemory();')).toContain('dirty_decay_ms:100');
 });
 
 /** Returns the size of the space of new objects, in bytes, of a process that ran `setting` and then made millions of objects. */
