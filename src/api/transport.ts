@@ -156,11 +156,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** Sends a request; rejects unless the answer is a success. The body of the answer is not read yet. */
-  const succeed = async <I, O>(
-    contract: Endpoint<I, O>,
-    input: unknown,
-    { memory, ...sendOptions }: SendOptions & Pick<RawListOptions, 'memory'>,
-  ) => {
+  const succeed = async <I, O>(contract: Endpoint<I, O>, input: unknown, { memory, ...sendOptions }: AnswerOptions) => {
     const { endpoint, request } = encode(contract, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
     const { signal, totalMs = timeouts.totalMs } = sendOptions;

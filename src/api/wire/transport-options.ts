@@ -74,18 +74,16 @@ export interface SendOptions {
   readonly variant?: string;
 }
 
-/** Options for an answer that is read whole. */
+/** Options for an answer whose body comes at once. */
 export interface AnswerOptions extends SendOptions {
   /** Memory for the body, where its size is known; the caller gives the memory back. */
   readonly memory?: BodyMemory;
 }
 
 /** Options for a page of a list with unparsed records. */
-export interface RawListOptions extends SendOptions {
+export interface RawListOptions extends AnswerOptions {
   /** Parses the whole envelope, not only the text before and after the list. */
   readonly careful?: boolean;
-  /** Memory for the records, where their size is known; the caller gives the memory back. */
-  readonly memory?: BodyMemory;
 }
 
 export interface StreamOptions extends SendOptions {
