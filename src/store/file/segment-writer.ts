@@ -25,10 +25,9 @@ export const bytesOf = (units: readonly UnitLine[]): number => units.reduce((sum
 
 type Entry = [...UnitEntry];
 
-/** Lines of one append, in memory that is given back once they are written. The offsets of the entries begin at the start of the memory. */
+/** Lines of one append, in memory that is given back once they are written. The offsets of the entries begin at the start of the lines. */
 interface Packed {
-  readonly memory: Buffer;
-  readonly bytes: number;
+  readonly lines: Buffer;
   readonly entries: readonly Entry[];
 }
 
@@ -39,7 +38,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-const NOTHING: Packed = { memory: Buffer.alloc(0), bytes: 0, entries: [] };
+const NOTHING: Packed = { lines: Buffer.alloc(0), entries: [] };
 
 interface Files {
   readonly lines: FileHandle;
@@ -127,19 +126,18 @@ export class SegmentWriter {
       return await this.#writeTo(this.#files, batch);
     } finally {
       // The memory is reused, because the kernel would clear new memory of this size each time.
-      for (const { packed } of batch) this.#memory.giveBack(packed.memory);
+      for (const { packed } of batch) this.#memory.giveBack(packed.lines);
     }
   }
 
   async #writeTo(files: Files, batch: readonly Pending[]): Promise<SegmentLine[]> {
     let end = this.#ends.units;
-    const bodies: Buffer[] = [];
-    const lines = batch.map(({ packed: { memory, bytes, entries }, line }) => {
-      for (const entry of entries) entry[1] += end;
-      end += bytes;
-      if (bytes > 0) bodies.push(memory.subarray(0, bytes));
-      return line(entries);
+    const lines = batch.map(({ packed, line }) => {
+      for (const entry of packed.entries) entry[1] += end;
+      end += packed.lines.length;
+      return line(packed.entries);
     });
+    const bodies = batch.map(({ packed }) => packed.lines).filter(({ length }) => length > 0);
     if (bodies.length > 0) await writeAll(files.units, bodies, this.#ends.units, this.#unitsPath);
     const text = Buffer.from(lines.map(encodeLine).join(''));
     await writeAll(files.lines, [text], this.#ends.lines, this.#linesPath);
@@ -163,7 +161,7 @@ export class SegmentWriter {
       const crc = crc32(memory.subarray(from, used));
       return [outcome.key, from, length, crc, outcome.status, outcome.errorTag, outcome.costMicros];
     });
-    return { memory, bytes: used, entries };
+    return { lines: memory.subarray(0, used), entries };
   }
 
   /** Opens both files and cuts off incomplete contents of a killed process. */
