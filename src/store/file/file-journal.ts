@@ -20,7 +20,7 @@ import type {
   UnknownOutcome,
 } from '../../core/purchase/journal.js';
 import { OverBudget, type Spend, type SpendCaps, type UsageGroup, type UsageLine } from '../../core/purchase/spend.js';
-import { type Json, RawJson } from '../../core/text/json.js';
+import type { Json } from '../../core/text/json.js';
 import { reserve } from '../spend/budget-check.js';
 import { fileActivity, fileRequestTimes } from '../spend/file-activity.js';
 import { FileCaps } from '../spend/file-caps.js';
@@ -33,10 +33,9 @@ import { Reserve } from './reserve.js';
 import { readSegment, type Segment } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
 import { type DamagedSegment, SegmentStore } from './segment-store.js';
-import { bytesOf, LINE_END, type UnitLine } from './segment-writer.js';
 import { UnitBodies } from './unit-bodies.js';
 import { readHistory } from './unit-history.js';
-import { unitHeads } from './unit-record.js';
+import { bytesOf, toLines, type UnitLine } from './unit-record.js';
 import { UnlandedUnits } from './unlanded-units.js';
 
 /** Number of units in one line. */
@@ -464,19 +463,4 @@ export class FileJournal implements Journal, Spend, PurchaseHistory {
   #segmentOfLost(id: string): string | undefined {
     return this.#segments.segments.find((segment) => segment.lost(id))?.name;
   }
-}
-
-function toLines(
-  outcomes: readonly UnitOutcome[],
-  operation: string,
-  requestId: string | null,
-  at: number,
-): readonly UnitLine[] {
-  const headOf = unitHeads(operation, requestId, at);
-  return outcomes.map((outcome) => {
-    const head = headOf(outcome);
-    const result = outcome.result instanceof RawJson ? outcome.result.json : JSON.stringify(outcome.result);
-    const bytes = Buffer.byteLength(head) + Buffer.byteLength(result) + LINE_END.length;
-    return { outcome, head, result, bytes };
-  });
 }

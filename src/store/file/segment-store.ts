@@ -6,7 +6,8 @@ import { isJobId } from '../../core/rows/job.js';
 import type { SpendSums } from '../spend/spend-sums.js';
 import { readSegment, Segment, type SegmentContents } from './segment.js';
 import type { SegmentLine, UnitEntry } from './segment-lines.js';
-import { type SegmentEnds, SegmentWriter, type UnitLine } from './segment-writer.js';
+import { type SegmentEnds, SegmentWriter } from './segment-writer.js';
+import type { UnitLine } from './unit-record.js';
 
 const LINES = '.journal';
 const UNITS = '.units.jsonl';

@@ -2,26 +2,10 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { BodyMemory } from '../../core/purchase/body-memory.js';
-import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { syncFolder, withPath } from '../../files/write-durably.js';
 import { encodeLine, type SegmentLine, type UnitEntry } from './segment-lines.js';
-import { UNIT_END } from './unit-record.js';
-
-/** The end of a line of the unit file, after its result. */
-export const LINE_END = `${UNIT_END}\n`;
-
-/** A unit's outcome, and its line for the unit file: the head, the result and `LINE_END`. */
-export interface UnitLine {
-  readonly outcome: UnitOutcome;
-  readonly head: string;
-  readonly result: string | Uint8Array;
-  /** Length of the line. */
-  readonly bytes: number;
-}
-
-/** Length of these lines in bytes. */
-export const bytesOf = (units: readonly UnitLine[]): number => units.reduce((sum, { bytes }) => sum + bytes, 0);
+import { bytesOf, LINE_END, type UnitLine } from './unit-record.js';
 
 type Entry = [...UnitEntry];
 
