@@ -15,6 +15,8 @@ const SMALLEST_ANSWER_BYTES = 65_536;
 const MARGIN = 1.5;
 /** Largest reserve, for any number of requests in flight. */
 const MOST_BYTES = 268_435_456;
+/** Largest reserve until an answer has landed: a disk writes more only in seconds, and the first requests would wait. */
+const MOST_AT_FIRST = 67_108_864;
 /** Room for the line of an answer and for metadata of the file system. */
 const LINE_BYTES = 65_536;
 
@@ -26,6 +28,8 @@ export class Reserve {
   readonly #path: string;
   #file: FileHandle | null = null;
   #size = 0;
+  /** The bytes that the file consists of. */
+  #block: Buffer | null = null;
   /** Bytes of the largest answer so far; 0: no answer has landed. */
   #largest = 0;
   readonly #changes = new Serial();
@@ -59,9 +63,9 @@ export class Reserve {
   }
 
   async #growFor(requests: number): Promise<void> {
-    const each =
-      this.#largest === 0 ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
-    const wanted = Math.min(MOST_BYTES, requests * (each + LINE_BYTES));
+    const isFirst = this.#largest === 0;
+    const each = isFirst ? FIRST_ANSWER_BYTES : Math.max(SMALLEST_ANSWER_BYTES, Math.ceil(this.#largest * MARGIN));
+    const wanted = Math.min(isFirst ? MOST_AT_FIRST : MOST_BYTES, requests * (each + LINE_BYTES));
     const before = this.#size;
     if (wanted <= before) return;
     try {
@@ -110,7 +114,8 @@ export class Reserve {
       this.#file = await open(this.#path, 'wx', 0o600);
     }
     // Random bytes, because some file systems allocate no space for zeros.
-    const block = randomFillSync(Buffer.alloc(Math.min(BLOCK_BYTES, to - this.#size)));
+    this.#block ??= randomFillSync(Buffer.alloc(BLOCK_BYTES));
+    const block = this.#block;
     while (this.#size < to) {
       const { bytesWritten } = await this.#file.write(block, 0, Math.min(block.length, to - this.#size), this.#size);
       this.#size += bytesWritten;

@@ -36,6 +36,19 @@ it('space is reserved for each request in flight, by the size of the largest ans
   expect(size()).toBe(0);
 });
 
+it('the first reserve has a bound that the disk writes quickly, until an answer shows the size', async () => {
+  const { reserve, size } = open();
+  await reserve.keep(256);
+  expect(size()).toBe(67_108_864);
+  await reserve.into(
+    () => 400_000,
+    async () => undefined,
+  );
+  await reserve.keep(256);
+  expect(size()).toBe(256 * (600_000 + LINE));
+  await reserve.close();
+});
+
 it('space is reserved for all waiting requests at once, and each of them waits for its own space', async () => {
   const { reserve, size } = open();
   const sizes = await Promise.all([1, 2, 3, 4].map((requests) => reserve.keep(requests).then(size)));
