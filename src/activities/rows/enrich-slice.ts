@@ -6,6 +6,7 @@ import { jobRecord } from '../../core/rows/job-record.js';
 import type { RowMisfit } from '../../core/rows/on-misfit.js';
 import type { KnownAnswer, RowWarehouse } from '../../core/rows/row-warehouse.js';
 import { withoutUndefined } from '../../core/text/without-undefined.js';
+import { Serial } from '../../core/waits/serial.js';
 import { readUnits } from '../../rows/index.js';
 import { cancellation, heartbeatFrom, SLICE_MS } from '../base/cancellation.js';
 import type { ActivityDeps } from '../base/deps.js';
@@ -45,26 +46,35 @@ export type WithPiece<Input extends SliceInput> = (
  * `enrichSlice`: buys the units that the warehouse lacks for one slice, then loads the slice and its ledger line in one transaction. See
  * {@link createPieceActivity}.
  */
-export const createEnrichSlice = (deps: ActivityDeps) => createPieceActivity(deps, withSlice);
+export const createEnrichSlice = (deps: ActivityDeps) => createPieceActivity(deps, withSlice(new Serial()));
 
-const withSlice: WithPiece<SliceInput> = (deps, { staged, slice, attempt, carried, freshness }, work) =>
-  withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
-    // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
-    const warehouse = deps.warehouseFor(staged);
-    const wanted = carried
-      ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
-      : null;
-    const units = await unitsOf(rowsFile, wanted);
-    const keys = units.map((unit) => unit.key);
-    return work({
-      units,
-      load: () => loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness }),
-      rowOf: async (key, rowHash) => {
-        const row = (await readUnits(rowsFile)).find(({ k, h }) => (rowHash === undefined ? k === key : h === rowHash));
-        return row?.n ?? null;
-      },
+/** `reading`: slices that begin together are read in turn, so that the requests of the first do not wait for all others. */
+const withSlice =
+  (reading: Serial): WithPiece<SliceInput> =>
+  (deps, { staged, slice, attempt, carried, freshness }, work) =>
+    withSliceRows(deps, { staged, slice, attempt }, async ({ rowsFile, partial }) => {
+      // If the warehouse had no rows of the job when the job was opened, all rows of this slice are wanted.
+      const warehouse = deps.warehouseFor(staged);
+      const wanted = carried
+        ? new Set(await warehouse.pendingKeys(staged.job, staged.generation, slice, rowsFile, freshness))
+        : null;
+      const units = await reading.run(() => unitsOf(rowsFile, wanted));
+      const keys = units.map((unit) => unit.key);
+      return work({
+        units,
+        load: () => {
+          // Several slices may wait for the warehouse: they keep only their keys.
+          units.length = 0;
+          return loadFromJournal(deps, staged, { slice, attempt, rowsFile, partial, keys, freshness });
+        },
+        rowOf: async (key, rowHash) => {
+          const row = (await readUnits(rowsFile)).find(({ k, h }) =>
+            rowHash === undefined ? k === key : h === rowHash,
+          );
+          return row?.n ?? null;
+        },
+      });
     });
-  });
 
 /**
  * Returns an activity that buys and loads the units of a piece. When the time is up, the activity ends with `complete: false`, and the next
@@ -139,7 +149,7 @@ export function createPieceActivity<Input extends SliceInput>(deps: ActivityDeps
             throw waiting(receipt.waitMs, receipt.waitingFor);
           return { ...result, complete: false, rows: 0 };
         }
-        state = { ...state, landed: units.length, waitingFor: 'the warehouse' };
+        state = { ...state, landed: state.units, waitingFor: 'the warehouse' };
         const loaded = await load();
         const misfit =
           result.misfit ?? (purchaseRequest.misfitStop && (await warehouse.firstMisfit(staged.job, resumedAt)));
