@@ -156,12 +156,12 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** Sends a request; rejects unless the answer is a success. The body of the answer is not read yet. */
-  const succeed = async <I, O>(contract: Endpoint<I, O>, input: unknown, { memory, ...sendOptions }: AnswerOptions) => {
+  const succeed = async <I, O>(contract: Endpoint<I, O>, input: unknown, { space, ...sendOptions }: AnswerOptions) => {
     const { endpoint, request } = encode(contract, input, sendOptions);
     deprecations.ofRequest(endpoint, input);
     const { signal, totalMs = timeouts.totalMs } = sendOptions;
     const call = { ...contextOf(endpoint), timeouts: { ...timeouts, totalMs } };
-    const received = await exchange(pool, request, { ...sizes, signal, totalMs, memory });
+    const received = await exchange(pool, request, { ...sizes, signal, totalMs, space });
     if (received.status === null)
       throw noAnswer(call, received.started, received.broken ?? { by: 'wire', error: null });
     const answerHeaders = readAnswerHeaders(received.headers, Date.now(), redact);

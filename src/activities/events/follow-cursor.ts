@@ -69,7 +69,12 @@ export async function walkOn(
   const ask = async (): Promise<[RawList, WalkState]> => {
     for (let tries = 1; ; tries++) {
       const { memory } = loading;
-      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), { signal, careful, waits, memory });
+      const page = await fetchPage(deps, queryOf(walk, window, state.cursor), {
+        signal,
+        careful,
+        waits,
+        space: memory,
+      });
       try {
         return [page, advance(state, factsOf(page), MAY_REPEAT)];
       } catch (error) {

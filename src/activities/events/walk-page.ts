@@ -16,7 +16,7 @@ export interface PageOptions {
   readonly signal: AbortSignal;
   readonly careful: boolean;
   /** The memory that the page is read into. */
-  readonly memory: BodyMemory;
+  readonly space: BodyMemory;
   /** Called with the reason of a wait, and with null when the wait is over. */
   waits(reason: string | null): void;
 }

@@ -122,7 +122,7 @@ function wholeRequestPurchase<I, O>(
     maxRebuys: starts ? 0 : undefined,
     estimateMicros: () => endpoint.estimate(known, deps.prices()),
     tier: () => endpoint.tier(known),
-    send: async (units, signal) => {
+    send: async (units, { signal }) => {
       const answer = await deps.transport.send(endpoint, input, { ...send, signal }).catch((error: Error) => {
         onFailure(error);
         throw error;

@@ -3,6 +3,7 @@ import type { Grant } from '../../core/limiter/limiter.js';
 import { unsentReasons } from '../../core/purchase/attempts.js';
 import { jobOf } from '../../core/purchase/journal.js';
 import { OverBudget } from '../../core/purchase/spend.js';
+import type { AnswerPlace } from '../call/answer-room.js';
 import { isApiError } from '../call/failure.js';
 import type { RequestBudget } from './budget-gate.js';
 import {
@@ -68,8 +69,7 @@ export async function attempt(
     if (!(await mayStart(context, grant, intent))) return { type: 'blocked' };
 
     // Send: from here on the service may charge for the request, whether an answer comes or not.
-    turn.use();
-    turn.answer = await send(context, claimed, intent);
+    turn.answer = await send(context, claimed, intent, turn.use());
 
     // Land: a landed unit is never bought again; an answer that did not come is recorded as an unknown outcome.
     turn.outcome = await recordAnswer(context, claimed, intent, turn.answer);
@@ -91,6 +91,7 @@ class Turn {
   #permit = false;
   #pass: 'well' | 'try' | null = null;
   #sent: { readonly at: number } | null = null;
+  #place: AnswerPlace | null = null;
 
   constructor(context: PurchaseContext, { units: [first] }: Batch) {
     this.#context = context;
@@ -112,11 +113,14 @@ class Turn {
     return grant;
   }
 
-  /** Counts the request as sent, until its answer is on the disk. */
-  use(): void {
+  /** Counts the request as sent, until its answer is on the disk. Returns the place for the answer. */
+  use(): AnswerPlace {
+    const { stats, inFlight } = this.#context;
     this.#sent = { at: Date.now() };
-    this.#context.stats.requestsSent.add(this.#sent);
-    this.#context.inFlight.sent++;
+    stats.requestsSent.add(this.#sent);
+    inFlight.sent++;
+    this.#place = inFlight.place();
+    return this.#place;
   }
 
   /** Gives everything back, and reports to the circuit breaker whether the service answers. */
@@ -127,6 +131,7 @@ class Turn {
       stats.requestsSent.delete(this.#sent);
       inFlight.sent--;
     }
+    this.#place?.leave();
     if (this.#pass) {
       if (!isApiError(answer)) health[outcome ? 'succeeded' : 'undecided'](this.#pass);
       else if (answer.verdict.type !== 'ServiceUnavailable' || cut.aborted) health.undecided(this.#pass);
@@ -154,14 +159,19 @@ async function mayStart(context: PurchaseContext, grant: Grant, intent: OpenInte
   return go;
 }
 
-async function send(context: PurchaseContext, { units, limitMicros }: Batch, intent: OpenIntent): Promise<Answer> {
+async function send(
+  context: PurchaseContext,
+  { units, limitMicros }: Batch,
+  intent: OpenIntent,
+  space: AnswerPlace,
+): Promise<Answer> {
   const { purchaseRequest, limiter, cut } = context;
   const { longRunning } = purchaseRequest;
   try {
     const [unit] = units as readonly [Unit];
     const answer = longRunning
       ? await longRunning.start(unit, { tag: tagOf(unit, intent.id), limitMicros }, cut)
-      : await purchaseRequest.send(units, cut);
+      : await purchaseRequest.send(units, { signal: cut, space });
     if (answer.queued) limiter.queued(purchaseRequest.rateCost);
     return answer;
   } catch (error) {

@@ -147,7 +147,6 @@ export async function land(
   if (at < (purchaseRequest.startedAt ?? 0)) stats.earlierMicros += Math.min(total, takenMicros);
   failures?.landed(units);
   misfits?.landed(units);
-  bought.landed?.();
 }
 
 /** The fields are named, because the copies of a spread have different shapes, which all later code reads more slowly. */

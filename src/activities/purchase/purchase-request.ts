@@ -1,3 +1,4 @@
+import type { AnswerOptions } from '../../api/wire/transport-options.js';
 import type { RateCost } from '../../core/limiter/limiter.js';
 import type { SlotsInUse } from '../../core/limiter/slots.js';
 import type { Freshness } from '../../core/purchase/freshness.js';
@@ -13,6 +14,9 @@ export interface Unit {
   readonly unit: string;
 }
 
+/** How a request is sent. `space`: the answer may be read into it, and is not used after it has landed. */
+export type SendAs = Required<Pick<AnswerOptions, 'signal' | 'space'>>;
+
 /** The answer to one request, before its cost is split over the units. */
 export interface Bought {
   readonly requestId: string | null;
@@ -22,8 +26,6 @@ export interface Bought {
   readonly queued?: boolean | null;
   /** Taken out when the answer lands, see `Answer.release`. */
   readonly units: Omit<UnitOutcome, 'costMicros'>[];
-  /** Called when the units have landed and are not used any more: their bytes may be overwritten. */
-  readonly landed?: () => void;
 }
 
 /** The recorded facts of a start that was answered. */
@@ -122,7 +124,7 @@ export interface PurchaseRequest {
   /** Returns the tier of the request. The operation and the tier decide the price. Default: the empty text. */
   tier?(units: readonly Unit[]): string;
   /** Makes one attempt at a request for these units. Throws `ApiError`. */
-  send(units: readonly Unit[], signal: AbortSignal): Promise<Bought>;
+  send(units: readonly Unit[], how: SendAs): Promise<Bought>;
   /** Used instead of `send` for runs at the service. */
   readonly longRunning?: LongRunning | undefined;
   /** Milliseconds without an answer after which an intent is overdue. */

@@ -3,7 +3,6 @@ import { type ContentsRequest, type ContentsResponse, contentsEndpoint } from '.
 import { listOf, type MatchedUnit, matchContents } from '../../api/endpoints/match.js';
 import type { SendOptions } from '../../api/transport.js';
 import { rateCostOf } from '../../api/wire/endpoint.js';
-import { BodyMemory } from '../../core/purchase/body-memory.js';
 import type { UnitOutcome } from '../../core/purchase/journal.js';
 import { estimateContents } from '../../core/purchase/prices.js';
 import { unitKeys } from '../../core/purchase/unit-key.js';
@@ -14,9 +13,6 @@ import type { PurchaseRequest, Unit } from '../purchase/purchase-request.js';
 
 /** Name of the operation in keys and segments. */
 export const CONTENTS = 'contents';
-
-/** The bodies of large answers use the same memory, so that V8 need not collect each of them. */
-const memory = new BodyMemory();
 
 export type ContentsOptions = Omit<ContentsRequest, 'urls' | 'ids'>;
 
@@ -56,14 +52,13 @@ export function contentsPurchase(
     rateCost: rateCostOf(contentsEndpoint, input([])),
     timeoutMs: deps.timeoutMs,
     estimateMicros: (units) => estimateContents(options, units.length, deps.prices()),
-    send: async (units, signal) => {
-      const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, signal, memory });
+    send: async (units, how) => {
+      const answer = await deps.transport.send(contentsEndpoint, input(units), { ...wire, ...how });
       const { data, requestId, costMicros, queued } = answer;
       onAnswer?.(data);
       const outcomes = contentsOutcomes(units, answer);
-      const body = answer.raw();
       answer.release();
-      return { requestId, costMicros, queued, units: outcomes, landed: () => memory.giveBack(body) };
+      return { requestId, costMicros, queued, units: outcomes };
     },
   };
 }

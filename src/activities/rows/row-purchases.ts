@@ -77,9 +77,9 @@ function requestPurchase(deps: Deps, requests: RowRequests, slice: SlicePurchase
       return units.reduce((sum, { unit }) => sum + requests.listMicros(unit, prices), 0);
     },
     tier: ([one]) => (one ? requests.tier(one.unit) : ''),
-    send: async (units, signal) => {
+    send: async (units, how) => {
       const [one] = units as readonly [Unit];
-      const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, signal);
+      const { result, misread, ...bought } = await requests.send(deps.transport, one.unit, how);
       const ended = { status: 'success', errorTag: null, httpStatus: null, source: null } as const;
       return { ...bought, units: [{ ...one, ...ended, result, misread }] };
     },

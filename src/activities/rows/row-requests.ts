@@ -14,7 +14,7 @@ import type { RowOperation } from '../../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../../core/text/json.js';
 import type { ActivityDeps } from '../base/deps.js';
 import { type Landing, landingOf } from '../call/landing.js';
-import type { Bought } from '../purchase/purchase-request.js';
+import type { Bought, SendAs } from '../purchase/purchase-request.js';
 import { agentKeys } from './agent-purchase.js';
 import { researchKeys } from './research-purchase.js';
 
@@ -51,7 +51,7 @@ export interface RowRequests {
   tier(unit: string): string;
   /** Throws `ApiError` if the service would refuse the request; sends nothing. */
   check(transport: Pick<Transport, 'check'>, unit: string): void;
-  send(transport: Pick<Transport, 'send'>, unit: string, signal: AbortSignal): Promise<Omit<Bought, 'units'> & Landing>;
+  send(transport: Pick<Transport, 'send'>, unit: string, how: SendAs): Promise<Omit<Bought, 'units'> & Landing>;
 }
 
 /** Returns the requests of a job's operation; null for contents, whose units are URLs. */
@@ -100,8 +100,8 @@ function bind<I, O>(
     listMicros: (unit, prices) => list(input(unit), prices),
     tier: (unit) => endpoint.tier(input(unit)),
     check: (transport, unit) => transport.check(endpoint, input(unit), send),
-    async send(transport, unit, signal) {
-      const answer = await transport.send(endpoint, input(unit), { ...send, signal });
+    async send(transport, unit, how) {
+      const answer = await transport.send(endpoint, input(unit), { ...send, ...how });
       return {
         requestId: answer.requestId,
         costMicros: answer.costMicros,

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import { tooLarge } from './decode-body.js';
 import type { Method } from './endpoint.js';
+import type { BodySpace } from './transport-options.js';
 
 /** One request, ready for the wire. */
 export interface WireRequest {
@@ -20,8 +20,8 @@ export interface ExchangeLimits {
   readonly maxBytes: number;
   readonly maxErrorBytes: number;
   readonly signal: AbortSignal | undefined;
-  /** Memory for a 2xx body with a `Content-Length` and without an encoding. */
-  readonly memory?: BodyMemory | undefined;
+  /** Space for a 2xx body; absent: the body may come at any time, and gets memory of its own. */
+  readonly space?: BodySpace | undefined;
 }
 
 /** Receives the body of an answer in pieces. */
@@ -74,6 +74,8 @@ export function exchange(
     /** Memory for the body, and the number of its bytes in use. */
     let whole: Buffer | null = null;
     let filled = 0;
+    /** Counts the bytes of a body of unknown length. */
+    let growing: BodySpace | null = null;
 
     const finish = (broken: Exchange['broken']): void => {
       if (!open) return;
@@ -89,6 +91,21 @@ export function exchange(
       finish({ by, error });
       controller?.abort(new Error(`cut by ${by}`));
     };
+    /** Starts to read the body as soon as there is room. */
+    const begin = (space: BodySpace, connection: Dispatcher.DispatchController, length: number): void => {
+      const read = (): void => {
+        if (!(length > 0)) growing = space;
+        else space.add?.(length);
+        if (length > 0 && headers['content-encoding'] === undefined) whole = space.take(length);
+      };
+      const resume = (): void => {
+        if (!open) return;
+        read();
+        connection.resume();
+      };
+      if (space.isFree?.(resume) === false) connection.pause();
+      else read();
+    };
     const onAbort = (): void => cut('caller', signal?.reason);
     const timer = setTimeout(() => cut('total', null), totalMs);
     if (signal?.aborted) return onAbort();
@@ -100,7 +117,7 @@ export function exchange(
         if (!open) return dispatched.abort(new Error('cut before it was sent'));
         controller = dispatched;
       },
-      onResponseStart(_dispatched, code, fields) {
+      onResponseStart(dispatched, code, fields) {
         // Informational responses such as 103 come before the answer.
         if (code < 200) return;
         status = code;
@@ -109,12 +126,12 @@ export function exchange(
         room = code < 300 ? limits.maxBytes : limits.maxErrorBytes;
         const length = Number(fields['content-length']);
         if (code < 300 && length > room) return cut('size', tooLarge(room));
-        const isPlain = fields['content-encoding'] === undefined;
-        if (code < 300 && length > 0 && isPlain) whole = limits.memory?.take(length) ?? null;
+        if (code < 300 && limits.space) begin(limits.space, dispatched, length);
       },
       onResponseData(dispatched, chunk) {
         if (!open) return;
         room -= chunk.length;
+        growing?.add?.(chunk.length);
         if (room < 0) return cut('size', tooLarge(limits.maxBytes));
         if (sink) sink.push(chunk, dispatched);
         else if (whole) filled += chunk.copy(whole, filled);

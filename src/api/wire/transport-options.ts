@@ -1,5 +1,4 @@
 import type { Secret } from '../../core/connections/secret.js';
-import type { BodyMemory } from '../../core/purchase/body-memory.js';
 import type { Json } from '../../core/text/json.js';
 import type { LimitProfile } from '../checks/limits.js';
 import type { Deprecation } from './deprecations.js';
@@ -74,10 +73,19 @@ export interface SendOptions {
   readonly variant?: string;
 }
 
+/** The space for the body of a successful answer. The caller gives the space back. */
+export interface BodySpace {
+  /** Asked when the body begins. If false, the connection pauses until `resume` is called. Absent: there is always room. */
+  isFree?(resume: () => void): boolean;
+  /** Counts bytes of the body as sent: at once if its length is known, otherwise as they come. */
+  add?(bytes: number): void;
+  /** Returns memory for a body of known length without an encoding. */
+  take(bytes: number): Buffer;
+}
+
 /** Options for an answer whose body comes at once. */
 export interface AnswerOptions extends SendOptions {
-  /** Memory for the body, where its size is known; the caller gives the memory back. */
-  readonly memory?: BodyMemory;
+  readonly space?: BodySpace;
 }
 
 /** Options for a page of a list with unparsed records. */

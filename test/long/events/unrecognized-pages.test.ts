@@ -46,7 +46,7 @@ it('fault 57: a walk pauses for a person at a page that a portal answers ten tim
   const transport = createTransport({ baseUrl: sandbox.url, apiKey: new Secret('key-of-the-tests') });
   const deps = { transport, limiter: new MemoryLimiter(flatProfile(1000)), origin: 'sandbox', events: null as never };
   const { signal } = new AbortController();
-  const options = { signal, careful: false, memory: new BodyMemory(), waits: () => undefined };
+  const options = { signal, careful: false, space: new BodyMemory(), waits: () => undefined };
   await expect(fetchPage(deps, {}, options)).rejects.toMatchObject({
     name: 'ServiceUnrecognized',
     message: expect.stringContaining('the answer is not JSON'),

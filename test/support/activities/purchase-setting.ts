@@ -94,7 +94,7 @@ export async function setting(dir = newDir()): Promise<Setting> {
       units: units(3),
       unitsPerRequest: 100,
       estimateMicros: (batch) => batch.length * 1000,
-      send: (batch, signal) => {
+      send: (batch, { signal }) => {
         sent.push(batch.map((one) => one.unit));
         return send(batch, signal);
       },

@@ -76,7 +76,7 @@ describe('a list whose records are not parsed', () => {
     memory.giveBack(first);
     const into = async (content: string | Buffer, more: Record<string, string> = {}) => {
       [body, headers] = [content, more];
-      const { items } = await transport.sendRawList(listEventsEndpoint, {}, { memory });
+      const { items } = await transport.sendRawList(listEventsEndpoint, {}, { space: memory });
       headers = {};
       const whose = items.buffer === first.buffer;
       expect(text(items)).toBe(data);

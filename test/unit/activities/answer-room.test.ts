@@ -1,0 +1,198 @@
+import { once, setMaxListeners } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AnswerPlace, AnswerRoom } from '../../../src/activities/call/answer-room.js';
+import { InFlight } from '../../../src/activities/call/in-flight.js';
+import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
+import { createTransport, type Transport } from '../../../src/api/transport.js';
+
+const MEGA = 1_048_576;
+/** The room for the answers of a worker. */
+const ROOM = 6 * MEGA;
+const never = new AbortController().signal;
+
+describe('the room for answers', () => {
+  /** A place, with the times when its answer may be read. */
+  function placeIn(room: AnswerRoom, bytes: number, read: string[], name: string) {
+    const place = new AnswerPlace(room);
+    const begin = () => {
+      place.add(bytes);
+      read.push(name);
+    };
+    if (place.isFree(begin)) begin();
+    return place;
+  }
+
+  it('lets answers in until it is full, and the others in their order as soon as others leave', () => {
+    const crowded = vi.fn();
+    const room = new AnswerRoom(crowded);
+    const read: string[] = [];
+    const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((name) => placeIn(room, ROOM / 2, read, name)) as [
+      AnswerPlace,
+      AnswerPlace,
+      AnswerPlace,
+      AnswerPlace,
+      AnswerPlace,
+    ];
+    expect(read).toEqual(['a', 'b']);
+    expect(crowded).toHaveBeenCalledTimes(3);
+    expect(room.waiting).toBe(3);
+    d.leave();
+    expect(room.waiting).toBe(2);
+    b.leave();
+    expect(read).toEqual(['a', 'b', 'c']);
+    for (const place of [a, c, e]) place.leave();
+    expect(read).toEqual(['a', 'b', 'c', 'e']);
+    expect(room.waiting).toBe(0);
+    placeIn(room, ROOM, read, 'f');
+    expect(read.at(-1)).toBe('f');
+  });
+
+  it('has place for one answer that is larger than the room', () => {
+    const room = new AnswerRoom();
+    const read: string[] = [];
+    const large = placeIn(room, 10 * ROOM, read, 'large');
+    placeIn(room, 1, read, 'small');
+    expect(read).toEqual(['large']);
+    large.leave();
+    expect(read).toEqual(['large', 'small']);
+  });
+
+  it('uses the memory of an answer again once the answer has left', () => {
+    const room = new AnswerRoom();
+    const first = new AnswerPlace(room);
+    const memory = first.take(MEGA);
+    expect(new AnswerPlace(room).take(MEGA).buffer).not.toBe(memory.buffer);
+    first.leave();
+    first.leave();
+    expect(new AnswerPlace(room).take(MEGA).buffer).toBe(memory.buffer);
+    expect(new AnswerPlace(room).take(MEGA).buffer).not.toBe(memory.buffer);
+  });
+});
+
+describe('the requests in flight of a process that is slower than the service', () => {
+  /** Enters as many requests as are let in now. */
+  async function fill(permits: InFlight, most: number) {
+    const stop = new AbortController();
+    setMaxListeners(0, stop.signal);
+    const entered = { count: 0 };
+    const enter = () =>
+      permits.enter(stop.signal).then(
+        () => void entered.count++,
+        () => undefined,
+      );
+    const all = Array.from({ length: most }, enter);
+    await new Promise((resolve) => setImmediate(resolve));
+    stop.abort(new Error('enough'));
+    await Promise.all(all);
+    return entered.count;
+  }
+
+  it('fall to the number of answers that do not wait, and rise by one with each request that ends', async () => {
+    const permits = new InFlight(100);
+    expect(await fill(permits, 200)).toBe(100);
+    permits.sent = 100;
+    const places = Array.from({ length: 100 }, () => permits.place());
+    for (const place of places) {
+      const begin = () => place.add(ROOM / 32);
+      if (place.isFree(begin)) begin();
+    }
+    // 32 answers are read and 68 wait. While more than 32 requests are in flight, none is sent.
+    const end = (place: AnswerPlace | undefined) => {
+      place?.leave();
+      permits.sent--;
+      permits.leave();
+    };
+    for (const place of places.splice(0, 60)) end(place);
+    expect(await fill(permits, 200)).toBe(0);
+    for (const place of places) end(place);
+    const allowed = await fill(permits, 200);
+    // No answer waited when the last 33 requests ended, so each of them raised the number.
+    expect(allowed).toBe(32 + 33);
+    for (let count = 0; count < 100; count++) permits.leave();
+    expect(await fill(permits, 200)).toBeGreaterThan(99);
+  });
+
+  it('never fall below the number that keeps answers coming', async () => {
+    const permits = new InFlight(100);
+    const place = permits.place();
+    place.add(ROOM);
+    for (let count = 0; count < 10; count++) permits.place().isFree(() => undefined);
+    expect(await fill(permits, 200)).toBe(16);
+  });
+});
+
+describe('an answer that finds no room', () => {
+  let server: Server;
+  let transport: Transport;
+  let answers: ServerResponse[] = [];
+  let room: AnswerRoom;
+  const text = JSON.stringify({ results: [{ id: 'a', url: 'https://a.example/', text: 'x'.repeat(4 * MEGA) }] });
+
+  beforeEach(async () => {
+    answers = [];
+    room = new AnswerRoom();
+    server = createServer((_request, response) => void answers.push(response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+  });
+  afterEach(async () => {
+    await transport.close();
+    server.close();
+  });
+
+  async function ask(place: AnswerPlace, signal = never) {
+    const answer = transport.send(
+      contentsEndpoint,
+      { urls: ['https://a.example/'], text: true },
+      { signal, space: place },
+    );
+    await vi.waitFor(() => expect(answers.length).toBe(1));
+    return { answer, response: answers.pop() as ServerResponse };
+  }
+
+  it.each([
+    ['of a known length', { 'content-length': String(text.length) }],
+    ['of unknown length', {}],
+  ])('%s waits in its connection, and is whole when it is let in', async (_name, headers) => {
+    const full = new AnswerPlace(room);
+    full.add(ROOM);
+    const place = new AnswerPlace(room);
+    const { answer, response } = await ask(place);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    response.end(text);
+    await vi.waitFor(() => expect(room.waiting).toBe(1));
+    expect(response.writableFinished).toBe(false);
+    full.leave();
+    const { raw } = await answer;
+    expect(raw().toString()).toBe(text);
+    const next = vi.fn();
+    expect(new AnswerPlace(room).isFree(next)).toBe(true);
+    const other = new AnswerPlace(room);
+    other.add(ROOM - 4 * MEGA);
+    expect(new AnswerPlace(room).isFree(next)).toBe(false);
+    place.leave();
+    expect(next).toHaveBeenCalledOnce();
+  });
+
+  it('leaves the queue if its request ends meanwhile', async () => {
+    const full = new AnswerPlace(room);
+    full.add(ROOM);
+    const place = new AnswerPlace(room);
+    const stop = new AbortController();
+    const { answer, response } = await ask(place, stop.signal);
+    const refused = expect(answer).rejects.toMatchObject({ aborted: true });
+    response.writeHead(200, { 'content-length': text.length });
+    response.end(text);
+    await vi.waitFor(() => expect(room.waiting).toBe(1));
+    stop.abort(new Error('stopped'));
+    await refused;
+    if (!response.destroyed) await once(response, 'close');
+    place.leave();
+    expect(room.waiting).toBe(0);
+    full.leave();
+    expect(new AnswerPlace(room).isFree(() => undefined)).toBe(true);
+  });
+});
