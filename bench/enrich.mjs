@@ -5,7 +5,7 @@ import pg from 'pg';
 import { command, median, medians, readRow, root, sandboxProcess, timed, workFolder, writeRows } from './measure.mjs';
 import { bar, installed, row, version } from './results.mjs';
 
-/** Arguments of our run: rate limit and concurrency above the capacity of the machine. */
+/** Arguments of our run: a rate limit above the capacity of the machine, and the number of requests in flight that follows from it. */
 export function enrichArgs(csv, name, into, extra = []) {
   return [
     command,
@@ -17,8 +17,6 @@ export function enrichArgs(csv, name, into, extra = []) {
     name,
     '--qps',
     '10000',
-    '--concurrency',
-    '32',
     '--text',
     '--json',
     '--yes',

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
 /** Growth of the heap, in percent of its live objects, after which V8 collects garbage. V8's own choice is up to twice as much. */
-const HEAP_GROWTH_PERCENT = 95;
+const HEAP_GROWTH_PERCENT = 100;
 
 /** Times in ms after which DuckDB returns free pages. Loads of rows follow each other within half a second, and use the same pages. */
 const FREE_PAGES_MS = { rows: 500, walk: 100 };

@@ -2,7 +2,7 @@ import type { BodySpace } from '../../api/wire/transport-options.js';
 import { BodyMemory } from '../../core/purchase/body-memory.js';
 
 /** Bytes of answers that a worker process holds at once. Further answers wait in their connections. */
-const MOST_BYTES = 6 * 1_048_576;
+const MOST_BYTES = 3 * 1_048_576;
 
 /**
  * Bounds the bytes of the answers that a worker process has received and not written to the disk yet. A process that is slower than the

@@ -9,8 +9,9 @@ import { createTransport, type Transport } from '../../../src/api/transport.js';
 
 const MEGA = 1_048_576;
 /** The room for the answers of a worker. */
-const ROOM = 6 * MEGA;
+const ROOM = 3 * MEGA;
 const never = new AbortController().signal;
+setMaxListeners(0, never);
 
 describe('the room for answers', () => {
   /** A place, with the times when its answer may be read. */
@@ -71,27 +72,42 @@ describe('the room for answers', () => {
   });
 });
 
-describe('the requests in flight of a process that is slower than the service', () => {
-  /** Enters as many requests as are let in now. */
-  async function fill(permits: InFlight, most: number) {
-    const stop = new AbortController();
-    setMaxListeners(0, stop.signal);
+describe('the number of requests in flight', () => {
+  /** Enters requests, and returns how many are let in. */
+  function entering(permits: InFlight, most: number) {
     const entered = { count: 0 };
-    const enter = () =>
-      permits.enter(stop.signal).then(
-        () => void entered.count++,
-        () => undefined,
-      );
-    const all = Array.from({ length: most }, enter);
-    await new Promise((resolve) => setImmediate(resolve));
-    stop.abort(new Error('enough'));
-    await Promise.all(all);
-    return entered.count;
+    for (let count = 0; count < most; count++) void permits.enter(never).then(() => void entered.count++);
+    return entered;
   }
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+  /** Ends requests, whose answers are on the disk. */
+  const end = (permits: InFlight, places: readonly (AnswerPlace | undefined)[]) => {
+    for (const place of places) {
+      place?.leave();
+      permits.sent--;
+      permits.leave();
+    }
+  };
 
-  it('fall to the number of answers that do not wait, and rise by one with each request that ends', async () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it('begins low, and rises by a hundred a second while requests wait, up to its limit', async () => {
     const permits = new InFlight(100);
-    expect(await fill(permits, 200)).toBe(100);
+    const entered = entering(permits, 150);
+    await nextTurn();
+    expect(entered.count).toBe(32);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(entered.count).toBe(42);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(entered.count).toBe(100);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('falls to that of the answers that do not wait for room, and rises with each request that ends', async () => {
+    const permits = new InFlight(100);
+    const entered = entering(permits, 300);
+    await vi.advanceTimersByTimeAsync(10_000);
     permits.sent = 100;
     const places = Array.from({ length: 100 }, () => permits.place());
     for (const place of places) {
@@ -99,27 +115,22 @@ describe('the requests in flight of a process that is slower than the service', 
       if (place.isFree(begin)) begin();
     }
     // 32 answers are read and 68 wait. While more than 32 requests are in flight, none is sent.
-    const end = (place: AnswerPlace | undefined) => {
-      place?.leave();
-      permits.sent--;
-      permits.leave();
-    };
-    for (const place of places.splice(0, 60)) end(place);
-    expect(await fill(permits, 200)).toBe(0);
-    for (const place of places) end(place);
-    const allowed = await fill(permits, 200);
-    // No answer waited when the last 33 requests ended, so each of them raised the number.
-    expect(allowed).toBe(32 + 33);
-    for (let count = 0; count < 100; count++) permits.leave();
-    expect(await fill(permits, 200)).toBeGreaterThan(99);
+    end(permits, places.splice(0, 67));
+    await nextTurn();
+    expect(entered.count).toBe(100);
+    // No answer waits when the last 33 requests end, so each of them raises the number.
+    end(permits, places);
+    await nextTurn();
+    expect(entered.count).toBe(100 + 32 + 33);
   });
 
-  it('never fall below the number that keeps answers coming', async () => {
+  it('never falls below the number that keeps answers coming', async () => {
     const permits = new InFlight(100);
-    const place = permits.place();
-    place.add(ROOM);
+    permits.place().add(ROOM);
     for (let count = 0; count < 10; count++) permits.place().isFree(() => undefined);
-    expect(await fill(permits, 200)).toBe(16);
+    const entered = entering(permits, 100);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(entered.count).toBe(16);
   });
 });
 
@@ -168,10 +179,8 @@ describe('an answer that finds no room', () => {
     full.leave();
     const { raw } = await answer;
     expect(raw().toString()).toBe(text);
+    // The answer is larger than the room, so the next one waits until it has left.
     const next = vi.fn();
-    expect(new AnswerPlace(room).isFree(next)).toBe(true);
-    const other = new AnswerPlace(room);
-    other.add(ROOM - 4 * MEGA);
     expect(new AnswerPlace(room).isFree(next)).toBe(false);
     place.leave();
     expect(next).toHaveBeenCalledOnce();
