@@ -26,8 +26,8 @@ export class AnswerRoom {
     return this.#waiting.size;
   }
 
-  /** Returns false if an answer has to wait until `resume` is called. */
-  isFree(resume: () => void): boolean {
+  /** Lets an answer in. Returns false if the answer has to wait until `resume` is called. */
+  enter(resume: () => void): boolean {
     if (this.#bytes < MOST_BYTES) return true;
     this.#waiting.add(resume);
     this.#crowded();
@@ -63,9 +63,9 @@ export class AnswerPlace implements BodySpace {
     this.#room = room;
   }
 
-  isFree(resume: () => void): boolean {
+  enter(resume: () => void): boolean {
     this.#resume = resume;
-    return this.#room.isFree(resume);
+    return this.#room.enter(resume);
   }
 
   add(bytes: number): void {

@@ -94,16 +94,17 @@ export function exchange(
     /** Starts to read the body as soon as there is room. */
     const begin = (space: BodySpace, connection: Dispatcher.DispatchController, length: number): void => {
       const read = (): void => {
-        if (!(length > 0)) growing = space;
-        else space.add?.(length);
-        if (length > 0 && headers['content-encoding'] === undefined) whole = space.take(length);
+        if (length > 0) {
+          space.add?.(length);
+          if (headers['content-encoding'] === undefined) whole = space.take(length);
+        } else growing = space;
       };
       const resume = (): void => {
         if (!open) return;
         read();
         connection.resume();
       };
-      if (space.isFree?.(resume) === false) connection.pause();
+      if (space.enter?.(resume) === false) connection.pause();
       else read();
     };
     const onAbort = (): void => cut('caller', signal?.reason);

@@ -75,8 +75,8 @@ export interface SendOptions {
 
 /** The space for the body of a successful answer. The caller gives the space back. */
 export interface BodySpace {
-  /** Asked when the body begins. If false, the connection pauses until `resume` is called. Absent: there is always room. */
-  isFree?(resume: () => void): boolean;
+  /** Called when the body begins. If false, the connection pauses until `resume` is called. Absent: there is always room. */
+  enter?(resume: () => void): boolean;
   /** Counts bytes of the body as sent: at once if its length is known, otherwise as they come. */
   add?(bytes: number): void;
   /** Returns memory for a body of known length without an encoding. */

@@ -1,11 +1,11 @@
 import { once, setMaxListeners } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AnswerPlace, AnswerRoom } from '../../../src/activities/call/answer-room.js';
 import { InFlight } from '../../../src/activities/call/in-flight.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
-import { createTransport, type Transport } from '../../../src/api/transport.js';
+import type { Transport } from '../../../src/api/transport.js';
+import { transportTo } from '../../support/api/transport-to.js';
 
 const MEGA = 1_048_576;
 /** The room for the answers of a worker. */
@@ -21,7 +21,7 @@ describe('the room for answers', () => {
       place.add(bytes);
       read.push(name);
     };
-    if (place.isFree(begin)) begin();
+    if (place.enter(begin)) begin();
     return place;
   }
 
@@ -112,7 +112,7 @@ describe('the number of requests in flight', () => {
     const places = Array.from({ length: 100 }, () => permits.place());
     for (const place of places) {
       const begin = () => place.add(ROOM / 32);
-      if (place.isFree(begin)) begin();
+      if (place.enter(begin)) begin();
     }
     // 32 answers are read and 68 wait. While more than 32 requests are in flight, none is sent.
     end(permits, places.splice(0, 67));
@@ -127,7 +127,7 @@ describe('the number of requests in flight', () => {
   it('never falls below the number that keeps answers coming', async () => {
     const permits = new InFlight(100);
     permits.place().add(ROOM);
-    for (let count = 0; count < 10; count++) permits.place().isFree(() => undefined);
+    for (let count = 0; count < 10; count++) permits.place().enter(() => undefined);
     const entered = entering(permits, 100);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(entered.count).toBe(16);
@@ -135,8 +135,8 @@ describe('the number of requests in flight', () => {
 });
 
 describe('an answer that finds no room', () => {
-  let server: Server;
   let transport: Transport;
+  let close: () => Promise<void>;
   let answers: ServerResponse[] = [];
   let room: AnswerRoom;
   const text = JSON.stringify({ results: [{ id: 'a', url: 'https://a.example/', text: 'x'.repeat(4 * MEGA) }] });
@@ -144,15 +144,9 @@ describe('an answer that finds no room', () => {
   beforeEach(async () => {
     answers = [];
     room = new AnswerRoom();
-    server = createServer((_request, response) => void answers.push(response));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+    ({ transport, close } = await transportTo((_request, response) => void answers.push(response)));
   });
-  afterEach(async () => {
-    await transport.close();
-    server.close();
-  });
+  afterEach(() => close());
 
   async function ask(place: AnswerPlace, signal = never) {
     const answer = transport.send(
@@ -181,7 +175,7 @@ describe('an answer that finds no room', () => {
     expect(raw().toString()).toBe(text);
     // The answer is larger than the room, so the next one waits until it has left.
     const next = vi.fn();
-    expect(new AnswerPlace(room).isFree(next)).toBe(false);
+    expect(new AnswerPlace(room).enter(next)).toBe(false);
     place.leave();
     expect(next).toHaveBeenCalledOnce();
   });
@@ -202,6 +196,6 @@ describe('an answer that finds no room', () => {
     place.leave();
     expect(room.waiting).toBe(0);
     full.leave();
-    expect(new AnswerPlace(room).isFree(() => undefined)).toBe(true);
+    expect(new AnswerPlace(room).enter(() => undefined)).toBe(true);
   });
 });

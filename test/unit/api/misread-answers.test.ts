@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawResults } from '../../../src/activities/call/landing.js';
 import { contentsOutcomes } from '../../../src/activities/rows/contents-purchase.js';
@@ -8,22 +6,17 @@ import { answerEndpoint } from '../../../src/api/endpoints/answer.js';
 import { contentsEndpoint } from '../../../src/api/endpoints/contents.js';
 import { matchContents } from '../../../src/api/endpoints/match.js';
 import { listMonitorsEndpoint } from '../../../src/api/endpoints/monitors.js';
-import { createTransport, type Transport } from '../../../src/api/transport.js';
+import type { Transport } from '../../../src/api/transport.js';
 import { jsonText } from '../../../src/core/text/json.js';
+import { transportTo } from '../../support/api/transport-to.js';
 
-let server: Server;
 let transport: Transport;
+let close: () => Promise<void>;
 let body = '';
 beforeAll(async () => {
-  server = createServer((_request, response) => response.end(body));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+  ({ transport, close } = await transportTo((_request, response) => response.end(body)));
 });
-afterAll(async () => {
-  await transport.close();
-  server.close();
-});
+afterAll(() => close());
 
 const urls = ['https://a.example/', 'https://b.example/'];
 async function contents(results: string, more = '') {

@@ -1,12 +1,11 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { membersOf } from '../../../src/api/checks/members.js';
 import { listEventsEndpoint } from '../../../src/api/endpoints/events.js';
-import { createTransport, type Transport } from '../../../src/api/transport.js';
+import type { Transport } from '../../../src/api/transport.js';
 import { BodyMemory } from '../../../src/core/purchase/body-memory.js';
+import { transportTo } from '../../support/api/transport-to.js';
 
 const text = (json: Uint8Array | undefined) => Buffer.from(json ?? []).toString();
 
@@ -30,23 +29,17 @@ describe('the members of a JSON object', () => {
 });
 
 describe('a list whose records are not parsed', () => {
-  let server: Server;
   let transport: Transport;
+  let close: () => Promise<void>;
   let body: string | Buffer = '';
   let headers: Record<string, string> = {};
   beforeAll(async () => {
-    server = createServer((_request, response) => {
+    ({ transport, close } = await transportTo((_request, response) => {
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       response.end(body);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    transport = createTransport({ baseUrl: `http://127.0.0.1:${port}`, apiKey: null });
+    }));
   });
-  afterAll(async () => {
-    await transport.close();
-    server.close();
-  });
+  afterAll(() => close());
   const ask = (content: string, careful = false) => {
     body = content;
     return transport.sendRawList(listEventsEndpoint, {}, { careful });
