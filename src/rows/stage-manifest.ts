@@ -95,7 +95,7 @@ export async function readStage(stageDir: string): Promise<StageManifest | null>
 
 /** Writes the rows of a slice for which `keep` is true to `copy`, unchanged and compressed. Returns the path of the copy. */
 export async function cutRows(rowsFile: string, keep: (row: StagedRow) => boolean, copy: string): Promise<string> {
-  const text = await readText(rowsFile);
+  const text = await textOf(await readFile(rowsFile));
   const kept = text.split('\n').filter((line) => line !== '' && keep(JSON.parse(line) as StagedRow));
   await writeFile(copy, await zip(kept.map((line) => `${line}\n`).join('')), { mode: 0o600 });
   return copy;
@@ -117,17 +117,17 @@ export function readUnits(rowsFile: string): Promise<readonly Omit<StagedRow, 'i
 /** Most bytes of memory for the text of a slice before its size is known for certain. */
 const MOST_TEXT_BYTES = 16_777_216;
 
-/** Reads a whole slice. A gzip file ends with the size of its content, so that the content gets one piece of memory. */
-async function readText(rowsFile: string): Promise<string> {
-  const packed = await readFile(rowsFile);
+/** Returns the lines of a slice as one text. A gzip file ends with the size of its content, so that the content gets one piece of memory. */
+async function textOf(packed: Uint8Array): Promise<string> {
+  const { buffer, byteOffset, length } = packed;
   // One byte more, because zlib takes another piece when the first is full.
-  const size = packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4) + 1;
+  const size = length < 4 ? 0 : new DataView(buffer, byteOffset).getUint32(length - 4, true) + 1;
   const chunkSize = Math.min(Math.max(size, 65_536), MOST_TEXT_BYTES);
   return (await unzip(packed, { chunkSize })).toString('utf8');
 }
 
 async function readLines<Row>(rowsFile: string, parse: (line: string) => Row): Promise<readonly Row[]> {
-  const text = await readText(rowsFile);
+  const text = await textOf(await readFile(rowsFile));
   const rows: Row[] = [];
   for (let from = 0; from < text.length; ) {
     const end = text.indexOf('\n', from);
@@ -150,7 +150,7 @@ export async function forgetInSlice(
   isForgotten: (row: StagedRow) => boolean,
 ): Promise<{ readonly packed: Buffer; readonly rows: number } | null> {
   let rows = 0;
-  const lines = (await unzip(packed)).toString('utf8').split('\n');
+  const lines = (await textOf(packed)).split('\n');
   const changed = lines.map((line) => {
     if (line === '') return line;
     const row = JSON.parse(line) as StagedRow;
