@@ -73,21 +73,9 @@ function withoutRule() {
     .map(({ name }) => `src/${name} has no rule in .dependency-cruiser.mjs`);
 }
 
-/** Maximum number of source files in a folder of `src`: more cannot be read at a glance. */
-const MOST_FILES = 15;
-
-/** Folders of `src` with more files. */
-function tooFull(folder = 'src') {
-  const entries = readdirSync(inRoot(...folder.split('/')), { withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).length;
-  const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => tooFull(`${folder}/${name}`));
-  return files > MOST_FILES ? [`${folder} has ${files} files, more than ${MOST_FILES}`, ...below] : below;
-}
-
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const broken = [
     ...withoutRule(),
-    ...tooFull(),
     ...(await brokenRules(root, ['src', 'examples'], 'all')),
     ...(await brokenRules(root, ['dist'], 'values')),
   ];
