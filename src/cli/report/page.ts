@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Liquid } from 'liquidjs';
+import { count, dollars } from '../text/amounts.js';
+import { printable } from '../text/printable.js';
 import type { Chart } from './charts.js';
 
 export interface Cell {
   readonly text: string;
   /** `number`: aligned to the right; `bad`: in the colour of problems. */
-  readonly kind?: 'number' | 'bad' | 'number bad';
+  readonly kind?: string;
+  /** SVG of a bar below the text. */
+  readonly bar?: string;
 }
 
 /** A part of the page. Texts are plain texts; the page escapes them. */
@@ -15,9 +19,24 @@ export interface Section {
   readonly chart?: Chart | null;
   /** What the colours and lines of the chart are. */
   readonly legend?: readonly { readonly mark: string; readonly text: string }[];
-  readonly head?: readonly Cell[];
-  readonly rows?: readonly (readonly Cell[])[];
+  readonly table?: { readonly head: readonly Cell[]; readonly rows: readonly (readonly Cell[])[] };
   readonly note?: string | null;
+}
+
+export const text = (value: string | null | undefined, most = 300): Cell => ({ text: printable(value ?? '–', most) });
+export const number = (value: string): Cell => ({ text: value, kind: 'number' });
+export const counted = (value: number): Cell => number(count(value));
+export const alarming = (value: number): Cell => ({ text: count(value), kind: value > 0 ? 'number bad' : 'number' });
+export const money = (micros: number): Cell => number(dollars(micros));
+
+/** A table of things: a column for each title. Titles of numbers stand above their numbers. */
+export function table<T>(
+  things: readonly T[],
+  columns: Readonly<Record<string, (thing: T) => Cell>>,
+): Section['table'] {
+  const rows = things.map((thing) => Object.values(columns).map((cell) => cell(thing)));
+  const kind = (nth: number) => (rows[0]?.[nth]?.kind?.startsWith('number') ? 'number' : '');
+  return { head: Object.keys(columns).map((title, nth) => ({ text: title, kind: kind(nth) })), rows };
 }
 
 export interface Page {
@@ -72,13 +91,17 @@ th { font-weight: 600; color: var(--muted); font-size: 13px; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th:last-child, td:last-child { padding-right: 0; }
 tr:last-child td { border-bottom: 0; }
-.chart { display: block; max-width: 100%; height: auto; margin: 6px 0; }
-.chart text { white-space: pre; }
-.narrow { display: none; }
+.chart { display: grid; grid-template-columns: max-content 1fr; gap: 2px 8px; margin: 10px 0; font-size: 11px; color: var(--muted); }
+.chart svg { display: block; width: 100%; height: 180px; }
+.strip svg { height: 36px; }
+.y, .x { display: flex; justify-content: space-between; font-variant-numeric: tabular-nums; }
+.y { flex-direction: column; text-align: right; line-height: 1; }
+.x { grid-column: 2; }
+.bar { display: block; width: 100%; min-width: 60px; height: 4px; margin-top: 3px; }
 .legend { list-style: none; padding: 0; margin: 0 0 8px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
 .legend svg { vertical-align: -1px; margin-right: 6px; }
 @media (max-width: 640px) { main { padding: 18px 12px 32px; } h1 { font-size: 21px; } section { padding: 14px; }
-  .figures { grid-template-columns: repeat(2, 1fr); gap: 8px; } .wide { display: none; } .narrow { display: block; }
+  .figures { grid-template-columns: repeat(2, 1fr); gap: 8px; }
   .facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: 6px; } th, td { padding-right: 10px; } }
 @media print { body { background: none; } }
 `;
@@ -120,8 +143,7 @@ const source = `<!doctype html>
 <p>{{ section.lead }}</p>
 {%- endif %}
 {%- if section.chart %}
-<div class="wide">{{ section.chart.wide | raw }}</div>
-<div class="narrow">{{ section.chart.narrow | raw }}</div>
+<div class="chart{% if section.chart.isStrip %} strip{% endif %}"><div class="y">{% for label in section.chart.y %}<span>{{ label }}</span>{% endfor %}</div>{{ section.chart.svg | raw }}<div class="x">{% for label in section.chart.x %}<span>{{ label }}</span>{% endfor %}</div></div>
 {%- endif %}
 {%- if section.legend %}
 <ul class="legend">
@@ -130,12 +152,12 @@ const source = `<!doctype html>
 {%- endfor %}
 </ul>
 {%- endif %}
-{%- if section.rows.size > 0 %}
+{%- if section.table.rows.size > 0 %}
 <div class="scroll"><table>
-<thead><tr>{% for cell in section.head %}<th class="{{ cell.kind }}" scope="col">{{ cell.text }}</th>{% endfor %}</tr></thead>
+<thead><tr>{% for cell in section.table.head %}<th class="{{ cell.kind }}" scope="col">{{ cell.text }}</th>{% endfor %}</tr></thead>
 <tbody>
-{%- for row in section.rows %}
-<tr>{% for cell in row %}<td class="{{ cell.kind }}">{{ cell.text }}</td>{% endfor %}</tr>
+{%- for row in section.table.rows %}
+<tr>{% for cell in row %}<td class="{{ cell.kind }}">{{ cell.text }}{{ cell.bar | raw }}</td>{% endfor %}</tr>
 {%- endfor %}
 </tbody>
 </table></div>

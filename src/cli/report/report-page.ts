@@ -1,24 +1,14 @@
 import type { Report, ReportedJob } from '../../core/report/report.js';
 import { count, dollars, duration, some } from '../text/amounts.js';
 import { printable } from '../text/printable.js';
-import {
-  alarming,
-  counted,
-  day,
-  daySums,
-  minute,
-  money,
-  names,
-  number,
-  numbers,
-  seconds,
-  share,
-  sumOf,
-  text,
-} from './cells.js';
-import type { Page, Section } from './page.js';
-import { besides, moneyOf, takenOf, unknownOf, useOf, waitsOf } from './purchase-sections.js';
-import { hostsOf, misfitsOf, nullsOf, progressOf, statusOf } from './row-sections.js';
+import { cellBar, lineChart } from './charts.js';
+import { alarming, type Cell, counted, money, number, type Page, type Section, table, text } from './page.js';
+import { besides, moneyOf, share, sumOf, takenOf, useOf, waitsOf } from './purchase-sections.js';
+
+const seconds = (value: number): string => (value < 10 ? `${value.toFixed(2)} s` : duration(value));
+/** `2026-11-21 06:00`, in UTC. */
+const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+const day = (at: number): string => minute(at).slice(0, 10);
 
 /** Returns the page of a report. */
 export function reportPage(report: Report): Page {
@@ -64,13 +54,13 @@ function factsOf({ job, origin, team }: Report): Page['facts'] {
 }
 
 function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Report): Page['figures'] {
-  const total = daySums(days);
-  const sums = sumOf(activity);
+  const total = sumOf(days);
+  const sum = sumOf(activity);
   const rows = job?.rows;
   const failed = rows ? rows.error + rows.invalid : 0;
-  const mean = sums.answered > 0 ? sums.seconds / sums.answered : null;
+  const mean = sum('answered') > 0 ? sum('seconds') / sum('answered') : null;
   const taken = takenOf(spent.day);
-  const unknown = job === null ? total.unknownOutcomes : unknownCount;
+  const unknown = job === null ? total('unknownOutcomes') : unknownCount;
   return [
     ...(rows
       ? [
@@ -96,8 +86,11 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
         ]),
     {
       name: 'Spent',
-      value: dollars(total.landedMicros),
-      more: total.openMicros > 0 ? `and ${dollars(total.openMicros)} in flight` : `${some(total.requests, 'answer')}`,
+      value: dollars(total('landedMicros')),
+      more:
+        total('openMicros') > 0
+          ? `and ${dollars(total('openMicros'))} in flight`
+          : `${some(total('requests'), 'answer')}`,
     },
     {
       name: 'Spent today, whole team',
@@ -113,87 +106,196 @@ function figuresOf({ job, jobs, activity, days, unknownCount, caps, spent }: Rep
     {
       name: 'Unknown outcomes',
       value: count(unknown),
-      more: unknown === 0 ? 'no answer was lost' : `at most ${dollars(total.unknownMicros)} in this time`,
+      more: unknown === 0 ? 'no answer was lost' : `at most ${dollars(total('unknownMicros'))} in this time`,
       isBad: unknown > 0,
     },
     {
       name: 'Answers 429',
-      value: count(sums.limited),
-      more: sums.limited === 0 ? 'the limit was never exceeded' : `waits of ${duration(sums.waitSeconds)} named`,
-      isBad: sums.limited > 0,
+      value: count(sum('limited')),
+      more: sum('limited') === 0 ? 'the limit was never exceeded' : `waits of ${duration(sum('waitSeconds'))} named`,
+      isBad: sum('limited') > 0,
     },
     {
       name: 'Time of an answer',
       value: mean === null ? '–' : seconds(mean),
-      more: mean === null ? 'no answers' : `mean; slowest ${seconds(sums.slowest)}`,
+      more:
+        mean === null ? 'no answers' : `mean; slowest ${seconds(Math.max(...activity.map(({ slowest }) => slowest)))}`,
     },
   ];
+}
+
+function progressOf({ figures, active }: Report): Section | null {
+  if (figures === null) return null;
+  const { loads } = figures;
+  const until = Math.max(active.until, ...loads.map(({ at }) => at + active.stepMs));
+  let [rows, failed] = [0, 0];
+  const points = loads.map((load) => {
+    rows += load.rows;
+    failed += load.failed;
+    return { at: load.at + active.stepMs, rows, failed };
+  });
+  const line = (colour: string, field: 'rows' | 'failed') => ({
+    colour,
+    points: [{ at: active.since, value: 0 }, ...points.map((point) => ({ at: point.at, value: point[field] }))],
+  });
+  const lines = [line('series-1', 'rows'), ...(failed > 0 ? [line('bad', 'failed')] : [])];
+  return {
+    title: 'Progress',
+    lead: rows === 0 ? 'No row is loaded yet.' : `${some(rows, 'row')} of the current input loaded.`,
+    chart: rows === 0 ? null : lineChart({ ...active, until }, lines, count),
+    legend: [
+      { mark: 'series-1', text: 'rows loaded' },
+      { mark: 'bad', text: 'of these failed' },
+    ],
+    note: 'A row counts when its latest answer was loaded; a refreshed row moves to the later time.',
+  };
+}
+
+const MOST_TAGS = 25;
+
+function statusOf({ figures, job }: Report): Section | null {
+  if (figures === null) return null;
+  const { tags, summary } = figures;
+  const all = tags.reduce((sum, { rows }) => sum + rows, 0);
+  const { quarantined = 0, discarded = 0, missing } = summary;
+  return {
+    title: 'Rows by status and error',
+    table: table(tags.slice(0, MOST_TAGS), {
+      status: ({ status }) => text(status),
+      error: ({ tag }) => text(tag),
+      rows: ({ rows }) => counted(rows),
+      share: ({ status, rows }) => ({
+        ...number(share(rows, all)),
+        bar: cellBar(rows / all, status === 'success' ? 'good' : 'bad'),
+      }),
+    }),
+    note: [
+      tags.length > MOST_TAGS && `${some(tags.length - MOST_TAGS, 'further error')} not shown.`,
+      quarantined > 0 && `${some(quarantined, 'success', 'successes')} in quarantine.`,
+      discarded > 0 && `${some(discarded, 'failed row')} of these discarded or forgotten by a person.`,
+      missing > 0 && `${some(missing, 'row')} of ${count(job?.rows?.rows ?? summary.rows)} not loaded yet.`,
+    ]
+      .filter(Boolean)
+      .join(' '),
+  };
+}
+
+function hostsOf({ figures }: Report): Section | null {
+  const hosts = figures?.hosts ?? [];
+  if (hosts.length === 0) return null;
+  const most = Math.max(...hosts.map((host) => host.seconds));
+  return {
+    title: 'Slowest hosts',
+    table: table(hosts, {
+      host: ({ host }) => text(host),
+      mean: (host) => ({ ...number(seconds(host.seconds)), bar: cellBar(host.seconds / (most || 1), 'series-1') }),
+      slowest: ({ slowest }) => number(seconds(slowest)),
+      requests: ({ requests }) => counted(requests),
+      rows: ({ rows }) => counted(rows),
+      failed: ({ failed }) => alarming(failed),
+    }),
+    note: 'Derived: the time of a request counts for each host of its rows, because one request has many pages. A host is slow if its rows are in slow requests. The newest 20,000 requests count.',
+  };
+}
+
+function nullsOf({ figures, job }: Report): Section | null {
+  if (figures === null || figures.nulls.length === 0 || figures.viewRows === 0) return null;
+  return {
+    title: 'Null rate of columns',
+    table: table(
+      [...figures.nulls].sort((a, b) => b.nulls - a.nulls),
+      {
+        column: ({ column }) => text(column),
+        NULL: ({ nulls }) => counted(nulls),
+        share: ({ nulls }) => number(share(nulls, figures.viewRows)),
+      },
+    ),
+    note: `Of ${some(figures.viewRows, 'row')} in the view ${printable(job?.name ?? '', 60)}.`,
+  };
+}
+
+function misfitsOf({ figures }: Report): Section | null {
+  const misfits = Object.entries(figures?.summary.misfits ?? {});
+  if (misfits.length === 0) return null;
+  return {
+    title: 'Values that do not fit their column',
+    table: table(misfits, { column: ([column]) => text(column), values: ([, values]) => alarming(values) }),
+    note: 'The view of the job has NULL in their place; the table misfits has the values.',
+  };
+}
+
+function unknownOf({ unknown, unknownCount }: Report): Section | null {
+  if (unknownCount === 0) return null;
+  return {
+    title: 'Unknown outcomes',
+    lead: `${some(unknownCount, 'request')} of all runs got no answer and may have been charged.`,
+    table: table(unknown, {
+      time: ({ intendedAt }) => text(minute(intendedAt)),
+      operation: ({ operation }) => text(operation),
+      units: ({ keys }) => counted(keys.length),
+      'at most': ({ estimateMicros }) => money(estimateMicros),
+      reason: ({ reason }) => text(reason),
+    }),
+    note: unknownCount > unknown.length ? `The newest ${unknown.length} are shown.` : null,
+  };
 }
 
 function eventsOf({ streams, at }: Report): Section | null {
   if (streams.length === 0) return null;
   return {
     title: 'Lag of events',
-    head: [
-      ...names('stream', 'warehouse', 'loaded up to'),
-      ...numbers('lag'),
-      ...names('last complete run'),
-      ...numbers('unread windows'),
-    ],
-    rows: streams.map(({ stream, into, upTo, completedAt, pending }) => [
-      ...[text(stream), text(into), text(upTo === null ? null : minute(upTo))],
-      ...[
-        number(upTo === null ? '–' : duration((at - upTo) / 1000)),
-        text(completedAt === null ? null : minute(completedAt)),
-      ],
-      alarming(pending),
-    ]),
+    table: table(streams, {
+      stream: ({ stream }) => text(stream),
+      warehouse: ({ into }) => text(into),
+      'loaded up to': ({ upTo }) => text(upTo === null ? null : minute(upTo)),
+      lag: ({ upTo }) => number(upTo === null ? '–' : duration((at - upTo) / 1000)),
+      'last complete run': ({ completedAt }) => text(completedAt === null ? null : minute(completedAt)),
+      'unread windows': ({ pending }) => alarming(pending),
+    }),
     note: 'A backfill with an end has no lag: its events end with its range.',
   };
 }
 
+type Run = Report['runs'][number];
+
 function runsOf({ runs, job }: Report): Section | null {
   if (runs.length === 0) return null;
-  const hasJob = job === null;
   return {
     title: 'Last runs',
-    head: [
-      ...names(...(hasJob ? ['job'] : []), 'start', 'end'),
-      ...numbers('time', 'rows', 'success', 'failed', 'not loaded', 'requests', 'cost'),
-    ],
-    rows: runs.map((run) => [
-      ...(hasJob ? [text(run.job)] : []),
-      text(`${minute(run.startedAt)}${run.scheduled ? ' (schedule)' : ''}`),
-      {
-        text: printable(run.phase === 'done' ? 'done' : `stopped: ${run.message ?? run.reason ?? ''}`, 200),
-        ...(run.phase === 'done' ? {} : { kind: 'bad' as const }),
-      },
-      ...[number(duration((run.endedAt - run.startedAt) / 1000)), counted(run.rows), counted(run.success)],
-      ...[alarming(run.error + run.invalid), counted(run.missing), counted(run.requests), money(run.costMicros)],
-    ]),
+    table: table<Run>(runs, {
+      ...(job === null && { job: (run: Run) => text(run.job) }),
+      start: (run) => text(`${minute(run.startedAt)}${run.scheduled ? ' (schedule)' : ''}`),
+      end: ({ phase, message, reason }) =>
+        phase === 'done' ? text('done') : { ...text(`stopped: ${message ?? reason ?? ''}`, 200), kind: 'bad' },
+      time: (run) => number(duration((run.endedAt - run.startedAt) / 1000)),
+      rows: ({ rows }) => counted(rows),
+      success: ({ success }) => counted(success),
+      failed: ({ error, invalid }) => alarming(error + invalid),
+      'not loaded': ({ missing }) => counted(missing),
+      requests: ({ requests }) => counted(requests),
+      cost: ({ costMicros }) => money(costMicros),
+    }),
     note: 'Runs that ended as done or stopped (table searchflow_runs). Failed and cancelled runs have no row there.',
   };
 }
 
 function jobsOf({ jobs }: Report): Section {
-  const cells = ({ name, job, phase, rows, usage }: ReportedJob) => [
-    text(name === job ? name : `${name} (${job})`),
-    { text: printable(phase, 60), ...(phase === 'failed' || phase === 'stopped' ? { kind: 'bad' as const } : {}) },
-    ...(rows
-      ? [counted(rows.rows), counted(rows.success), alarming(rows.error + rows.invalid), counted(rows.missing)]
-      : Array.from({ length: 4 }, () => number('–'))),
-    ...(usage
-      ? [counted(usage.requests), money(usage.landedMicros), alarming(usage.unknownOutcomes)]
-      : [counted(0), money(0), counted(0)]),
-  ];
+  const ofRows = (cell: (rows: NonNullable<ReportedJob['rows']>) => Cell) => (job: ReportedJob) =>
+    job.rows ? cell(job.rows) : number('–');
   return {
     title: 'Jobs',
     lead: jobs.length === 0 ? 'There is no job here.' : null,
-    head: [
-      ...names('job', 'status'),
-      ...numbers('rows', 'success', 'failed', 'not loaded', 'answers', 'spent', 'unknown outcomes'),
-    ],
-    rows: jobs.map(cells),
+    table: table(jobs, {
+      job: ({ name, job }) => text(name === job ? name : `${name} (${job})`),
+      status: ({ phase }) => ({ ...text(phase, 60), kind: phase === 'failed' || phase === 'stopped' ? 'bad' : '' }),
+      rows: ofRows(({ rows }) => counted(rows)),
+      success: ofRows(({ success }) => counted(success)),
+      failed: ofRows(({ error, invalid }) => alarming(error + invalid)),
+      'not loaded': ofRows(({ missing }) => counted(missing)),
+      answers: ({ usage }) => counted(usage?.requests ?? 0),
+      spent: ({ usage }) => money(usage?.landedMicros ?? 0),
+      'unknown outcomes': ({ usage }) => alarming(usage?.unknownOutcomes ?? 0),
+    }),
     note: 'Rows are those of the current inputs; answers, dollars and unknown outcomes are those of this time. The newest jobs are shown.',
   };
 }

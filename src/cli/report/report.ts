@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
+import type { ReportOutput } from '../../api/outputs/index.js';
 import type { Report } from '../../core/report/report.js';
 import { makeFolder } from '../../files/make-folder.js';
 import { writeDurably } from '../../files/write-durably.js';
@@ -9,7 +10,6 @@ import { type Context, type ExitCode, exitCodes } from '../shared/context.js';
 import { withRuntime } from '../shared/session.js';
 import { settings } from '../shared/settings.js';
 import { printable } from '../text/printable.js';
-import { reportData } from './report-data.js';
 
 export interface ReportFlags {
   readonly out?: string;
@@ -99,4 +99,30 @@ export function opener(platform: NodeJS.Platform, file: string): readonly [comma
   if (platform === 'darwin') return ['open', [file]];
   if (platform === 'win32') return ['explorer.exe', [file]];
   return ['xdg-open', [file]];
+}
+
+/** Fields whose names are tags or columns. */
+const named = new Set(['misfits', 'tags']);
+const times = new Set(['at', 'since', 'until', 'startedAt', 'endedAt', 'intendedAt', 'upTo', 'completedAt']);
+
+/** The figures of a report as JSON fields: amounts in dollars, times in ISO 8601, lengths of time in seconds. */
+function reportData(report: Report): ReportOutput {
+  const figures = converted(report) as Omit<ReportOutput, 'kind' | 'about'>;
+  return { kind: 'report', about: report.job === null ? 'team' : 'job', ...figures };
+}
+
+function converted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(converted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => field(name, one)));
+}
+
+function field(name: string, value: unknown): readonly [string, unknown] {
+  if (typeof value === 'number' && times.has(name)) return [name, new Date(value).toISOString()];
+  if (name.endsWith('Micros'))
+    return [name.replace(/Micros$/, 'Dollars'), typeof value === 'number' ? value / 1e6 : value];
+  if (typeof value === 'number' && name.endsWith('Ms')) return [name.replace(/Ms$/, 'Seconds'), value / 1000];
+  // The units of an unknown outcome are hashes; their number is enough.
+  if (name === 'keys' && Array.isArray(value)) return ['units', value.length];
+  return [name, named.has(name) && !Array.isArray(value) ? value : converted(value)];
 }

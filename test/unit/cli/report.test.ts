@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseHTML } from 'linkedom';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { share } from '../../../src/cli/report/cells.js';
 import { renderPage } from '../../../src/cli/report/page.js';
+import { share } from '../../../src/cli/report/purchase-sections.js';
 import { opener, type ReportFlags, report } from '../../../src/cli/report/report.js';
 import { reportPage } from '../../../src/cli/report/report-page.js';
 import type { Report, ReportWish } from '../../../src/core/report/report.js';
@@ -16,25 +15,43 @@ import { hostileReport, hostileTeam } from '../../support/cli/hostile-report.js'
 
 const pageOf = (figures: Report) => renderPage(reportPage(figures));
 
+/** The elements and texts of a page. Throws where the page is not plain well-formed HTML. */
+function parsed(html: string) {
+  const elements: { readonly tag: string; readonly attributes: readonly string[] }[] = [];
+  const texts: string[] = [];
+  const part = /<(?:!doctype html|\/\w+|(\w+)((?: [\w:-]+="[^"<>]*")*)\/?)>|([^<>]+)/gy;
+  while (part.lastIndex < html.length) {
+    const at = part.lastIndex;
+    const [whole, tag, attributes = '', text] = part.exec(html) ?? [];
+    if (whole === undefined) throw new Error(`Not plain HTML: ${html.slice(at, at + 60)}`);
+    const names = [...attributes.matchAll(/ ([\w:-]+)=/g)].map(([, name = '']) => name);
+    if (tag) elements.push({ tag, attributes: names });
+    if (text) texts.push(text);
+  }
+  const codes: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#34': '"', '#39': "'", amp: '&' };
+  return { elements, text: texts.join('').replace(/&(\w+|#\d+);/g, (_code, name) => codes[name] ?? '?') };
+}
+const titlesOf = (html: string) => [...html.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title);
+const charts = (html: string) => html.split('<div class="chart').length - 1;
+
 describe.each([
   ['a job', hostileReport],
   ['the team', hostileTeam],
 ])('a report on %s with hostile texts', (_about, figures) => {
   const html = pageOf(figures);
-  const { document } = parseHTML(html);
+  const { elements, text } = parsed(html);
 
   it('has no script, no other element that acts, and no attribute with code', () => {
-    const elements = [...document.querySelectorAll('*')];
     const allowed =
-      /^(html|head|meta|title|style|body|main|header|footer|section|h1|h2|p|dl|dt|dd|div|span|b|ul|li|table|thead|tbody|tr|th|td|svg|g|rect|line|path|text|tspan|circle)$/i;
-    expect(elements.map(({ tagName }) => tagName).filter((name) => !allowed.test(name))).toEqual([]);
-    const attributes = elements.flatMap((element) => [...element.attributes].map(({ name }) => name));
+      /^(html|head|meta|title|style|body|main|header|footer|section|h1|h2|p|dl|dt|dd|div|span|b|ul|li|table|thead|tbody|tr|th|td|svg|rect|path)$/;
+    expect(elements.map(({ tag }) => tag).filter((tag) => !allowed.test(tag))).toEqual([]);
+    const attributes = elements.flatMap((element) => element.attributes);
     expect(attributes.filter((name) => /^(on|style$|src|href|xlink)/i.test(name))).toEqual([]);
     expect(html).not.toMatch(/<script|<iframe|<img|<link|javascript:/i);
   });
 
   it('forbids everything but its own style sheet', () => {
-    const policy = document.querySelector('meta[http-equiv]')?.getAttribute('content') ?? '';
+    const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1]?.replaceAll('&#39;', "'");
     const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     expect(policy).toBe(`default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`);
@@ -43,27 +60,26 @@ describe.each([
   });
 
   it('shows the texts as texts, without marks that change their direction', () => {
-    expect(document.body.textContent).toContain('<iframe src="https://evil.example/">');
-    expect(document.body.textContent).toContain('{{ page.title }}');
+    expect(text).toContain('<iframe src="https://evil.example/">');
+    expect(text).toContain('{{ page.title }}');
     for (const mark of ['\u202e', '\0', '\u001b']) expect(html).not.toContain(mark);
   });
 
-  it('has each chart for a phone and for a desk', () => {
-    expect(document.querySelectorAll('.wide svg').length).toBe(document.querySelectorAll('.narrow svg').length);
-    expect(document.querySelectorAll('.wide svg').length).toBeGreaterThanOrEqual(3);
+  it('has charts of shapes alone', () => {
+    expect(charts(html)).toBeGreaterThanOrEqual(3);
+    for (const [, shapes = ''] of html.matchAll(/<svg[^>]*>(.*?)<\/svg>/g))
+      expect(shapes.replace(/<(rect|path)( [\w-]+="[\w\s.,()-]*")+\/>/g, '')).toBe('');
   });
 });
 
 describe('a report', () => {
   it('has a section for each kind of figures, and says what is derived', () => {
-    const titles = (figures: Report) =>
-      [...parseHTML(pageOf(figures)).document.querySelectorAll('h2')].map(({ textContent }) => textContent);
     const common = ['Dollars by day and operation', 'Use of the rate limit', 'Waits, 429 answers and failures'];
-    expect(titles(hostileReport)).toEqual([
+    expect(titlesOf(pageOf(hostileReport))).toEqual([
       ...['Progress', 'Rows by status and error', ...common, 'Slowest hosts', 'Null rate of columns'],
       ...['Values that do not fit their column', 'Unknown outcomes', 'Last runs'],
     ]);
-    expect(titles(hostileTeam)).toEqual(['Jobs', ...common, 'Lag of events', 'Last runs']);
+    expect(titlesOf(pageOf(hostileTeam))).toEqual(['Jobs', ...common, 'Lag of events', 'Last runs']);
     expect(pageOf(hostileReport)).toContain('the metric searchflow_grant_wait_seconds');
   });
 
@@ -72,7 +88,7 @@ describe('a report', () => {
     const figures = { summary, tags: [], loads: [], viewRows: 0, nulls: [], hosts: [], runs: [] };
     const html = pageOf({ ...hostileReport, figures, activity: [], days: [], runs: [], unknown: [], unknownCount: 0 });
     expect(html).not.toMatch(/NaN|Infinity|undefined/);
-    expect(parseHTML(html).document.querySelectorAll('.wide svg')).toHaveLength(0);
+    expect(charts(html)).toBe(0);
   });
 
   it('shows what the team spent, and what counts under its cap besides, as different amounts', () => {
