@@ -33,6 +33,7 @@ function isOutside(id, importer) {
 const bundle = await rolldown({
   input: {
     searchflow: join(from, 'cli', 'main.js'),
+    'reader-process': join(from, 'sources', 'reader-process.js'),
     'sandbox-thread': join(from, 'cli', 'shared', 'sandbox-thread.js'),
   },
   platform: 'node',

@@ -1,10 +1,11 @@
 export { csvFilesReader } from './csv/csv-files.js';
 export { csvReader } from './csv/csv-reader.js';
+export { MAX_RECORD } from './csv/csv-record.js';
 export { CsvError, InputUnsteady, quoted } from './csv-error.js';
 export { nameColumns, otherColumns, urlColumnNames, whyOtherColumns } from './header.js';
 export { doubleText } from './json/double-text.js';
 export { jsonReader } from './json/json-reader.js';
-export type { OpenedTable, RowColumn, RowReader, RowRecord } from './row-reader.js';
+export type { OpenedTable, RowColumn, RowReader, RowRecord, RowUnit } from './row-reader.js';
 export { MANY_ROWS, type SliceSizes } from './slice-writer.js';
 export type { RowSource } from './source.js';
 export { stageCsv } from './stage-csv.js';
@@ -21,4 +22,5 @@ export {
   type UrlCells,
 } from './stage-manifest.js';
 export { type StageOptions, stageRows } from './stage-rows.js';
-export type { UnitCheck, UnitSource } from './unit-source.js';
+export { rendering, templateOf, type UnitCheck, type UnitSource } from './unit-source.js';
+export { wholeTexts } from './whole-texts.js';

@@ -6,6 +6,11 @@ export interface RowColumn {
   readonly type: ColumnType;
 }
 
+/** The unit of one row, or the problem of the row. For a bad row, `unit` is the text of the cell; null if there is no such text. */
+export type RowUnit =
+  | { readonly unit: string; readonly problem: null }
+  | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
+
 /** Where the numbers of records count: lines of a text, or rows. `file`: set if the table has several files. */
 export interface RecordPlace {
   readonly word: 'line' | 'row';
@@ -20,6 +25,10 @@ export interface RowRecord {
   readonly place?: RecordPlace;
   /** The canonical texts of the values; null: no value. The cells of a CSV are texts, unchanged. */
   readonly cells: readonly (string | null)[];
+  /** The cells as JSON, from a reader that has this text anyway. */
+  readonly json?: string;
+  /** The rendered template, from a reader that renders it (`isRendered`). */
+  readonly unit?: RowUnit;
   /**
    * Why the record cannot be bought, with the column of the problem (null: the whole record); null if nothing is wrong. Readers of typed columns leave these columns
    * null and put the text of such a record after them.
@@ -38,6 +47,8 @@ export interface OpenedTable {
   readonly delimiter: string | null;
   /** Whether a CSV begins with a byte order mark; absent: it does not. */
   readonly bom?: boolean;
+  /** Whether the reader has passed the texts through `wholeTexts`, and has rendered the template; absent: it has not. */
+  readonly isRendered?: boolean;
   /** Sentences for the plan. */
   readonly notes: readonly string[];
   /** The records in order, in batches of bounded size. Can be called once. Throws `CsvError` for an input that is not a table. */

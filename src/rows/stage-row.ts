@@ -2,9 +2,9 @@ import { DigestMap } from '../core/purchase/digest-map.js';
 import { FORGOTTEN } from '../core/purchase/forgotten.js';
 import type { Sha256 } from '../core/purchase/unit-key.js';
 import { CsvError, cellPosition, quoted, recordPosition } from './csv-error.js';
-import type { RowRecord } from './row-reader.js';
+import type { RowRecord, RowUnit } from './row-reader.js';
 import type { StagedBadRow } from './stage-manifest.js';
-import type { BoundUnits, RowUnit } from './unit-source.js';
+import type { BoundUnits } from './unit-source.js';
 
 export interface Staged {
   /** The line of the row in a slice, with its line feed: a `StagedRow` as JSON. */
@@ -30,7 +30,7 @@ interface Table {
 
 /** Reads the cells of a record, and the unit or the problem of the row. */
 export function readRow(record: RowRecord, row: number, table: Table, sha256: Sha256): ReadRow {
-  const cells = JSON.stringify(record.cells);
+  const cells = record.json ?? JSON.stringify(record.cells);
   const hash = sha256(cells).slice(0, 16);
   if (table.key === null) return { row, cells, hash, found: unitOf(record, hash, table) };
   const { id, problem } = table.key(record, row);
@@ -78,13 +78,16 @@ export function writeRow(
 const withoutValues = (cells: string): string => JSON.stringify((JSON.parse(cells) as unknown[]).map(() => null));
 
 function unitOf(record: RowRecord, hash: string, { columns, units }: Omit<Table, 'key'>): RowUnit {
-  const { cells, problem } = record;
+  const { problem } = record;
   if (problem) {
     const { column } = problem;
     const position = column === null ? recordPosition(record) : cellPosition(record, column, columns[column - 1]);
     const message = `${position}: ${problem.message}`;
     return { unit: null, problem: { tag: problem.tag, message } };
   }
+  // The cells of a rendered record are not read again.
+  if (record.unit !== undefined) return units.unitOf(record, hash);
+  const { cells } = record;
   if (cells.length === columns.length) return units.unitOf(record, hash);
   const column = Math.min(cells.length, columns.length) + 1;
   const message = `${cellPosition(record, column, columns[column - 1])}: the row has ${cells.length} cells, the header ${columns.length}`;

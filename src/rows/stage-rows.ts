@@ -13,6 +13,7 @@ import { manifestFile, type StagedBadRow, type StageManifest } from './stage-man
 import { bindKey, type ReadRow, type RowKey, type RowTarget, readRow, writeRow } from './stage-row.js';
 import { type BoundUnits, bindUnits, type UnitSource } from './unit-source.js';
 import { withScheme } from './url-problem.js';
+import { wholeTexts } from './whole-texts.js';
 
 const MAX_SHOWN = 1000;
 /** Maximum numbers of rows and of characters that are read to find the column of URLs. */
@@ -49,7 +50,8 @@ export interface StageOptions {
  * nothing on the disk.
  */
 export async function stageRows(options: StageOptions): Promise<StageManifest> {
-  const table = await options.reader.open(options.signal);
+  const opened = await options.reader.open(options.signal);
+  const table = opened.isRendered ? opened : wholeTexts(opened);
   const draft = `${options.outDir}.part`;
   try {
     await rm(draft, { recursive: true, force: true });
@@ -121,7 +123,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
   /** Finds the source of units from the rows that were kept back, then stages these rows. */
   const bind = async (): Promise<BoundUnits> => {
     const whole = waiting.flatMap(({ cells: row, problem }) => (problem === null ? [row] : []));
-    const units = await bindUnits(options.units, columns, whole);
+    const units = await bindUnits(options.units, columns, whole, table.isRendered);
     key = options.key === undefined ? null : bindKey(options.key, columns, options.sha256);
     if (units.group !== null) groups = new RowGroups(units.group);
     found = units;
@@ -138,7 +140,7 @@ async function writeRows(options: StageOptions, table: OpenedTable, writer: Slic
         if (written !== null) await written;
       } else {
         waiting.push(record);
-        waitingChars += record.cells.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
+        waitingChars += record.json?.length ?? 0;
         if (waiting.length >= PEEK_ROWS || waitingChars >= PEEK_CHARS) await bind();
       }
     }

@@ -2,7 +2,7 @@ import { ROW_ID_FIELD } from '../core/rows/row-operation.js';
 import { canonicalJson, type Json } from '../core/text/json.js';
 import { CsvError, cellPosition, recordPosition } from './csv-error.js';
 import { findUrlColumn, type UrlColumn } from './header.js';
-import type { RowRecord } from './row-reader.js';
+import type { RowRecord, RowUnit } from './row-reader.js';
 import { type Scheme, toUrl, urlProblem } from './url-problem.js';
 
 /** Returns the problem of a unit; null if there is none. Throws if every row has the problem. */
@@ -26,11 +26,6 @@ export type UnitSource =
   | { readonly kind: 'template'; readonly template: Json; readonly check?: UnitCheck }
   | { readonly kind: 'rows'; readonly row: Json | null; readonly rowsPerRun: number; readonly check?: UnitCheck };
 
-/** The unit of one row, or the problem of the row. For a bad row, `unit` is the text of the cell; null if there is no such text. */
-export type RowUnit =
-  | { readonly unit: string; readonly problem: null }
-  | { readonly unit: string | null; readonly problem: { readonly tag: string; readonly message: string } };
-
 export interface BoundUnits {
   /** The column of URLs; null where the unit comes from a template. */
   readonly unitColumn: string | null;
@@ -53,8 +48,9 @@ export async function bindUnits(
   source: UnitSource,
   columns: readonly string[],
   firstRows: readonly (readonly (string | null)[])[] = [],
+  isRendered = false,
 ): Promise<BoundUnits> {
-  const bound = await bind(source, columns, firstRows);
+  const bound = await bind(source, columns, firstRows, isRendered);
   const { check } = source;
   if (!check) return bound;
   const checked = (found: RowUnit, record: RowRecord): RowUnit => {
@@ -79,10 +75,25 @@ async function bind(
   source: UnitSource,
   columns: readonly string[],
   firstRows: readonly (readonly (string | null)[])[],
+  isRendered: boolean,
 ): Promise<BoundUnits> {
   if (source.kind === 'url') return bindUrls(source, columns, firstRows);
-  return source.kind === 'template' ? bindTemplate(source.template, columns) : bindRows(source, columns);
+  const template = templateOf(source);
+  const render = template === null ? null : isRendered ? unitOfReader : await rendering(template, columns);
+  if (source.kind === 'rows') return bindRows(source, columns, render);
+  return { unitColumn: null, foundBy: null, group: null, unitOf: render as Render };
 }
+
+/** The template that is rendered for each row; null without one. */
+export function templateOf(source: UnitSource): Json | null {
+  if (source.kind === 'url') return null;
+  return source.kind === 'template' ? source.template : source.row;
+}
+
+type Render = (record: RowRecord) => RowUnit;
+
+/** A reader renders each record that has as many cells as there are columns. */
+const unitOfReader: Render = ({ unit }) => unit as RowUnit;
 
 function bindUrls(
   { column, kept = null, defaultScheme = null }: UnitSource & { kind: 'url' },
@@ -105,23 +116,22 @@ function bindUrls(
   };
 }
 
-async function bindTemplate(template: Json, columns: readonly string[]): Promise<BoundUnits> {
-  const render = await rendering(template, columns);
-  return { unitColumn: null, foundBy: null, group: null, unitOf: (record) => render(record, (made) => made) };
-}
-
-async function bindRows(
-  { row, rowsPerRun }: UnitSource & { kind: 'rows' },
+function bindRows(
+  { rowsPerRun }: UnitSource & { kind: 'rows' },
   columns: readonly string[],
-): Promise<BoundUnits> {
-  const render = row === null ? null : await rendering(row, columns);
+  render: Render | null,
+): BoundUnits {
   return {
     unitColumn: null,
     foundBy: null,
     group: { size: rowsPerRun, join: (units) => `{"input":{"data":[${units.join(',')}]}}` },
     unitOf(record, hash) {
       const named = (made: Json): Json => ({ ...(made as { readonly [name: string]: Json }), [ROW_ID_FIELD]: hash });
-      if (render !== null) return render(record, named);
+      if (render !== null) {
+        const found = render(record);
+        if (found.problem !== null) return found;
+        return { unit: canonicalJson(named(JSON.parse(found.unit) as Json)), problem: null };
+      }
       const filled = columns.flatMap((name, index) =>
         record.cells[index]?.trim() ? [[name, record.cells[index]]] : [],
       );
@@ -134,8 +144,8 @@ async function bindRows(
   };
 }
 
-/** Returns a function that renders the unit of a row. `finish` may add fields to the rendered JSON. */
-async function rendering(template: Json, columns: readonly string[]) {
+/** Returns a function that renders the template for a row, as canonical JSON. Throws `CsvError` for a template that does not fit the table. */
+export async function rendering(template: Json, columns: readonly string[]): Promise<Render> {
   // The module is loaded here, because rows with URLs need no templates.
   const { compileTemplate, MissingValue, TemplateError } = await import('./template.js');
   const asCsvError = <T>(work: () => T): T => {
@@ -146,10 +156,10 @@ async function rendering(template: Json, columns: readonly string[]) {
     }
   };
   const compiled = asCsvError(() => compileTemplate(template, columns));
-  return (record: RowRecord, finish: (made: Json) => Json): RowUnit =>
+  return (record) =>
     asCsvError(() => {
       try {
-        return { unit: canonicalJson(finish(compiled.render(record.cells))), problem: null };
+        return { unit: canonicalJson(compiled.render(record.cells)), problem: null };
       } catch (error) {
         if (!(error instanceof MissingValue)) throw error;
         const cell = cellPosition(record, columns.indexOf(error.column) + 1, error.column);

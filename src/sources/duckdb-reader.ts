@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { columnTypeOf, isJson, isNested, TEXT } from '../core/rows/column-type.js';
 import { canonicalJsonText } from '../core/text/exact-json.js';
-import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
+import { CsvError, MAX_RECORD, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../rows/index.js';
 import { identifier, openScratchDuckDb } from '../warehouse/index.js';
 import { packedQuery, unpacking } from './packed-cells.js';
 import { withLimit } from './with-limit.js';
@@ -21,8 +21,6 @@ export interface DuckDbRows {
   notes(): readonly string[];
   /** Called after the last row. Throws if the rows changed while they were read. */
   end?(): Promise<void>;
-  /** Called when DuckDB has closed its files. */
-  close?(): Promise<void>;
 }
 
 /** Rows of a batch. The texts of few rows become garbage before V8 keeps them for long, which halves the peak of memory. */
@@ -31,17 +29,12 @@ const PIECE_ROWS = 128;
 /** Returns a reader of the rows of a query. DuckDB runs one thread with its usual memory and returns the rows in pieces. */
 export function duckDbReader(rows: DuckDbRows): RowReader {
   return {
-    async open(signal) {
+    async open() {
       const scratch = await openScratchDuckDb(rows.temporary);
-      const close = async () => {
-        scratch.close();
-        await rows.close?.();
-      };
       try {
-        return await openTable(rows, scratch.connection, close, signal);
+        return await openTable(rows, scratch.connection, async () => scratch.close());
       } catch (error) {
-        await close();
-        throw signal?.aborted ? signal.reason : rows.explain(error);
+        throw rows.explain(error);
       }
     },
   };
@@ -51,10 +44,9 @@ async function openTable(
   rows: DuckDbRows,
   connection: DuckDBConnection,
   close: () => Promise<void>,
-  signal: AbortSignal | undefined,
 ): Promise<OpenedTable> {
   const { limitMs, explain } = rows;
-  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, { limitMs, signal });
+  const bounded = <T>(work: Promise<T>) => withLimit(work, limitMs);
   const query = await bounded(rows.prepare(connection));
   const described = (await bounded(connection.runAndReadAll(`DESCRIBE ${query}`))).getRowsJson();
   const found = described.map((row) => ({ name: String(row[0]), type: String(row[1]) }));
@@ -81,15 +73,21 @@ async function openTable(
             const length = Math.min(PIECE_ROWS, chunk.rowCount - from);
             yield Array.from({ length }, (_, index): RowRecord => {
               const cells = cellsAt(chunk, from + index);
+              line++;
+              if (cells === null)
+                throw new CsvError(
+                  'input-too-large',
+                  `row ${line}: the row has more than ${MAX_RECORD / 1_048_576} MiB, which is the limit`,
+                );
               for (const [column, { type }] of columns.entries())
                 if (isJson(type) && cells[column] != null) cells[column] = jsonText(cells[column]);
-              return { line: ++line, place, cells, problem: null };
+              return { line, place, cells, problem: null };
             });
           }
         }
         await rows.end?.();
       } catch (error) {
-        throw signal?.aborted ? signal.reason : explain(error);
+        throw explain(error);
       }
     },
     contentHash: () => null,

@@ -4,7 +4,7 @@ import { type FileFormat, isPattern } from '../core/rows/source-fields.js';
 import { CsvError } from '../rows/index.js';
 import { openScratchDuckDb } from '../warehouse/index.js';
 import { formatOfName } from './file-format.js';
-import { type StepLimits, withLimit } from './with-limit.js';
+import { withLimit } from './with-limit.js';
 
 /** Most files of one input. */
 const MOST_FILES = 10_000;
@@ -17,7 +17,7 @@ export async function listFiles(
   path: string,
   format: FileFormat | undefined,
   scratch: string,
-  limits: StepLimits,
+  limitMs: number,
 ): Promise<readonly string[]> {
   const there = await stat(path).catch(() => null);
   // A missing file is reported by its reader.
@@ -27,7 +27,7 @@ export async function listFiles(
       'input-unreadable',
       `${path} is a pipe or a device, not a file: read it from standard input, such as searchflow enrich - --job NAME < ${path}`,
     );
-  const all = there === null ? await matches(path, scratch, limits) : await filesIn(path);
+  const all = there === null ? await matches(path, scratch, limitMs) : await filesIn(path);
   const files = all.filter((file) => !basename(file).startsWith('.'));
   const isMeant = (file: string) => (format === undefined || there === null ? true : formatOfName(file) === format);
   const known = there === null ? files : files.filter((file) => formatOfName(file) !== null && isMeant(file));
@@ -61,11 +61,10 @@ async function filesIn(folder: string): Promise<string[]> {
   return files.sort(byName);
 }
 
-async function matches(pattern: string, scratch: string, limits: StepLimits): Promise<string[]> {
+async function matches(pattern: string, scratch: string, limitMs: number): Promise<string[]> {
   const { connection, close } = await openScratchDuckDb(scratch);
   try {
-    const listing = connection.runAndReadAll('SELECT file FROM glob($1)', [pattern]);
-    const found = await withLimit(connection, listing, limits);
+    const found = await withLimit(connection.runAndReadAll('SELECT file FROM glob($1)', [pattern]), limitMs);
     return found
       .getRows()
       .map(([file]) => String(file))

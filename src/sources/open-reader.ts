@@ -72,7 +72,7 @@ export function openReader(request: SourceRequest): RowReader {
   }
   return {
     async open(signal) {
-      const files = await listFiles(input, format, duckDb.temporary, { limitMs: duckDb.limitMs, signal });
+      const files = await listFiles(input, format, duckDb.temporary, duckDb.limitMs);
       if (files.length > 1 || files[0] !== input) await request.checkFiles?.(files);
       return readerOfFiles(request, files, duckDb).open(signal);
     },

@@ -1,4 +1,5 @@
 import type { DuckDBDataChunk } from '@duckdb/node-api';
+import { MAX_RECORD } from '../rows/index.js';
 import { identifier } from '../warehouse/index.js';
 
 /** A text in bytes above which a cell is not copied into the packed text of its row. */
@@ -14,7 +15,7 @@ export interface PackedCell {
 
 /**
  * SQL of rows whose cells are packed into one text, with their sizes in bytes before it: `3,n,l:abc`. `n` is NULL, and `l` a long text, which
- * has a column of its own. DuckDB's binding makes a buffer for each text that is read, which took a third of the memory of staging.
+ * has a column of its own. A row above the limit of all rows is NULL. DuckDB's binding makes a buffer for each text that is read, which took a third of the memory of staging.
  */
 export function packedQuery(cells: readonly PackedCell[], from: string): string {
   const names = cells.map((_, index) => identifier(`t${index}`));
@@ -25,19 +26,25 @@ export function packedQuery(cells: readonly PackedCell[], from: string): string 
   );
   const texts = names.map((name, index) => `CASE WHEN NOT ${longAt(index)} THEN ${name} END`);
   const longs = names.flatMap((name, index) =>
-    cells[index]?.mayBeLong ? [`CASE WHEN ${longAt(index)} THEN ${name} END`] : [],
+    cells[index]?.mayBeLong ? [`CASE WHEN fits AND ${longAt(index)} THEN ${name} END`] : [],
   );
+  const long = names.filter((_, index) => cells[index]?.mayBeLong);
+  const fits =
+    long.length === 0 ? 'true' : `${long.map((name) => `coalesce(strlen(${name}), 0)`).join(' + ')} <= ${MAX_RECORD}`;
   const packed = `concat(concat_ws(',', ${sizes.join(', ')}), ':', ${texts.join(', ')})`;
-  return `SELECT ${[packed, ...longs].join(', ')}
-    FROM (SELECT ${cells.map(({ text }) => text).join(', ')} FROM ${from}) AS s(${names.join(', ')})`;
+  return `SELECT ${[`CASE WHEN fits THEN ${packed} END`, ...longs].join(', ')}
+    FROM (SELECT *, ${fits} AS fits FROM (SELECT ${cells.map(({ text }) => text).join(', ')} FROM ${from}) AS s(${names.join(', ')}))`;
 }
 
-/** Returns a function that reads the cells of a row of a chunk of {@link packedQuery}. */
-export function unpacking(cells: readonly PackedCell[]): (chunk: DuckDBDataChunk, row: number) => (string | null)[] {
+/** Returns a function that reads the cells of a row of a chunk of {@link packedQuery}; null for a row above the limit. */
+export function unpacking(
+  cells: readonly PackedCell[],
+): (chunk: DuckDBDataChunk, row: number) => (string | null)[] | null {
   let longs = 0;
   const columns = cells.map(({ mayBeLong }) => (mayBeLong ? ++longs : 0));
   return (chunk, row) => {
-    const packed = textAt(chunk, 0, row) ?? '';
+    const packed = textAt(chunk, 0, row);
+    if (packed === null) return null;
     const start = packed.indexOf(':') + 1;
     const sizes = packed.slice(0, start - 1).split(',');
     const total = sizes.reduce((sum, size) => sum + (Number(size) || 0), 0);

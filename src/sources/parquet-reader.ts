@@ -12,7 +12,7 @@ export function parquetReader(
   { temporary, limitMs }: { readonly temporary: string; readonly limitMs: number },
 ): RowReader {
   return {
-    async open(signal) {
+    async open() {
       const before = files.map(stateOf);
       let current = files[0] as string;
       return duckDbReader({
@@ -44,7 +44,7 @@ export function parquetReader(
                 `${file} changed while it was read; try again once it is complete`,
               );
         },
-      }).open(signal);
+      }).open();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UNORDERED } from '../core/rows/source-fields.js';
 import { fileKind } from '../files/file-kind.js';
 import { CsvError, InputUnsteady, quoted, type RowReader } from '../rows/index.js';
-import { closedWarehouseFile, identifier, literal } from '../warehouse/index.js';
+import { identifier, literal } from '../warehouse/index.js';
 import { duckDbReader, firstLine, resourceError } from './duckdb-reader.js';
 import { checkSelect } from './one-select.js';
 
@@ -27,34 +27,26 @@ const SHOWN_TABLES = 10;
 const isBusy = (error: unknown) => /Could not set lock|Conflicting lock|used by another process/i.test(String(error));
 
 /**
- * Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file. While rows are
- * read, no warehouse of this process opens the file, because DuckDB locks a file once for each process.
+ * Returns a reader of a table, a view or a query of a DuckDB file. DuckDB opens the file for reading only and no other file.
  */
 export function queryReader({ file, sql, table, isKeyed, temporary, limitMs }: QueryRequest): RowReader {
   return {
-    async open(signal) {
+    async open() {
       checkFile(file);
-      const release = await closedWarehouseFile(file);
       let notes: readonly string[] = [];
-      try {
-        return await duckDbReader({
-          temporary,
-          limitMs,
-          async prepare(connection) {
-            const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
-            if (!isOrdered && !isKeyed) notes = [UNORDERED];
-            await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
-            return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
-          },
-          explain: (error) => explained(error, file, sql !== undefined),
-          bytes: null,
-          notes: () => notes,
-          close: async () => release(),
-        }).open(signal);
-      } catch (error) {
-        release();
-        throw error;
-      }
+      return duckDbReader({
+        temporary,
+        limitMs,
+        async prepare(connection) {
+          const isOrdered = sql === undefined || (await checkSelect(connection, sql)).isOrdered;
+          if (!isOrdered && !isKeyed) notes = [UNORDERED];
+          await attach(connection, file, Math.min(BUSY_MS, limitMs / 2));
+          return sql === undefined ? tableQuery(connection, file, table ?? '') : viewQuery(connection, sql);
+        },
+        explain: (error) => explained(error, file, sql !== undefined),
+        bytes: null,
+        notes: () => notes,
+      }).open();
     },
   };
 }

@@ -62,7 +62,7 @@ export function remoteParquetReader(request: RemoteRequest): RowReader {
 export function copyingReader(request: RemoteRequest, readerOf: (files: readonly string[]) => RowReader): RowReader {
   return {
     async open(signal) {
-      const copies = await copyFiles(request, signal);
+      const copies = await copyFiles(request);
       try {
         return await readerOf([...copies.keys()]).open(signal);
       } catch (error) {
@@ -73,14 +73,11 @@ export function copyingReader(request: RemoteRequest, readerOf: (files: readonly
 }
 
 /** The addresses of files by the paths of their copies. */
-async function copyFiles(
-  request: RemoteRequest,
-  signal: AbortSignal | undefined,
-): Promise<ReadonlyMap<string, string>> {
+async function copyFiles(request: RemoteRequest): Promise<ReadonlyMap<string, string>> {
   const { address, temporary, limitMs } = request;
   makeFolder(temporary);
   const { connection, close } = await openScratchDuckDb(temporary);
-  const bounded = <T>(work: Promise<T>) => withLimit(connection, work, { limitMs, signal });
+  const bounded = <T>(work: Promise<T>) => withLimit(work, limitMs);
   const copies = new Map<string, string>();
   try {
     await connect(connection, request);
@@ -105,7 +102,7 @@ async function copyFiles(
     }
     return copies;
   } catch (error) {
-    throw signal?.aborted ? signal.reason : explained(error, address);
+    throw explained(error, address);
   } finally {
     close();
   }

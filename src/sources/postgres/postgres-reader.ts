@@ -3,6 +3,7 @@ import { UNORDERED } from '../../core/rows/source-fields.js';
 import { deferred } from '../../core/waits/deferred.js';
 import { identifier, openPostgres, type PgTransaction, parseAddress } from '../../postgres/index.js';
 import { CsvError, nameColumns, type OpenedTable, type RowReader, type RowRecord } from '../../rows/index.js';
+import { type BoundedMessages, boundMessages } from './bounded-messages.js';
 import { canonicalOf, isScalar, type PgType, type SplitArray, typeOf } from './canonical-value.js';
 import { isOrdered } from './is-ordered.js';
 import { queryError, tooLong } from './query-error.js';
@@ -15,7 +16,7 @@ const PATIENCE_MS = 5000;
 /** Rows of the first piece; number of characters that later pieces should have; most rows of a piece. */
 const FIRST_ROWS = 10;
 const PIECE_CHARS = 256 * 1024;
-const MOST_ROWS = 1000;
+const MOST_ROWS = 256;
 /** Longest wait, in ms, for the end of the transaction. */
 const GOODBYE_MS = 2000;
 /** Interval in ms at which the server checks, during a statement, whether this process is still connected. */
@@ -33,6 +34,7 @@ export interface PostgresQuery {
 
 interface Described {
   readonly client: ClientBase;
+  readonly messages: BoundedMessages;
   readonly fields: readonly { readonly name: string; readonly type: PgType }[];
   readonly split: SplitArray;
 }
@@ -47,7 +49,8 @@ export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): Ro
       const limitMs = Math.min(Number(limit) || LIMIT_MS, MOST_MS);
       const end = new AbortController();
       const signals = signal === undefined ? end.signal : AbortSignal.any([signal, end.signal]);
-      const explain = (error: unknown, away = true) => queryError(error, address.shown, limitMs, away);
+      let cut: CsvError | null = null;
+      const explain = (error: unknown, away = true) => cut ?? queryError(error, address.shown, limitMs, away);
       const ready = deferred<Described>();
       const over = deferred<void>();
       const postgres = await openPostgres(
@@ -65,11 +68,14 @@ export function postgresReader({ url, sql, isKeyed = false }: PostgresQuery): Ro
         async (tx) => {
           // The connection broke after the last row.
           if (isOver) return;
+          const messages = boundMessages(tx.client, (problem) => {
+            cut = problem;
+          });
           const described = await describe(tx, sql, address.schema).catch((error: unknown) => {
             throw explain(error, false);
           });
           isOver = true;
-          ready.resolve(described);
+          ready.resolve({ ...described, messages });
           await over.promise;
         },
         { signal: signals, statementMs: limitMs },
@@ -100,7 +106,10 @@ interface Reading {
   readonly signal: AbortSignal | undefined;
 }
 
-function tableOf({ client, fields, split }: Described, reading: Reading): Omit<OpenedTable, 'close' | 'notes'> {
+function tableOf(
+  { client, messages, fields, split }: Described,
+  reading: Reading,
+): Omit<OpenedTable, 'close' | 'notes'> {
   if (fields.length === 0) throw new CsvError('sql-invalid', 'The SQL has no columns');
   const { names, renamed } = nameColumns(fields.map(({ name }) => name));
   const columns = fields.map(({ type }, index) => ({ name: names[index] as string, type: typeOf(type) }));
@@ -110,6 +119,7 @@ function tableOf({ client, fields, split }: Described, reading: Reading): Omit<O
     ...{ columns, isTyped: true, renamed, delimiter: null },
     async *batches() {
       let line = 0;
+      messages.startRows();
       for await (const rows of pieces(client, reading)) {
         yield rows.map((row): RowRecord => {
           const cells = row.map((text, index) => (text === null ? null : (canonical[index]?.(text) ?? text)));
@@ -162,7 +172,7 @@ async function* pieces(
 }
 
 /** Declares the cursor in a transaction that only reads, and describes its columns. */
-async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Described> {
+async function describe(tx: PgTransaction, sql: string, schema: string): Promise<Omit<Described, 'messages'>> {
   const { client } = tx;
   const path = schema === '' ? 'DEFAULT' : `${identifier(schema)}, public`;
   await client.query(

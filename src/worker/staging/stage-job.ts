@@ -22,8 +22,9 @@ import {
   type SliceSizes,
   type StageManifest,
   stageRows,
+  templateOf,
 } from '../../rows/index.js';
-import { openReader } from '../../sources/open-reader.js';
+import { sourceReader } from '../../sources/isolated-reader.js';
 import { warehouseFile, whyNoTarget } from '../../warehouse/index.js';
 import { type DatabaseAddress, UsageError } from '../config/runtime-types.js';
 import { sha256 } from '../config/sha256.js';
@@ -159,7 +160,7 @@ async function stage(context: StageContext, asked: StageRequest): Promise<Stagin
       encoding,
       checkFiles,
     };
-    const reader = openReader({ ...source, scratch, extensions });
+    const reader = sourceReader({ ...source, scratch, extensions }, templateOf(units), process.env);
     // A table of a job may become empty. A new job without rows is more likely a mistake.
     const mayBeEmpty = before !== null;
     // The query of an address may be a secret.

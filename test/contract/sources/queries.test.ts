@@ -7,7 +7,8 @@ import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CsvError, type RowRecord } from '../../../src/rows/index.js';
-import { openReader, type SourceRequest } from '../../../src/sources/open-reader.js';
+import { isolatedReader } from '../../../src/sources/isolated-reader.js';
+import type { SourceRequest } from '../../../src/sources/open-reader.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'searchflow-queries-'));
 const input = join(dir, 'x.duckdb');
@@ -26,7 +27,8 @@ let count = 0;
 async function read(more: Partial<SourceRequest>) {
   const scratch = join(dir, `scratch-${++count}`);
   mkdirSync(scratch);
-  const table = await openReader({ input, stdin: Readable.from([]), delimiter: null, scratch, ...more }).open();
+  const request = { input, stdin: Readable.from([]), delimiter: null, scratch, ...more };
+  const table = await isolatedReader(request, null, process.env).open();
   try {
     const rows: RowRecord[] = [];
     for await (const batch of table.batches()) rows.push(...batch);

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { DuckDBInstance } from '@duckdb/node-api';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { databaseSource } from '../../../dist/worker/config/source-setting.js';
 import type { RowReader } from '../../../src/rows/index.js';
-import { postgresReader } from '../../../src/sources/postgres/postgres-reader.js';
-import { queryReader } from '../../../src/sources/query-reader.js';
+import { isolatedReader } from '../../../src/sources/isolated-reader.js';
 import { startCommand } from '../../support/cli/command.js';
 import { Folder } from '../../support/jobs/folder.js';
 import { openSetting } from '../../support/jobs/setting.js';
@@ -59,13 +59,13 @@ async function readAll(reader: RowReader, signal: AbortSignal) {
 it.each(Object.entries(endless))(
   'a query that does not end, %s, stops in DuckDB and at the PostgreSQL server when its reading is aborted, also before it begins',
   async (_how, sql) => {
-    const temporary = join(folder.dir, 'scratch');
-    const duckDb = () => queryReader({ file, sql, isKeyed: true, temporary, limitMs: 600_000 });
-    for (const reader of [duckDb, () => postgresReader({ url, sql })]) {
+    for (const input of [file, url]) {
+      const request = { input, sql, isKeyed: true, stdin: Readable.from([]), delimiter: null, scratch: folder.dir };
+      const reader = () => isolatedReader(request, null, process.env);
       const why = new Error('no more');
       const stop = new AbortController();
       const reading = readAll(reader(), stop.signal).catch((error: unknown) => error);
-      if (reader !== duckDb) await expect.poll(statements, soon).toBe(1);
+      if (input === url) await expect.poll(statements, soon).toBe(1);
       stop.abort(why);
       expect(await reading).toBe(why);
       expect(await readAll(reader(), stop.signal).catch((error: unknown) => error)).toBe(why);

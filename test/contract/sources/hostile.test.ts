@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Json } from '../../../src/core/text/json.js';
+import { inPackage } from '../../../src/files/package-root.js';
+import { CsvError } from '../../../src/rows/index.js';
+import { isolatedReader } from '../../../src/sources/isolated-reader.js';
+import type { SourceRequest } from '../../../src/sources/open-reader.js';
+import { sharedPostgres } from '../../support/postgres.js';
+
+const dir = mkdtempSync(join(tmpdir(), 'searchflow-hostile-'));
+const file = (name: string) => join(dir, name);
+const MOST_MB = 700;
+let url: string;
+
+beforeAll(async () => {
+  const instance = await DuckDBInstance.create(file('x.duckdb'));
+  const connection = await instance.connect();
+  await connection.run(`CREATE TABLE t AS SELECT 1 AS a;
+    COPY (SELECT repeat('x', 2000000) AS t FROM range(3000)) TO '${file('small.parquet')}' (COMPRESSION zstd)`);
+  connection.closeSync();
+  instance.closeSync();
+  writeFileSync(file('one.csv'), 'name\nx\n');
+  writeFileSync(file('wide.jsonl'), `{"a":[${'1,'.repeat(7_000_000)}1]}\n`);
+  url = await sharedPostgres().database('hostile');
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+let count = 0;
+function start({ template = null, ...more }: Partial<SourceRequest> & { template?: Json }, signal?: AbortSignal) {
+  const scratch = file(`scratch-${++count}`);
+  mkdirSync(scratch);
+  const request = { input: file('x.duckdb'), stdin: Readable.from([]), delimiter: null, scratch, ...more };
+  return isolatedReader(request, template, process.env).open(signal);
+}
+
+/** The processes that this process has started and that still run. */
+const children = () =>
+  readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
+    .split(' ')
+    .filter((id) => id.trim() !== '');
+
+/** Reads all rows. Returns their number or the error, and the peak of memory of the reading process in MB. */
+async function read(request: Parameters<typeof start>[0]) {
+  let peak = 0;
+  const watch = setInterval(() => {
+    for (const id of children()) {
+      try {
+        const found = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1];
+        peak = Math.max(peak, Number(found ?? 0) / 1024);
+      } catch {
+        // The process has ended.
+      }
+    }
+  }, 10);
+  try {
+    const table = await start(request);
+    try {
+      let rows = 0;
+      for await (const batch of table.batches()) rows += batch.length;
+      return { peak, found: rows };
+    } finally {
+      await table.close();
+    }
+  } catch (error) {
+    return { peak, found: error as CsvError };
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+const sql = (text: string) => ({ sql: text });
+const templates = {
+  tablerow: '{{name}}{% tablerow i in (1..4000000) cols:1 %}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{% endtablerow %}',
+  loops: '{{name}}{% for i in (1..9000000) %}{% for j in (1..9000000) %}x{% endfor %}{% endfor %}',
+  doubled: '{% assign s = name %}{% for i in (1..60) %}{% assign s = s | append: s %}{% endfor %}{{s}}',
+};
+const tooMuch = /more memory|more than 16 MiB|needs more than 640 MiB/;
+const hostile: Readonly<Record<string, [() => Parameters<typeof start>[0], RegExp]>> = {
+  'a long text': [() => sql("SELECT repeat('x', 600000000) AS t"), tooMuch],
+  'a text above the limit of a row': [
+    () => sql("SELECT repeat('x', 17000000) AS t"),
+    /^row 1: the row has more than 16 MiB/,
+  ],
+  'many long texts': [() => sql("SELECT repeat('x', 10000000) AS t FROM range(3000)"), tooMuch],
+  'a long list': [() => sql('SELECT range(50000000) AS t'), tooMuch],
+  'an aggregate': [() => sql("SELECT string_agg(repeat('x', 1000000)) AS t FROM range(3000)"), tooMuch],
+  'a small Parquet file': [() => ({ input: file('small.parquet') }), tooMuch],
+  'a JSON list': [() => ({ input: file('wide.jsonl') }), tooMuch],
+  ...Object.fromEntries(
+    Object.entries(templates).map(([name, query]) => [
+      `a template (${name})`,
+      [() => ({ input: file('one.csv'), template: { query } }), /^The template of query fails/],
+    ]),
+  ),
+  'a long text of PostgreSQL': [
+    () => ({ input: url, sql: "SELECT repeat('x', 600000000)" }),
+    /^row 1: the row has more than 16 MiB/,
+  ],
+  'a later text of PostgreSQL': [
+    () => ({
+      input: url,
+      sql: "SELECT repeat('x', CASE WHEN n = 300 THEN 60000000 ELSE 1 END) FROM generate_series(1, 400) n",
+    }),
+    /^row 300: the row has more than 16 MiB/,
+  ],
+  'a long error of PostgreSQL': [
+    () => ({ input: url, sql: "SELECT repeat('x', 200000000 + n)::int FROM generate_series(1, 2) n" }),
+    /^The SQL fails: the answer of PostgreSQL has 191 MiB/,
+  ],
+};
+
+it.each(Object.entries(hostile))(
+  '%s costs bounded memory, and ends its reading with a sentence',
+  async (_name, [request, why]) => {
+    const { found, peak } = await read(request());
+    expect(found).toBeInstanceOf(CsvError);
+    expect((found as CsvError).message).toMatch(why);
+    expect((found as CsvError).message).not.toContain('canary');
+    expect(peak).toBeLessThan(MOST_MB);
+    expect(children()).toEqual([]);
+  },
+);
+
+it('a step that ignores interrupts ends with its abort, and with the process that reads', async () => {
+  const endless = "SELECT max(strlen(repeat('x', 1000 + (range % 7)::INT))) FROM range(100000000000)";
+  const stop = new AbortController();
+  const table = await start(sql(endless), stop.signal);
+  const reading = (async () => {
+    for await (const _batch of table.batches());
+  })();
+  expect(children()).toHaveLength(1);
+  stop.abort(new Error('no more'));
+  await expect(reading).rejects.toThrow('no more');
+  await table.close();
+  expect(children()).toEqual([]);
+
+  const code = `const { isolatedReader } = await import(process.argv[1]);
+    const { Readable } = await import('node:stream');
+    const table = await isolatedReader({ input: process.argv[2], sql: process.argv[3], stdin: Readable.from([]), delimiter: null, scratch: process.argv[4] }, null, process.env).open();
+    console.log((await import('node:fs')).readFileSync('/proc/self/task/' + process.pid + '/children', 'utf8'));
+    for await (const _batch of table.batches());`;
+  const reader = inPackage('dist', 'sources', 'isolated-reader.js');
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', code, reader, file('x.duckdb'), endless, dir]);
+  const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+  parent.kill('SIGKILL');
+  await expect.poll(() => isRunning(Number(said)), { timeout: 10_000 }).toBe(false);
+});
+
+function isRunning(id: number): boolean {
+  try {
+    // A zombie has ended.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${id}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
